@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * status: what a process with the engine tells the rest of the host.
+ *
+ * Each process that meets a matching connection has one segment, the file
+ * <run directory>/status/<pid>.<start time>, mapped shared and written by
+ * that process and by its forked children. Commands map it read-only. A
+ * segment holds counters, and one slot per connection; the slot is at the same
+ * time the private state that all processes of one end share: cursors and
+ * locks that the peer cannot reach.
+ *
+ * What ended processes counted is kept in <run directory>/status/totals.<uid>.
+ *
+ * Ownership: the process that made a segment removes it at its end; segments
+ *            of killed processes are swept by the next process of the same
+ *            user, or by a command run by root.
+ * Locking:   counters are only added to, by relaxed atomics. rx and tx of a
+ *            slot belong to the holder of rx.lock and tx.lock. `state` is
+ *            stored last (release) when a slot comes into use.
+ * Hostile:   readers treat a file as bytes of a stranger: check size, magic,
+ *            version and slot_count before use, and end every string.
+ */
+#ifndef SMC_R_STATUS_H
+#define SMC_R_STATUS_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define STATUS_MAGIC 0x52434d53u /* "SMCR", little endian */
+#define STATUS_VERSION 1u
+#define STATUS_PROGRAM_MAX 32
+#define STATUS_HOLDERS_MAX 64 /* bits of a slot's holders word */
+#define STATUS_REASONS_MAX 96 /* >= REASON_COUNT of reason.h */
+#define STATUS_SLOTS_MAX 65536
+
+/* Every counter only grows. Bytes and requests of connections that still
+ * exist are in their slots; they move here when the slot is freed. */
+struct status_counters {
+	_Atomic uint64_t client_connections; /* matching, opened by us */
+	_Atomic uint64_t server_connections; /* matching, accepted by us */
+	_Atomic uint64_t smc_connections;    /* of both: carried by SMC */
+	_Atomic uint64_t tcp_connections;    /* of both: stayed on TCP */
+	_Atomic uint64_t demoted;	     /* of smc: went back to TCP */
+	_Atomic uint64_t handshake_errors;   /* time-outs, bad messages */
+	_Atomic uint64_t first_contacts;     /* link groups made */
+	_Atomic uint64_t reuses;	     /* connections on a known group */
+	_Atomic uint64_t declines_sent;
+	_Atomic uint64_t declines_received;
+	_Atomic uint64_t bytes_sent;
+	_Atomic uint64_t bytes_received;
+	_Atomic uint64_t requests_sent;	    /* send calls that moved bytes */
+	_Atomic uint64_t requests_received; /* receive calls that did */
+	_Atomic uint64_t rmbs_made;
+	_Atomic uint64_t rmbs_freed;
+	_Atomic uint64_t doorbells;   /* bells rung: a peer slept */
+	_Atomic uint64_t sleeps;      /* waits that entered the kernel */
+	_Atomic uint64_t spin_hits;   /* waits that spinning ended */
+	_Atomic uint64_t spin_misses; /* spins in vain */
+	_Atomic uint64_t buffer_full; /* sends that met a full RMBE */
+	_Atomic uint64_t fallbacks[STATUS_REASONS_MAX]; /* by reason_index */
+};
+
+enum status_state {
+	STATUS_FREE = 0,
+	STATUS_INIT = 2,   /* CLC handshake in progress */
+	STATUS_ACTIVE = 1, /* carried by SMC (Linux' numbers kept) */
+	STATUS_CLOSING = 7,
+	STATUS_LISTEN = 10,
+	STATUS_TCP = 64, /* matching, but on TCP: see reason */
+};
+
+enum status_role { STATUS_CLIENT = 0, STATUS_SERVER = 1 };
+enum status_link { STATUS_LINK_NONE = 0, STATUS_LINK_SHM, STATUS_LINK_RC };
+
+/* One direction of one connection, as its own end sees it. */
+struct status_stream {
+	_Atomic uint32_t lock;	   /* tid of the holder, 0 free; futex */
+	_Atomic uint32_t waiters;  /* threads asleep on lock */
+	_Atomic uint64_t frame;	   /* stack frame of the holder */
+	_Atomic uint64_t position; /* bytes moved since the start: cursor */
+	uint64_t peer_position;	   /* last checked cursor of the peer */
+	_Atomic uint64_t requests; /* calls that moved bytes */
+	_Atomic uint32_t flags;	   /* engine's own: connection.h */
+	uint32_t spare0;
+	uint64_t spare1;
+} __attribute__((aligned(64)));
+
+struct status_slot {
+	_Atomic uint32_t state; /* enum status_state, stored last */
+	uint32_t reason;	/* why on TCP (reason.h), 0 on SMC */
+	uint32_t peer_reason;	/* the peer's code in its Decline, or 0 */
+	uint8_t role;		/* enum status_role */
+	uint8_t link;		/* enum status_link */
+	uint16_t local_port;	/* host order */
+	struct in6_addr local;	/* IPv4 as ::ffff:a.b.c.d */
+	struct in6_addr peer;
+	uint16_t peer_port;
+	uint16_t spare0;
+	int32_t pid; /* the process that opened or accepted it */
+	_Atomic uint64_t holders; /* bit i: header.holders[i] holds it */
+	uint64_t cookie;	  /* SO_COOKIE of the TCP socket */
+	uint64_t started_ms;	  /* CLOCK_REALTIME, milliseconds */
+	uint32_t rmbe_in;	  /* bytes of the RMBE we receive into */
+	uint32_t rmbe_out;	  /* bytes of the peer's RMBE */
+	int32_t peer_pid;	  /* SO_PEERCRED of the link group, 0 unknown */
+	uint32_t group;		  /* link group number within the process */
+	uint64_t spare1[3];
+	struct status_stream rx;
+	struct status_stream tx;
+};
+
+struct status_holder {
+	_Atomic int32_t pid; /* 0: free entry */
+	uint32_t spare;
+	_Atomic uint64_t start; /* field 22 of /proc/<pid>/stat */
+};
+
+struct status_header {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t slot_size;	     /* sizeof(struct status_slot) */
+	_Atomic uint32_t slot_count; /* slots that have memory, grows */
+	int32_t pid;
+	uint32_t uid;
+	uint64_t start;
+	uint64_t started_ms;
+	char program[STATUS_PROGRAM_MAX];
+	int32_t reporter;	     /* smc_run -v that will report, or 0 */
+	_Atomic uint32_t offer_kind; /* 0 none, 1 BPF option, 2 registry */
+	_Atomic uint64_t rmb_bytes;  /* RMB memory this process pays for */
+	_Atomic uint64_t generation; /* settings last read */
+	struct status_holder holders[STATUS_HOLDERS_MAX];
+	struct status_counters counters;
+};
+
+/* Offset of slot 0 in the file; slots follow each other. */
+#define STATUS_SLOTS_AT 8192u
+
+/* <run directory>/status/totals.<uid>: what ended processes counted, and the
+ * RMB memory of the living ones. Mapped shared by all processes of that user.
+ * Merging a segment happens under flock(LOCK_EX) of this file; a reader that
+ * sums totals and segments holds LOCK_SH meanwhile. */
+struct status_totals {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t uid;
+	uint32_t spare;
+	_Atomic uint64_t rmb_bytes;
+	struct status_counters counters;
+};
+
+_Static_assert(sizeof(struct status_stream) == 64, "one cache line");
+_Static_assert(sizeof(struct status_slot) == 256, "four cache lines");
+_Static_assert(sizeof(struct status_header) <= STATUS_SLOTS_AT, "fits");
+
+#endif
