@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# install-deps: bring in the Debian packages that a make target needs.
+#
+# usage: tests/install-deps.sh [-n] [demo|check|lint]...
+#
+# The build's packages (debian/control) are always included. -n only prints
+# what is missing. One dpkg-query when nothing is. As root, or where sudo asks
+# no password, the missing ones are installed and no service of theirs is
+# started; otherwise the one command to run is printed and the exit is 1.
+#
+# Lists of packages are split at blanks on purpose.
+# shellcheck disable=SC2086
+set -eu
+cd "$(dirname "$0")/.."
+
+dry=
+if [ "${1-}" = -n ]; then
+	dry=1
+	shift
+fi
+
+# Prints the packages of one field, without versions and profiles; of
+# alternatives (a | b) the first.
+packages() { # file, paragraph's first line, field
+	awk -v first="$2" -v field="$3" '
+	/^#/ { next }
+	/^[^ ]/ { in_field = 0 }
+	$0 == first { here = 1 }
+	/^$/ { here = 0 }
+	here && index($0, field ":") == 1 {
+		in_field = 1
+		sub(/^[^:]*:/, "")
+	}
+	in_field { print }' "$1" | tr ',' '\n' |
+		sed 's/[[(<|].*//; s/[[:blank:]]//g; /^$/d; /^\$/d'
+}
+
+wanted=$(packages debian/control 'Source: smc-r' Build-Depends)
+for target in "$@"; do
+	more=$(packages debian/tests/control "Test-Command: make $target" Depends)
+	if [ -z "$more" ]; then
+		echo "$0: debian/tests/control has no list for '$target'" >&2
+		exit 2
+	fi
+	wanted="$wanted $more"
+done
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "install-deps: this is no Debian; what Debian calls" $wanted \
+		"must be there" >&2
+	exit 0
+fi
+
+# ${db:Status-Status} is "installed" for what is there; what dpkg has never
+# heard of is not printed at all.
+have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+	sed -n 's/^installed //p' || true)
+missing=$(printf '%s\n' $wanted | sort -u | while read -r package; do
+	printf '%s\n' "$have" | grep -qx -- "$package" || echo "$package"
+done)
+[ -n "$missing" ] || exit 0
+
+if [ -n "$dry" ]; then
+	printf '%s\n' $missing
+	exit 0
+fi
+
+install="apt-get install -y --no-install-recommends"
+# Another apt may be at work; wait for it instead of failing.
+wait="-o DPkg::Lock::Timeout=300"
+if [ "$(id -u)" = 0 ]; then
+	as_root=
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+	as_root="sudo -n"
+else
+	{
+		echo "install-deps: packages are missing. Run this once, as root:"
+		echo "  $install" $missing
+	} >&2
+	exit 1
+fi
+
+# Packages of servers start them when they are installed, unless this file
+# says no. One that is there already is the administrator's and stays.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+cleanup() {
+	[ -z "$made_policy" ] || $as_root rm -f "$policy"
+}
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
+if [ ! -e "$policy" ]; then
+	printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+	made_policy=1
+	$as_root chmod 755 "$policy"
+fi
+
+echo "install-deps: installing" $missing
+get() {
+	$as_root env DEBIAN_FRONTEND=noninteractive $install $wait $missing \
+		>build/install-deps.log 2>&1
+}
+mkdir -p build
+if ! get; then
+	# Old package lists are the usual reason.
+	$as_root apt-get update -q >build/install-deps.update.log 2>&1 || true
+	if ! get; then
+		tail -n 20 build/install-deps.log >&2
+		echo "install-deps: apt-get could not install" $missing \
+			"(build/install-deps.log)" >&2
+		exit 1
+	fi
+fi

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# lint: everything that can be said about the tree without running it. In TAP.
+#
+# usage: make lint            (sets the lists and builds what is looked at)
+#        tests/lint.sh [check]...
+#
+# In a git checkout only the files that git knows are looked at.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+mkdir -p build/lint || exit 2
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	files=$(git ls-files)
+else
+	files=$(find . -path ./build -prune -o -type f -printf '%P\n' | sort)
+fi
+# A file that was removed but not yet committed is no concern of ours.
+files=$(for f in $files; do [ ! -e "$f" ] || echo "$f"; done)
+matching() { printf '%s\n' "$files" | grep -E "$1"; }
+c_files=$(matching '\.[ch]$')
+
+tool() { # the versioned name if it is there
+	if command -v "$1-14" >/dev/null; then echo "$1-14"; else echo "$1"; fi
+}
+
+check_format() {
+	# shellcheck disable=SC2086
+	[ -z "$c_files" ] || "$(tool clang-format)" --dry-run -Werror $c_files
+}
+
+# One stamp for each file, so that a second run looks at what changed.
+check_tidy() {
+	${MAKE:-make} --no-print-directory -k -j"${JOBS:-2}" tidy
+}
+
+check_cppcheck() {
+	local list
+	list=$(matching '^(attrdb|conf|smc_r|ofed_core|cmd|samples)/.*\.c$' |
+		grep -v '\.bpf\.c$')
+	mkdir -p build/lint/cppcheck
+	# shellcheck disable=SC2086
+	[ -z "$list" ] || cppcheck -q -j"${JOBS:-2}" --inline-suppr \
+		--cppcheck-build-dir=build/lint/cppcheck --std=c11 -I. \
+		-D_GNU_SOURCE -D__linux__ -D__x86_64__ --error-exitcode=1 \
+		--enable=warning,performance,portability \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+		--suppress=unknownMacro $list
+}
+
+check_shell() {
+	local f list=
+	for f in $files; do
+		case $f in
+		*.sh | *.bats | *.bash | .ci/run) list="$list $f" ;;
+		esac
+	done
+	# shellcheck disable=SC2086
+	[ -z "$list" ] || shellcheck $list
+}
+
+check_man() {
+	local list
+	list=$(matching '^man/.*\.[1-9]$')
+	# shellcheck disable=SC2086
+	[ -z "$list" ] || mandoc -Tlint -Wwarning $list
+}
+
+# Each command has its page, and each page stands on the list.
+check_pages() {
+	local name bad=0
+	for name in ${COMMANDS-}; do
+		[ -e "man/$name.8" ] || { echo "$name: no man/$name.8"; bad=1; }
+	done
+	for name in $(matching '^man/.*\.[1-9]$'); do
+		case " ${MAN-} " in
+		*" ${name#man/} "*) ;;
+		*) echo "$name: not on the list MAN of GNUmakefile"; bad=1 ;;
+		esac
+	done
+	return $bad
+}
+
+check_layers() {
+	tests/layers.sh
+}
+
+# Every header compiles alone.
+check_headers() {
+	local header bad=0
+	for header in $(matching '\.h$' | grep -v '\.bpf\.h$'); do
+		# shellcheck disable=SC2086
+		${CC:-gcc} $STD $WARN -Werror -fsyntax-only -x c \
+			-include "$header" /dev/null || bad=1
+	done
+	return $bad
+}
+
+# What the preload library exports is what its map names, in both directions.
+check_exports() {
+	[ -e smc_r/preload.map ] || return 0
+	sed 's/#.*//; s,/\*.*\*/,,' smc_r/preload.map | tr ';' '\n' |
+		awk '/local:/ { exit }
+			{ gsub(/.*[{:]|[ \t}]/, "") }
+			/^[A-Za-z_]/' | sort -u >build/lint/exports.map
+	nm -D --defined-only -f posix build/lib/libsmc_r.so |
+		sed 's/[ @].*//' | sort -u >build/lint/exports.so
+	diff build/lint/exports.map build/lint/exports.so
+}
+
+# The library needs libc and the loader, and its thread-local block is small
+# enough for the static space that the loader gives to libraries.
+check_library() {
+	local needed bytes
+	[ -e build/lib/libsmc_r.so ] || return 0
+	needed=$(readelf -d build/lib/libsmc_r.so |
+		sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+		grep -vE '^(libc\.so\.6|ld-linux.*)$')
+	if [ -n "$needed" ]; then
+		echo "libsmc_r.so needs more than libc:" "$needed"
+		return 1
+	fi
+	bytes=$(readelf -lW build/lib/libsmc_r.so | awk '$1 == "TLS" { print $6 }')
+	if [ $((${bytes:-0})) -gt 512 ]; then
+		echo "libsmc_r.so has $((bytes)) bytes of thread-local data (512)"
+		return 1
+	fi
+}
+
+# Line 1 (line 2 after #! or a man page's or markup's opening) says the licence.
+check_spdx() {
+	local f bad=0
+	for f in $files; do
+		case $f in
+		LICENSE | LICENSES/* | *.expected | */corpus/* | */data/* | \
+			*.pcap | *.svg | *.png | *.json) continue ;;
+		esac
+		head -n 2 "$f" | grep -q \
+			'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' ||
+			{ echo "$f: no SPDX line"; bad=1; }
+	done
+	return $bad
+}
+
+check_size() {
+	local f n bad=0
+	for f in $(matching '\.([ch]|sh|bats|py)$'); do
+		n=$(wc -l <"$f")
+		[ "$n" -le 800 ] || { echo "$f: $n lines, more than 800"; bad=1; }
+	done
+	return $bad
+}
+
+# Words of unfinished work, and trailing blanks.
+check_words() {
+	local list bad=0
+	list=$(matching '\.([ch]|sh|bats|py|md|[1-9])$')
+	# shellcheck disable=SC2086
+	[ -n "$list" ] || return 0
+	# shellcheck disable=SC2086
+	grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' $list && bad=1
+	# shellcheck disable=SC2086
+	grep -nE '[[:blank:]]+$' $list && bad=1
+	return $bad
+}
+
+[ $# != 0 ] || set -- format layers headers exports library spdx size words \
+	shell man pages cppcheck tidy
+failed=0
+echo "1..$#"
+for check in "$@"; do
+	if "check_$check" >"build/lint/$check.log" 2>&1; then
+		echo "ok - $check"
+	else
+		echo "not ok - $check"
+		sed 's/^/# /' "build/lint/$check.log" | head -n 100
+		failed=$((failed + 1))
+	fi
+done
+echo "# lint: $(($# - failed)) passed, $failed failed"
+[ $failed = 0 ]
