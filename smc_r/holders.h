@@ -18,7 +18,7 @@
 struct holder {
 	pid_t pid;
 	char program[STATUS_PROGRAM_MAX]; /* printable, ends with NUL */
-	unsigned connections;		  /* active or becoming so, not 0 */
+	unsigned connections;             /* active or becoming so, not 0 */
 };
 
 /*

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * status_users: whose segments and totals are there. For commands.
+ *
+ * Ownership: a list is freed by the caller.
+ * Locking:   none.
+ */
+#ifndef SMC_R_STATUS_USERS_H
+#define SMC_R_STATUS_USERS_H
+
+#include <sys/types.h>
+
+/*
+ * Users that own a file in the directory of segments, each once, by growing
+ * number: how many, or a negative errno. *out is from malloc, also when empty.
+ */
+int status_users_list(int dir, uid_t **out);
+
+/*
+ * As status_sweep of status_sweep.h, and for root the files of every user,
+ * each with no more than the rights of its owner: in a child process, so that
+ * a file cut short or a planted link harms nobody but its owner.
+ */
+void status_users_sweep(const char *rundir);
+
+#endif
