@@ -81,6 +81,18 @@ check_pages() {
 	return $bad
 }
 
+# The manual lists every reason, with its number.
+check_reasons() {
+	local number name bad=0
+	[ -e smc_r/reason.h ] || return 0
+	while read -r number name; do
+		grep -q "^\.It $number Dv " man/smc_r.7 ||
+			{ echo "man/smc_r.7 lacks $name, $number"; bad=1; }
+	done < <(sed -n 's/^\t\(REASON_[A-Z_0-9]*\) = \(0x[0-9A-F]*\),$/\2 \1/p' \
+		smc_r/reason.h)
+	return $bad
+}
+
 check_layers() {
 	tests/layers.sh
 }
@@ -165,7 +177,7 @@ check_words() {
 }
 
 [ $# != 0 ] || set -- format layers headers exports library spdx size words \
-	shell man pages cppcheck tidy
+	shell man pages reasons cppcheck tidy
 failed=0
 echo "1..$#"
 for check in "$@"; do
