@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * option: what the BPF program, the library and the commands agree on about
+ * the TCP option that announces SMC.
+ *
+ * The option (RFC 7609 appendix A, RFC 6994): kind 254, length 6, "SMCR" in
+ * EBCDIC. It stands in the SYN of a client that speaks SMC, and in the SYN-ACK
+ * of a server that does when the SYN had it.
+ *
+ * User space speaks to the BPF program by socket options of a level that no
+ * kernel knows. The option's number is the instance: a hash of the path of the
+ * run directory, so that several devices live on one host without seeing each
+ * other.
+ *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks.
+ *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
+ *
+ * The BPF program is compiled from this header too, so it uses nothing but
+ * linux/types.h.
+ */
+#ifndef SMC_R_OPTION_H
+#define SMC_R_OPTION_H
+
+#include <linux/types.h>
+
+#define OPTION_LEVEL       0x534d4358 /* "SMCX" */
+#define OPTION_ANSWER      0x534d0000 /* upper half of each answer */
+#define OPTION_ANSWER_MASK 0xffff0000
+
+/* What offer_state() tells of a socket. */
+#define OFFER_WANT   1 /* marked, or accepted from a marked listener */
+#define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
+#define OFFER_AGREED 4 /* and so did the peer's */
+
+#define OPTION_KIND   254
+#define OPTION_LENGTH 6
+#define OPTION_MAGIC  0xe2d4c3d9 /* in network order */
+
+/* SNAPSHOT_ADDRESSES_MAX, which this header must not include. */
+#define OPTION_ADDRESSES_MAX 2
+#define OPTION_PORT_WORDS    1024 /* 65536 ports, 64 a word */
+
+/* The one element of the map "settings"; a command replaces it as a whole. */
+struct option_settings {
+	__u32 build; /* which build of the BPF program this is */
+	__u32 enabled;
+	__u32 address_count;
+	__u32 pad;
+	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
+	__u32 addresses[OPTION_ADDRESSES_MAX][4];
+	/* bit (port % 64) of word (port / 64): a server port of SMC-R */
+	__u64 ports[OPTION_PORT_WORDS];
+};
+
+_Static_assert(sizeof(struct option_settings) == 8240,
+	       "the BPF program and the commands see one layout");
+
+#endif
