@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * run_library: finds the preload library and names it to a program.
+ */
+#include "run_library.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* Where `make install` puts the library; the build says. */
+#ifndef SMC_R_LIBDIR
+#define SMC_R_LIBDIR "/usr/local/lib/smc_r"
+#endif
+
+#define PRELOAD          "LD_PRELOAD"
+#define INTERPRETERS_MAX 4 /* scripts that run scripts */
+
+/* ---- The library -------------------------------------------------------- */
+
+static int take_file(const char *path, char *out, size_t size)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(path, real))
+		return -errno;
+	if (stat(real, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	if (access(real, R_OK) != 0)
+		return -errno;
+	if (strlen(real) >= size)
+		return -ENAMETOOLONG;
+	strcpy(out, real);
+	return 0;
+}
+
+/* The directory of this executable; "" when it cannot be told. */
+static void own_directory(char *out, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", out, size - 1);
+	char *slash;
+
+	out[n > 0 ? n : 0] = '\0';
+	slash = strrchr(out, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+static int take_beside(const char *directory, const char *way, char *out,
+		       size_t size)
+{
+	char path[PATH_MAX];
+
+	if (!*directory || snprintf(path, sizeof(path), "%s/%s", directory,
+				    way) >= (int)sizeof(path))
+		return -ENOENT;
+	return take_file(path, out, size);
+}
+
+int run_library_find(char *out, size_t size, char *why, size_t why_size)
+{
+	const char *named = getenv(RUN_LIBRARY_VARIABLE);
+	char own[PATH_MAX];
+	int error;
+
+	if (named && *named) {
+		error = take_file(named, out, size);
+		if (error)
+			snprintf(why, why_size,
+				 RUN_LIBRARY_VARIABLE "=%s cannot be used: %s",
+				 named, strerror(-error));
+		return error;
+	}
+	own_directory(own, sizeof(own));
+	if (take_beside(own, "../lib/" RUN_LIBRARY_NAME, out, size) == 0 ||
+	    take_beside(own, "../lib/smc_r/" RUN_LIBRARY_NAME, out, size) == 0)
+		return 0;
+	error = take_file(SMC_R_LIBDIR "/" RUN_LIBRARY_NAME, out, size);
+	if (error)
+		snprintf(why, why_size,
+			 RUN_LIBRARY_NAME
+			 " is missing: not in %s/../lib, "
+			 "%s/../lib/smc_r, " SMC_R_LIBDIR
+			 "; install it, or name it in $" RUN_LIBRARY_VARIABLE,
+			 own, own);
+	return error;
+}
+
+/* Is it the first of the list already? */
+static bool is_first(const char *list, const char *path)
+{
+	size_t n = strlen(path);
+
+	list += strspn(list, " :");
+	return strncmp(list, path, n) == 0 && strchr(" :", list[n]);
+}
+
+int run_library_preload(const char *path)
+{
+	const char *there = getenv(PRELOAD);
+	char *list = NULL;
+	int error = 0;
+
+	if (strpbrk(path, " \t\n:"))
+		return -EINVAL;
+	if (!there || !*there)
+		return setenv(PRELOAD, path, 1) ? -errno : 0;
+	if (is_first(there, path))
+		return 0;
+	if (asprintf(&list, "%s:%s", path, there) < 0)
+		return -ENOMEM;
+	if (setenv(PRELOAD, list, 1) != 0)
+		error = -errno;
+	free(list);
+	return error;
+}
+
+/* ---- The program -------------------------------------------------------- */
+
+static int take_program(const char *path, char *out, size_t size)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+		return -EACCES;
+	if (strlen(path) >= size)
+		return -ENAMETOOLONG;
+	strcpy(out, path);
+	return 0;
+}
+
+int run_library_program(const char *name, char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	int error = -ENOENT;
+	char candidate[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return take_program(name, out, size);
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (;;) {
+		int n = (int)strcspn(path, ":");
+		int tried;
+
+		/* An empty part is the working directory. */
+		snprintf(candidate, sizeof(candidate), "%.*s%s%s", n, path,
+			 n ? "/" : "./", name);
+		tried = take_program(candidate, out, size);
+		if (!tried)
+			return 0;
+		if (tried == -EACCES)
+			error = tried;
+		if (!path[n])
+			return error;
+		path += n + 1;
+	}
+}
+
+/* Gains rights at exec, so that the loader ignores LD_PRELOAD (AT_SECURE). */
+static bool gains_rights(int fd, const struct stat *st)
+{
+	if (st->st_mode & S_ISUID && st->st_uid != getuid())
+		return true;
+	if (st->st_mode & S_ISGID && st->st_mode & S_IXGRP &&
+	    st->st_gid != getgid())
+		return true;
+	return getuid() != 0 &&
+	       fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
+{
+	ElfW(Phdr) part;
+	int i;
+
+	for (i = 0; i < header->e_phnum; i++) {
+		off_t at = (off_t)(header->e_phoff + (size_t)i * sizeof(part));
+
+		if (header->e_phentsize != sizeof(part) ||
+		    pread(fd, &part, sizeof(part), at) != sizeof(part))
+			return false;
+		if (part.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static const char *elf_obstacle(int fd)
+{
+	const unsigned char class =
+	    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+	ElfW(Ehdr) header, own;
+	int self;
+	bool foreign;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return "is damaged";
+	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	foreign =
+	    header.e_ident[EI_CLASS] != class ||
+	    (self >= 0 && pread(self, &own, sizeof(own), 0) == sizeof(own) &&
+	     own.e_machine != header.e_machine);
+	if (self >= 0)
+		close(self);
+	if (foreign)
+		return "is built for another machine";
+	return has_interpreter(fd, &header) ? NULL : "is statically linked";
+}
+
+/* Cuts the interpreter's path out of a line "#! /path argument". */
+static bool read_interpreter(const char *text, char *out, size_t size)
+{
+	size_t n;
+
+	if (strncmp(text, "#!", 2) != 0)
+		return false;
+	text += 2 + strspn(text + 2, " \t");
+	n = strcspn(text, " \t\n");
+	if (n == 0 || n >= size)
+		return false;
+	memcpy(out, text, n);
+	out[n] = '\0';
+	return true;
+}
+
+/* True when `path` is a script; then it becomes its interpreter. */
+static bool step(char *path, size_t size, const char **obstacle)
+{
+	char head[256];
+	struct stat st;
+	bool script = false;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*obstacle = NULL;
+	if (fd < 0)
+		return false;
+	n = pread(fd, head, sizeof(head) - 1, 0);
+	head[n > 0 ? n : 0] = '\0';
+	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0) {
+		if (fstat(fd, &st) == 0 && gains_rights(fd, &st))
+			*obstacle = "runs with the rights of its owner";
+		else
+			*obstacle = elf_obstacle(fd);
+	} else {
+		script = read_interpreter(head, path, size);
+	}
+	close(fd);
+	return script;
+}
+
+const char *run_library_obstacle(const char *path)
+{
+	const char *obstacle = NULL;
+	char file[PATH_MAX];
+	int i;
+
+	if (strlen(path) >= sizeof(file))
+		return NULL;
+	strcpy(file, path);
+	for (i = 0; i < INTERPRETERS_MAX; i++) {
+		if (!step(file, sizeof(file), &obstacle))
+			break;
+	}
+	return obstacle;
+}

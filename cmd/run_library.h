@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * run_library: finds the preload library and names it to a program.
+ *
+ * Ownership: paths are written to the caller's buffers.
+ * Locking:   none; changes the environment of this process.
+ */
+#ifndef CMD_RUN_LIBRARY_H
+#define CMD_RUN_LIBRARY_H
+
+#include <stddef.h>
+
+#define RUN_LIBRARY_NAME     "libsmc_r.so"
+#define RUN_LIBRARY_VARIABLE "SMC_R_LIBRARY"
+
+/*
+ * The absolute path of the library: $SMC_R_LIBRARY and nothing else when that
+ * is set; else ../lib or ../lib/smc_r beside the directory of this executable,
+ * as in a build tree and as installed; else where the build was told that it
+ * will be. 0, or -ENOENT (-EACCES) with a sentence in why that names
+ * the places and the cure.
+ */
+int run_library_find(char *out, size_t size, char *why, size_t why_size);
+
+/*
+ * Puts the library in front of LD_PRELOAD and keeps what is there. -EINVAL
+ * when the path holds a blank or a colon, which LD_PRELOAD cannot.
+ */
+int run_library_preload(const char *path);
+
+/* The file that execvp(3) would run: 0, -ENOENT or -EACCES. */
+int run_library_program(const char *name, char *out, size_t size);
+
+/*
+ * Why the loader would not load the library into this program (as ld.so(8)
+ * says: statically linked, set-user-ID and the like, another machine), as half
+ * a sentence; NULL when nothing speaks against it. A script is judged by its
+ * interpreter.
+ */
+const char *run_library_obstacle(const char *path);
+
+#endif

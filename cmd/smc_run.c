@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * smc_run: runs a program with the SMC-R library loaded.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+
+#include "run_child.h"
+#include "run_library.h"
+#include "run_report.h"
+
+/* As env(1), nice(1) and their kin have it. */
+#define EXIT_OURS       125
+#define EXIT_CANNOT_RUN 126
+#define EXIT_NOT_FOUND  127
+
+static const char usage[] =
+    "Usage: smc_run [-v] [-h] [--] COMMAND [ARGUMENT]...\n"
+    "Runs COMMAND with its matching TCP connections on SMC-R.\n"
+    "\n"
+    "  -v  say at the end, on standard error, how many connections were on\n"
+    "      SMC and why the others were not; twice: and what to change\n"
+    "  -h  this text\n"
+    "\n"
+    "Environment: SMC_R_LIBRARY (the library to load), SMC_R_RUNDIR.\n"
+    "Exit status: that of COMMAND; 125 when smc_run fails, 126 when COMMAND\n"
+    "cannot be run, 127 when it is not found.\n";
+
+/* Engines accept nothing but an absolute path, and COMMAND may change its
+ * working directory. */
+static int make_rundir_absolute(void)
+{
+	const char *rundir = getenv(RUNDIR_VARIABLE);
+	char *cwd, *path = NULL;
+	int error = 0;
+
+	if (!rundir || !*rundir || *rundir == '/')
+		return 0;
+	cwd = getcwd(NULL, 0);
+	if (!cwd)
+		return -errno;
+	if (asprintf(&path, "%s/%s", cwd, rundir) < 0)
+		error = -ENOMEM;
+	else if (setenv(RUNDIR_VARIABLE, path, 1) != 0)
+		error = -errno;
+	free(cwd);
+	free(path);
+	return error;
+}
+
+static int prepare(void)
+{
+	char library[PATH_MAX], why[3 * PATH_MAX];
+	int error =
+	    run_library_find(library, sizeof(library), why, sizeof(why));
+
+	if (error) {
+		fprintf(stderr, "smc_run: %s\n", why);
+		return error;
+	}
+	error = run_library_preload(library);
+	if (error == -EINVAL) {
+		fprintf(stderr,
+			"smc_run: %s: LD_PRELOAD cannot hold a path with "
+			"blanks or colons; move the library\n",
+			library);
+		return error;
+	}
+	if (!error)
+		error = make_rundir_absolute();
+	if (error)
+		fprintf(stderr, "smc_run: cannot set the environment: %s\n",
+			strerror(-error));
+	return error;
+}
+
+static int cannot_run(const char *program, int error)
+{
+	fprintf(stderr, "smc_run: %s: %s\n", program, strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+static void warn_of_obstacle(const char *program)
+{
+	char path[PATH_MAX];
+	const char *obstacle = NULL;
+
+	if (run_library_program(program, path, sizeof(path)) == 0)
+		obstacle = run_library_obstacle(path);
+	if (obstacle)
+		fprintf(stderr,
+			"smc_run: %s %s: the SMC-R library cannot be loaded "
+			"there, its connections stay on TCP\n",
+			path, obstacle);
+}
+
+static int run_and_report(char **argv, bool cures)
+{
+	char reporter[16];
+	int error, status;
+
+	warn_of_obstacle(argv[0]);
+	snprintf(reporter, sizeof(reporter), "%d", (int)getpid());
+	if (setenv("SMC_R_REPORTER", reporter, 1) != 0)
+		return EXIT_OURS;
+	error = run_child(argv, &status);
+	if (error)
+		return cannot_run(argv[0], -error);
+	run_report(stderr, getpid(), argv[0], cures);
+	run_child_imitate(status);
+}
+
+int main(int argc, char **argv)
+{
+	int verbose = 0;
+	int option;
+
+	while ((option = getopt(argc, argv, "+vh")) != -1) {
+		switch (option) {
+		case 'v':
+			verbose++;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return EXIT_OURS;
+		}
+	}
+	argv += optind;
+	if (!*argv) {
+		fputs(usage, stderr);
+		return EXIT_OURS;
+	}
+	if (prepare() != 0)
+		return EXIT_OURS;
+	if (verbose)
+		return run_and_report(argv, verbose > 1);
+	execvp(argv[0], argv);
+	return cannot_run(argv[0], errno);
+}
