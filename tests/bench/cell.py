@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""cell: one figure that is measured in several ways, and its bars.
+
+A column is one way: plain TCP, the same program under smc_run, AF_UNIX, or
+a bare ring in shared memory. In one round every column of a cell is run
+once, next to each other, so that a ratio compares neighbours in time.
+"""
+import os
+import statistics
+import subprocess
+
+from device import MATCHING, NOT_MATCHING, as_user
+
+PROGRAMS = {"dir": ""}  # where the bench programs are; set by the driver
+CLIENT_CORE = 1
+SERVER_CORE = 0
+
+
+class CellError(Exception):
+    pass
+
+
+class Column:
+    """kind: tcp, smc, unix, ring, few; a device makes it run under smc_run."""
+
+    def __init__(self, kind, device=None, name=None):
+        self.kind = kind
+        self.name = name or kind
+        self.device = device
+
+    def environment(self, extra=None):
+        e = self.device.environment() if self.device else dict(os.environ)
+        e.pop("SMC_R_SPIN", None)
+        if self.device and extra:
+            e.update(extra)
+        return e
+
+    def command(self, argv):
+        return (self.device.prefix() if self.device else []) + argv
+
+
+class Ports:
+    """Hands out ports in turn, so that TIME_WAIT of one run is not met by
+    the next."""
+
+    def __init__(self, first, last):
+        self.first, self.last, self.at = first, last, first
+
+    def take(self):
+        port = self.at
+        self.at = self.first if self.at == self.last else self.at + 1
+        return port
+
+
+matching_ports = Ports(*MATCHING)
+other_ports = Ports(*NOT_MATCHING)
+
+
+def run(argv, env, limit=120, user=None):
+    """Output of a command that must succeed."""
+    try:
+        told = subprocess.run(as_user(user, argv), env=env, text=True,
+                              capture_output=True, timeout=limit,
+                              stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise CellError(f"no end after {limit} s: {' '.join(argv)}") from None
+    except OSError as e:
+        raise CellError(f"{argv[0]}: {e.strerror}") from None
+    if told.returncode:
+        raise CellError(f"exit {told.returncode}: {' '.join(argv)}: "
+                        f"{told.stderr.strip()[-300:]}")
+    return told.stdout
+
+
+def pairs(line):
+    """name=value pairs of a bench program, as numbers."""
+    return {n: float(v) for n, v in
+            (word.split("=") for word in line.split() if "=" in word)}
+
+
+class Bar:
+    """What the median must reach.
+
+    over: the column that ours is divided by, or None for the figure itself.
+    worst: the bar is on the worst round divided by the median.
+    """
+
+    def __init__(self, over, must, moonshot=None, worst=False):
+        self.over, self.must, self.moonshot = over, must, moonshot
+        self.worst = worst
+
+
+class Cell:
+    """run(column, seconds) returns a dict; "value" is the figure."""
+
+    def __init__(self, section, key, title, unit, better, columns, runner,
+                 bars=(), expect="smc", env=None, big=False):
+        self.section, self.key, self.title = section, key, title
+        self.unit, self.better = unit, better
+        self.columns = columns
+        self.runner = runner
+        self.bars = list(bars)
+        self.expect = expect  # "smc", "tcp", or None: not checked
+        self.env = env or {}
+        self.big = big        # other people's program: fewer, longer rounds
+
+    def run(self, column, seconds):
+        return self.runner(self, column, seconds)
+
+
+def reaches(value, bar, better):
+    return value <= bar if better == "lower" else value >= bar
+
+
+class Result:
+    """All rounds of one cell."""
+
+    def __init__(self, cell, names):
+        self.cell = cell
+        self.names = names
+        self.rounds = {n: [] for n in names}  # of dicts, None: failed
+        self.fell_back = 0
+        self.noisy = 0
+        self.errors = []
+
+    def values(self, name):
+        return [r["value"] for r in self.rounds.get(name, ()) if r]
+
+    def median(self, name):
+        v = self.values(name)
+        return statistics.median(v) if v else None
+
+    def ratios(self, ours, over):
+        both = zip(self.rounds.get(ours, ()), self.rounds.get(over, ()))
+        return [a["value"] / b["value"] for a, b in both
+                if a and b and b["value"]]
+
+    def measure(self, bar, ours):
+        """Rounds of what a bar judges, or [] when it cannot be judged."""
+        if bar.worst:
+            v = self.values(ours)
+            m = self.median(ours)
+            if not v or not m:
+                return []
+            worst = max(v) if self.cell.better == "lower" else min(v)
+            return [worst / m]
+        if bar.over is None:
+            return self.values(ours)
+        return self.ratios(ours, bar.over) if bar.over != ours else []
+
+    def verdict(self, bar, ours="smc"):
+        """moonshot, ok, near (within a tenth of the bar), miss, or why not.
+
+        Empty when there is nothing to judge.
+        """
+        if ours not in self.rounds or bar.must is None:
+            return ""
+        if self.fell_back:
+            return "fell back"
+        seen = self.measure(bar, ours)
+        if not seen:
+            return "failed" if self.errors else "no figure"
+        m = statistics.median(seen)
+        better = "lower" if bar.worst else self.cell.better
+        slack = 1.1 if better == "lower" else 1 / 1.1
+        if bar.moonshot is not None and reaches(m, bar.moonshot, better):
+            return "moonshot"
+        if reaches(m, bar.must, better):
+            return "ok"
+        return "near" if reaches(m, bar.must * slack, better) else "miss"
+
+
+def program(name):
+    return os.path.join(PROGRAMS["dir"], name)
+
+
+def pinned(cores, same=False):
+    if not cores:
+        return []
+    return ["-C", str(SERVER_CORE if same else CLIENT_CORE),
+            "-S", str(SERVER_CORE)]
+
+
+def transport(column, ports, ring=()):
+    """The options that make one of our programs use the column's way."""
+    if column.kind == "ring":
+        return ["-T", "ring"] + list(ring)
+    if column.kind == "unix":
+        return ["-T", "unix", "-u", f"/tmp/smc_r_bench.{os.getpid()}"]
+    return ["-T", "tcp", "-p", str(ports.take())]
+
+
+def own(name, options, pick, scale=1.0, ring=(), ports=matching_ports,
+        few=None):
+    """A runner for one of our programs; pick names the figure it prints.
+
+    few: options of the column "few", which is otherwise like "smc".
+    """
+    def runner(cell, column, seconds):
+        chosen = few if column.kind == "few" else options
+        argv = column.command([program(name), "-t", str(seconds)] +
+                              transport(column, ports, ring) + list(chosen))
+        found = pairs(run(argv, column.environment(cell.env),
+                          limit=seconds + 60))
+        found["value"] = found[pick] * scale
+        return found
+    return runner

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""show: results as lines on the terminal, as JSON and as a chart."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+
+from cell import Bar
+
+NAMES = {"tcp": "TCP", "smc": "SMC", "unix": "AF_UNIX", "ring": "bare ring",
+         "few": "SMC few", "disabled": "disabled"}
+
+
+def figure(value):
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def factor(value, better):
+    """A ratio in the way people say it: 1/20 of the time, 3 x the rate."""
+    if value is None:
+        return "-"
+    if better == "lower" and 0 < value < 0.5:
+        return f"1/{figure(1 / value)}"
+    return f"{value:.2f}x" if value < 10 else f"{figure(value)}x"
+
+
+def bar_words(bar, better):
+    """(what is judged, must, moonshot) as text."""
+    sign = "<=" if better == "lower" or bar.worst else ">="
+    if bar.worst:
+        return "worst/median", f"{sign} {bar.must:g}x", ""
+    if bar.over is None:
+        show = figure
+    else:
+        def show(v):
+            return factor(v, better)
+    over = f"/ {NAMES.get(bar.over, bar.over)}" if bar.over else "itself"
+    moon = show(bar.moonshot) if bar.moonshot is not None else ""
+    return over, f"{sign} {show(bar.must)}", moon
+
+
+def lines_of(result, ours):
+    """The table's lines for one cell: one for each bar, at least one."""
+    cell = result.cell
+    bars = cell.bars or [Bar("tcp", None)]
+    medians = "  ".join(f"{NAMES.get(n, n)} {figure(result.median(n))}"
+                        for n in result.names)
+    first = True
+    for bar in bars:
+        seen = result.measure(bar, ours)
+        value = statistics.median(seen) if seen else None
+        plain = bar.worst or bar.over is not None
+        told = factor(value, "higher" if bar.worst else cell.better) \
+            if plain else figure(value)
+        spread = ""
+        if len(seen) > 1:
+            show = (lambda v: factor(v, cell.better)) if plain else figure
+            spread = f"[{show(min(seen))} .. {show(max(seen))}]"
+        over, must, moon, verdict = "/ TCP", "", "", ""
+        if bar.must is not None and ours == "smc":
+            over, must, moon = bar_words(bar, cell.better)
+            verdict = result.verdict(bar, ours)
+        elif result.fell_back:
+            verdict = "fell back"
+        if result.noisy and verdict:
+            verdict += f" ~{result.noisy}"
+        yield (cell.title if first else "", over, told, spread, must, moon,
+               verdict, f"{medians} {cell.unit}" if first else "")
+        first = False
+
+
+HEAD = ("", "ours", "ratio", "[least .. most]", "must", "moonshot", "verdict",
+        "medians")
+WIDTH = (44, 12, 8, 20, 10, 9, 12, 0)
+
+
+def row(words):
+    return " ".join(w.ljust(n) for w, n in zip(words, WIDTH)).rstrip()
+
+
+def print_section(results, ours):
+    print("\n" + row((results[0].cell.section,) + HEAD[1:]))
+    for result in results:
+        for words in lines_of(result, ours):
+            print(row(words))
+        for error in sorted(set(result.errors)):
+            print(f"    failed: {error}")
+        if result.fell_back:
+            print(f"    {result.fell_back} rounds were not on SMC; they are "
+                  "not counted as SMC")
+
+
+def as_data(result, ours):
+    cell = result.cell
+    bars = []
+    for bar in cell.bars:
+        seen = result.measure(bar, ours)
+        over, must, moon = bar_words(bar, cell.better)
+        bars.append({
+            "over": bar.over, "worst": bar.worst, "must": bar.must,
+            "moonshot": bar.moonshot, "words": [over, must, moon],
+            "values": seen,
+            "median": statistics.median(seen) if seen else None,
+            "verdict": result.verdict(bar, ours)})
+    columns = {}
+    for name in result.names:
+        v = result.values(name)
+        columns[name] = {"rounds": result.rounds[name],
+                         "median": result.median(name),
+                         "min": min(v, default=None),
+                         "max": max(v, default=None)}
+    return {"section": cell.section, "key": cell.key, "title": cell.title,
+            "unit": cell.unit, "better": cell.better, "columns": columns,
+            "bars": bars, "fell_back": result.fell_back,
+            "noisy": result.noisy, "errors": result.errors}
+
+
+def write_json(path, machine, options, results, ours):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"machine": machine, "options": options,
+                   "cells": [as_data(r, ours) for r in results]}, f, indent=1)
+        f.write("\n")
+
+
+PLOT = """set terminal svg size 1000,{height} font "sans,12" background "white"
+set output "{out}.svg"
+set title "{title}"
+set logscale x
+set xlabel "{xlabel}"
+set yrange [-0.6:{top}] reverse
+set ytics ({tics})
+set grid x ytics lc rgb "#dddddd"
+set key outside bottom center horizontal
+set lmargin 46
+plot "{out}.dat" using 2:1:3:4 with xerrorbars lw 2 pt 7 ps 0.9 \\
+	lc rgb "#1f5fa8" title "measured (median, least, most)", \\
+	"" using 5:1 with points pt 2 ps 1.1 lw 2 lc rgb "#c02020" \\
+	title "must", \\
+	"" using 6:1 with points pt 12 ps 1.3 lw 2 lc rgb "#2a8a2a" \\
+	title "moonshot"
+"""
+
+
+def gain(value, better):
+    """Ratio turned so that more is better."""
+    if not value:
+        return None
+    return 1 / value if better == "lower" else value
+
+
+def chart_rows(results, ours, over):
+    """(title, gain, least, most, must, moonshot) for each chartable cell."""
+    for r in results:
+        if r.fell_back or over not in r.rounds or ours not in r.rounds:
+            continue
+        better = r.cell.better
+        seen = [gain(v, better) for v in r.ratios(ours, over) if v]
+        if not seen:
+            continue
+        bar = next((b for b in r.cell.bars if b.over == over and
+                    not b.worst), Bar(over, None))
+        yield (r.cell.title, statistics.median(seen), min(seen), max(seen),
+               gain(bar.must, better), gain(bar.moonshot, better))
+
+
+def draw(out, results, ours, over, title):
+    """Chart of all ratios; quietly nothing where there is no gnuplot."""
+    rows = list(chart_rows(results, ours, over))
+    if not rows or not shutil.which("gnuplot"):
+        return None
+    with open(f"{out}.dat", "w", encoding="utf-8") as f:
+        for i, r in enumerate(rows):
+            f.write(f"{i} " + " ".join("?" if v is None else f"{v:.5g}"
+                                       for v in r[1:]) + "\n")
+    tics = ", ".join('"{}" {}'.format(r[0].replace('"', "'"), i)
+                     for i, r in enumerate(rows))
+    with open(f"{out}.gp", "w", encoding="utf-8") as f:
+        f.write('set datafile missing "?"\n')
+        f.write(PLOT.format(height=120 + 18 * len(rows), out=out, tics=tics,
+                            top=len(rows) - 0.4, title=title,
+                            xlabel="times better (logarithmic)"))
+    done = subprocess.run(["gnuplot", f"{out}.gp"], capture_output=True,
+                          text=True)
+    if done.returncode:
+        print(f"gnuplot: {done.stderr.strip()[-300:]}")
+        return None
+    return os.path.abspath(f"{out}.svg")
