@@ -165,7 +165,7 @@ class Redis(App):
 
 
 class Memcached(App):
-    needs = ("memcached", "memaslap")
+    needs = ("memcached", "memcaslap")
 
     def serve(self, column, port):
         # One worker thread, as the client has one; -u when we are root.
@@ -181,12 +181,12 @@ class Memcached(App):
     def runner(self, clients):
         def go(cell, column, seconds):
             told = self.client(cell, column, [
-                "memaslap", "-s", f"127.0.0.1:{self.port(column)}", "-T", "1",
+                "memcaslap", "-s", f"127.0.0.1:{self.port(column)}", "-T", "1",
                 "-c", str(clients), "-t", f"{max(1, round(seconds))}s", "-F",
                 os.path.join(self.servers.where, "memaslap.conf")])
             rate = re.search(r"TPS:\s*(\d+)", told)
             if not rate:
-                raise CellError(f"memaslap said: {told.strip()[-200:]}")
+                raise CellError(f"memcaslap said: {told.strip()[-200:]}")
             return {"value": float(rate.group(1)) * 1e-3}
         return go
 

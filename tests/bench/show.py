@@ -134,7 +134,7 @@ set output "{out}.svg"
 set title "{title}"
 set logscale x
 set xlabel "{xlabel}"
-set yrange [-0.6:{top}] reverse
+set yrange [{top}:-0.6]
 set ytics ({tics})
 set grid x ytics lc rgb "#dddddd"
 set key outside bottom center horizontal
