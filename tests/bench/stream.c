@@ -90,10 +90,13 @@ static void give(struct trial *t)
 static void print_usage(const char *end, const struct usage *u, uint64_t bytes)
 {
 	double kib = bytes ? (double)bytes / 1024 : 1;
+	unsigned long long switches = u->voluntary;
+
+	switches += u->involuntary;
 
 	printf(" %s_user_ns_kib=%.2f %s_system_ns_kib=%.2f %s_switches=%llu",
 	       end, (double)u->user_ns / kib, end, (double)u->system_ns / kib,
-	       end, (unsigned long long)(u->voluntary + u->involuntary));
+	       end, switches);
 }
 
 int main(int argc, char **argv)
