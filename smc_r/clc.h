@@ -20,7 +20,9 @@
  * A peer that follows RFC 7609 to the letter strictly takes turns, and it
  * would read a crossing Decline as data. Towards a peer that is not known to
  * run this code, an early abort therefore waits for the peer's message, or
- * for the deadline.
+ * for the deadline. At its deadline a client declines all the same. A server
+ * does not: a client that never got the TCP option back would read that as
+ * data. It goes on to TCP, and declines if a Proposal comes after all.
  *
  * Locking: none; the owner serializes the calls for one machine.
  */
@@ -51,6 +53,7 @@ enum clc_state {
 	CLC_AWAIT_LINK,     /* both: the link has to be confirmed */
 	CLC_SKIP_ANSWER,    /* client: declined, the answer is on its way */
 	CLC_SKIP_PROPOSAL,  /* server: declined, the Proposal is on its way */
+	CLC_LATE,           /* server: went on to TCP without a Proposal */
 	CLC_LOOK,           /* declined; the peer's Decline may be on its way */
 	CLC_ON_SMC,
 	CLC_ON_TCP,
@@ -101,6 +104,7 @@ struct clc {
 	bool offers_v1;       /* client: what the Proposal offered */
 	bool offers_v2;
 	bool wants_link; /* see clc_want_link() */
+	bool wrote;      /* see clc_wrote() */
 	bool knows_peer; /* peer_id is set */
 	uint8_t peer_id[CLC_PEER_ID_BYTES];
 };
@@ -152,6 +156,8 @@ void clc_decline(const struct clc *c, struct clc_decline *out);
 
 /* May application data be sent on the TCP stream? Before CLC_USE_TCP too. */
 bool clc_can_write(const struct clc *c);
+/* To be called when application data was sent before the handshake is over. */
+void clc_wrote(struct clc *c);
 
 /* Is the handshake over, in whichever way? */
 bool clc_is_over(const struct clc *c);
