@@ -105,9 +105,12 @@ struct status_slot {
 	uint32_t rmbe_out;	  /* bytes of the peer's RMBE */
 	int32_t peer_pid;	  /* SO_PEERCRED of the link group, 0 unknown */
 	uint32_t group;		  /* link group number within the process */
-	uint64_t spare1[3];
+	_Atomic uint32_t phase;	  /* engine's own: connection.h */
+	_Atomic uint32_t socket_flags; /* engine's own: connection.h */
+	uint64_t spare1[2];
 	struct status_stream rx;
 	struct status_stream tx;
+	uint8_t handshake[128]; /* engine's own: struct clc */
 };
 
 struct status_holder {
@@ -151,7 +154,7 @@ struct status_totals {
 };
 
 _Static_assert(sizeof(struct status_stream) == 64, "one cache line");
-_Static_assert(sizeof(struct status_slot) == 256, "four cache lines");
+_Static_assert(sizeof(struct status_slot) == 384, "six cache lines");
 _Static_assert(sizeof(struct status_header) <= STATUS_SLOTS_AT, "fits");
 
 #endif
