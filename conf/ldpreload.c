@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ldpreload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX 65536
+
+static int explain(int error, const char *path, char *why, size_t size)
+{
+	snprintf(why, size, "%s: %s", path, strerror(-error));
+	return error;
+}
+
+/* The real name, so that a symbolic link survives the rename. */
+static int find_file(char path[PATH_MAX])
+{
+	const char *named = secure_getenv(LDPRELOAD_FILE_VARIABLE);
+	char real[PATH_MAX];
+
+	if (!named || named[0] != '/')
+		named = LDPRELOAD_FILE_DEFAULT;
+	if (realpath(named, real))
+		named = real;
+	else if (errno != ENOENT)
+		return -errno;
+	if (strlen(named) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	strcpy(path, named);
+	return 0;
+}
+
+static int read_bytes(int fd, char **out, size_t *length)
+{
+	char *bytes = malloc(FILE_BYTES_MAX);
+
+	if (!bytes)
+		return -ENOMEM;
+	*length = 0;
+	for (;;) {
+		ssize_t n = read(fd, bytes + *length, FILE_BYTES_MAX - *length);
+		int error = n < 0 ? -errno : -EFBIG;
+
+		if (error == -EINTR)
+			continue;
+		if (n == 0)
+			break;
+		if (n > 0)
+			*length += (size_t)n;
+		if (n < 0 || *length == FILE_BYTES_MAX) {
+			free(bytes);
+			return error;
+		}
+	}
+	*out = bytes;
+	return 0;
+}
+
+static int load(struct ldpreload_edit *edit, const char *path)
+{
+	struct stat st;
+	int error = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		edit->mode = 0644;
+		return errno == ENOENT ? 0 : -errno;
+	}
+	if (fstat(fd, &st) < 0)
+		error = -errno;
+	else if (!S_ISREG(st.st_mode))
+		error = -EINVAL;
+	else
+		error = read_bytes(fd, &edit->bytes, &edit->length);
+	close(fd);
+	if (error)
+		return error;
+	edit->existed = true;
+	edit->mode = st.st_mode & 07777;
+	edit->uid = st.st_uid;
+	edit->gid = st.st_gid;
+	return 0;
+}
+
+static int flush_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+	int fd;
+
+	strcpy(dir, path);
+	slash = strrchr(dir, '/');
+	slash[slash == dir] = '\0';
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	fsync(fd);
+	close(fd);
+	return 0;
+}
+
+static int write_temporary(const struct ldpreload_edit *edit, int fd,
+			   const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		length -= (size_t)n;
+	}
+	if (edit->existed && fchown(fd, edit->uid, edit->gid) < 0)
+		return -errno;
+	return fchmod(fd, edit->mode) < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int replace(const struct ldpreload_edit *edit, const char *path,
+		   const char *bytes, size_t length)
+{
+	char temporary[PATH_MAX];
+	int error, fd;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.smc_r-XXXXXX", path) >=
+	    (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = write_temporary(edit, fd, bytes, length);
+	if (close(fd) < 0 && !error)
+		error = -errno;
+	if (!error && rename(temporary, path) < 0)
+		error = -errno;
+	if (error) {
+		unlink(temporary);
+		return error;
+	}
+	return flush_directory(path);
+}
+
+static int store(const struct ldpreload_edit *edit, const char *path,
+		 const char *bytes, size_t length, bool exists)
+{
+	if (exists)
+		return replace(edit, path, bytes, length);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return -errno;
+	return flush_directory(path);
+}
+
+enum line_owner {
+	LINE_OF_OTHERS,
+	LINE_OF_US,
+	LINE_OF_US_ELSEWHERE
+};
+
+/*
+ * Whose is this line, of this length without its end? A library of our name
+ * in another place is ours too: it was installed there once, and two engines
+ * in one program would not do.
+ */
+static enum line_owner line_owner(const char *line, size_t length,
+				  const char *library)
+{
+	const char *name = strrchr(library, '/');
+	size_t name_length = strlen(name);
+
+	while (length && strchr(" \t\r", line[0]) && line[0])
+		line++, length--;
+	while (length && strchr(" \t\r", line[length - 1]) && line[length - 1])
+		length--;
+	if (length == strlen(library) && memcmp(line, library, length) == 0)
+		return LINE_OF_US;
+	if (length > name_length && line[0] == '/' &&
+	    !memchr(line, ' ', length) && !memchr(line, ':', length) &&
+	    memcmp(line + length - name_length, name, name_length) == 0)
+		return LINE_OF_US_ELSEWHERE;
+	return LINE_OF_OTHERS;
+}
+
+/* The file as it shall be. */
+struct content {
+	char *bytes; /* our line, if it is wanted, then those of others */
+	size_t length;
+	bool is_changed;
+};
+
+static int compose(const struct ldpreload_edit *edit, const char *library,
+		   bool wanted, struct content *out)
+{
+	size_t head = wanted ? strlen(library) + 1 : 0;
+	const char *next = edit->bytes;
+	unsigned here = 0, elsewhere = 0;
+	size_t left = edit->length;
+
+	out->bytes = malloc(head + edit->length + 1);
+	if (!out->bytes)
+		return -ENOMEM;
+	out->length = head;
+	if (wanted) {
+		memcpy(out->bytes, library, head - 1);
+		out->bytes[head - 1] = '\n';
+	}
+	while (left) {
+		const char *newline = memchr(next, '\n', left);
+		size_t text = newline ? (size_t)(newline - next) : left;
+		size_t whole = newline ? text + 1 : text;
+		enum line_owner owner = line_owner(next, text, library);
+
+		here += owner == LINE_OF_US;
+		elsewhere += owner == LINE_OF_US_ELSEWHERE;
+		if (owner == LINE_OF_OTHERS) {
+			memcpy(out->bytes + out->length, next, whole);
+			out->length += whole;
+		}
+		next += whole;
+		left -= whole;
+	}
+	out->is_changed = here != (wanted ? 1 : 0) || elsewhere != 0;
+	return 0;
+}
+
+static int check_library(const char *library, char *why, size_t size)
+{
+	struct stat st;
+
+	if (library[0] != '/' || strpbrk(library, " \t\r\n:#")) {
+		snprintf(why, size,
+			 "%s: the loader needs an absolute path without"
+			 " blanks, colons and #",
+			 library);
+		return -EINVAL;
+	}
+	if (stat(library, &st) < 0)
+		return explain(-errno, library, why, size);
+	if (!S_ISREG(st.st_mode) || access(library, R_OK) < 0) {
+		snprintf(why, size, "%s: not a file that can be read", library);
+		return -ENOENT;
+	}
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) ||
+	    (st.st_uid != 0 && st.st_uid != geteuid())) {
+		snprintf(why, size,
+			 "%s: others may write to it; it must not get into"
+			 " every program",
+			 library);
+		return -EPERM;
+	}
+	return 0;
+}
+
+int ldpreload_set(struct ldpreload_edit *edit, const char *library, bool wanted,
+		  char *why, size_t size)
+{
+	struct content content = {0};
+	char path[PATH_MAX];
+	int error;
+
+	memset(edit, 0, sizeof(*edit));
+	error = wanted ? check_library(library, why, size) : 0;
+	if (error)
+		return error;
+	error = find_file(path);
+	if (error)
+		return explain(error, LDPRELOAD_FILE_DEFAULT, why, size);
+	error = load(edit, path);
+	if (!error)
+		error = compose(edit, library, wanted, &content);
+	if (!error && content.is_changed) {
+		/* A file without a byte says the same as none. */
+		error = store(edit, path, content.bytes, content.length,
+			      content.length != 0);
+		edit->is_done = !error;
+	}
+	free(content.bytes);
+	return error ? explain(error, path, why, size) : 0;
+}
+
+int ldpreload_undo(struct ldpreload_edit *edit)
+{
+	char path[PATH_MAX];
+	int error;
+
+	if (!edit->is_done)
+		return 0;
+	error = find_file(path);
+	if (!error)
+		error =
+		    store(edit, path, edit->bytes, edit->length, edit->existed);
+	edit->is_done = error != 0;
+	return error;
+}
+
+void ldpreload_fini(struct ldpreload_edit *edit)
+{
+	free(edit->bytes);
+	memset(edit, 0, sizeof(*edit));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ldpreload: our line in /etc/ld.so.preload.
+ *
+ * The file names libraries that the loader puts into every program. We add one
+ * line at the top, and take that one away again; every other byte stays. The
+ * file is replaced by rename(2), and never names a library that is not there.
+ *
+ * $SMC_R_LDPRELOAD_FILE names another file, for tests.
+ *
+ * Ownership: an edit holds the old content; ldpreload_fini() frees it.
+ * Locking:   the caller holds the write lock of the attribute database.
+ */
+#ifndef CONF_LDPRELOAD_H
+#define CONF_LDPRELOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define LDPRELOAD_FILE_DEFAULT  "/etc/ld.so.preload"
+#define LDPRELOAD_FILE_VARIABLE "SMC_R_LDPRELOAD_FILE"
+
+struct ldpreload_edit {
+	bool is_done; /* the file was changed */
+	bool existed; /* there was a file before */
+	char *bytes;  /* its content */
+	size_t length;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
+
+/*
+ * Adds the line (wanted) or takes it away, if that needs doing. library is an
+ * absolute path. 0, or -errno with the reason in why, and nothing changed:
+ * -ENOENT when the library is not there, -EPERM when others could replace it,
+ * -EINVAL when the loader could not read its path.
+ */
+int ldpreload_set(struct ldpreload_edit *edit, const char *library, bool wanted,
+		  char *why, size_t size);
+
+/* Puts the old content back; 0 or -errno. */
+int ldpreload_undo(struct ldpreload_edit *edit);
+
+/* Accepts an edit of zeros. */
+void ldpreload_fini(struct ldpreload_edit *edit);
+
+#endif

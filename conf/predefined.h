@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * predefined: brings smc_r.stanza into the predefined classes.
+ *
+ * Locking: called between attrdb_begin() and attrdb_commit(), or on a
+ *	    database in memory.
+ */
+#ifndef CONF_PREDEFINED_H
+#define CONF_PREDEFINED_H
+
+#include "attrdb/attrdb.h"
+
+/*
+ * Replaces what the database knew about the kinds of devices in the file: 0,
+ * or -errno with the reason, which names file and line, in why.
+ */
+int predefined_load(struct attrdb *db, char *why, size_t size);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rundir.h"
+
+#define TEMPORARY "." RUNDIR_SNAPSHOT ".new"
+
+static bool is_ours(const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == geteuid();
+}
+
+/*
+ * Opens a directory, which is made when missing, for its owner only. Nothing
+ * is done to one that somebody else owns: it may be a trap.
+ */
+static int open_directory(int parent, const char *name, bool *is_new)
+{
+	struct stat st;
+	int error = 0;
+	int fd;
+
+	*is_new = mkdirat(parent, name, 0700) == 0;
+	if (!*is_new && errno != EEXIST)
+		return -errno;
+	fd = openat(parent, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		error = -errno;
+	else if (!is_ours(&st))
+		error = -EPERM;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+/* Lets the others in, once everything in the new directory is in place. */
+static int open_up(int fd, bool is_new)
+{
+	mode_t mode = geteuid() == 0 ? 01777 : 0700;
+
+	return is_new && fchmod(fd, mode) < 0 ? -errno : 0;
+}
+
+/* Opens the generation file for writing, at its full size. */
+static int open_generation(int dir)
+{
+	struct stat st;
+	int error = 0;
+	int fd = openat(dir, RUNDIR_GENERATION,
+			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		error = -errno;
+	else if (!S_ISREG(st.st_mode) || !is_ours(&st))
+		error = -EPERM;
+	else if (st.st_uid == geteuid() && fchmod(fd, 0644) < 0)
+		error = -errno;
+	else if (st.st_size < SNAPSHOT_GENERATION_BYTES)
+		/* Blocks, not a hole: a full file system must say so here,
+		 * not kill who stores through the mapping. */
+		error = -posix_fallocate(fd, 0, SNAPSHOT_GENERATION_BYTES);
+	if (error) {
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static int map_generation(int dir, _Atomic uint64_t **out)
+{
+	int fd = open_generation(dir);
+	void *page;
+
+	if (fd < 0)
+		return fd;
+	page = mmap(NULL, SNAPSHOT_GENERATION_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	close(fd);
+	*out = page;
+	return 0;
+}
+
+static void bump(_Atomic uint64_t *word)
+{
+	atomic_fetch_add_explicit(word, 1, memory_order_release);
+	munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
+}
+
+static int make_part(int dir, const char *name)
+{
+	bool is_new;
+	int fd = open_directory(dir, name, &is_new);
+	int error;
+
+	if (fd < 0)
+		return fd;
+	error = open_up(fd, is_new);
+	close(fd);
+	return error;
+}
+
+int publish_prepare(const char *rundir)
+{
+	bool is_new;
+	int dir = open_directory(AT_FDCWD, rundir, &is_new);
+	int error, fd;
+
+	if (dir < 0)
+		return dir;
+	error = make_part(dir, RUNDIR_STATUS);
+	if (!error)
+		error = make_part(dir, RUNDIR_PEER);
+	if (!error) {
+		fd = open_generation(dir);
+		error = fd < 0 ? fd : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!error)
+		error = open_up(dir, is_new);
+	close(dir);
+	return error;
+}
+
+static int open_rundir(const char *rundir)
+{
+	int fd = open(rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		error = -errno;
+	else if (!is_ours(&st))
+		error = -EPERM;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_temporary(int dir, const char *text, size_t length)
+{
+	int error, fd;
+
+	/* One left by a publisher that died is of no use to anybody. */
+	if (unlinkat(dir, TEMPORARY, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(dir, TEMPORARY,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	error = write_all(fd, text, length);
+	if (!error && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+		error = -errno;
+	if (close(fd) < 0 && !error)
+		error = -errno;
+	if (error)
+		unlinkat(dir, TEMPORARY, 0);
+	return error;
+}
+
+static int replace(int dir, const char *text, size_t length)
+{
+	int error = write_temporary(dir, text, length);
+
+	if (error)
+		return error;
+	if (renameat(dir, TEMPORARY, dir, RUNDIR_SNAPSHOT) < 0) {
+		error = -errno;
+		unlinkat(dir, TEMPORARY, 0);
+		return error;
+	}
+	/* Renamed is renamed: a directory that will not be flushed loses it
+	 * at worst with the host, and then the device is to be made anew. */
+	fsync(dir);
+	return 0;
+}
+
+int publish_write(const char *rundir, struct snapshot *s)
+{
+	char text[SNAPSHOT_TEXT_MAX + 1];
+	_Atomic uint64_t *word;
+	int length, error;
+	int dir = open_rundir(rundir);
+
+	if (dir < 0)
+		return dir;
+	error = map_generation(dir, &word);
+	if (error)
+		goto out;
+	s->generation = atomic_load(word) + 1;
+	length = snapshot_format(s, text, sizeof(text));
+	error = length < 0 ? length : replace(dir, text, (size_t)length);
+	if (error)
+		munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
+	else
+		bump(word);
+out:
+	close(dir);
+	return error;
+}
+
+int publish_remove(const char *rundir)
+{
+	_Atomic uint64_t *word;
+	int error;
+	int dir = open_rundir(rundir);
+
+	if (dir < 0)
+		return dir == -ENOENT ? 0 : dir;
+	error = map_generation(dir, &word);
+	if (error)
+		goto out;
+	if (unlinkat(dir, RUNDIR_SNAPSHOT, 0) < 0 && errno != ENOENT) {
+		error = -errno;
+		munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
+		goto out;
+	}
+	fsync(dir);
+	bump(word);
+out:
+	close(dir);
+	return error;
+}

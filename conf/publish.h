@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * publish: the writer's side of the run directory.
+ *
+ * The snapshot is replaced as a whole: temporary file, fsync, rename, fsync of
+ * the directory; then the generation word grows by one, and engines look.
+ *
+ * Locking: the caller holds the write lock of the attribute database, so there
+ *	    is one publisher at a time.
+ */
+#ifndef CONF_PUBLISH_H
+#define CONF_PUBLISH_H
+
+#include "snapshot.h"
+
+/*
+ * Makes the run directory with what belongs into it, as far as it is missing:
+ * open to everybody (mode 01777) when root makes it, private (0700) else.
+ * -EPERM when it, or a part of it, belongs to somebody else.
+ */
+int publish_prepare(const char *rundir);
+
+/* Sets s->generation and publishes; 0 or -errno, and then nothing changed. */
+int publish_write(const char *rundir, struct snapshot *s);
+
+/* Takes the snapshot away: the device is not Available. None there: 0. */
+int publish_remove(const char *rundir);
+
+#endif
