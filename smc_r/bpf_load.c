@@ -27,6 +27,7 @@
 #define BPFFS    "/sys/fs/bpf"
 #define PINS     BPFFS "/smc_r"
 #define SETTINGS "settings"
+#define INSTANCE ".rodata.instance"
 
 _Static_assert(SNAPSHOT_ADDRESSES_MAX == OPTION_ADDRESSES_MAX,
 	       "the BPF program holds every address of a snapshot");
@@ -320,7 +321,7 @@ static int object_load(struct loader *l)
 	if (!l->object)
 		return refused(l, -errno);
 	/* The one constant: which instance this is. */
-	constants = bpf_object__find_map_by_name(l->object, ".rodata");
+	constants = bpf_object__find_map_by_name(l->object, INSTANCE);
 	if (!constants || bpf_map__set_initial_value(constants, &l->instance,
 						     sizeof(l->instance)))
 		return fail(l, -ENOEXEC, "the BPF object has no instance");

@@ -79,7 +79,7 @@ struct handshake {
 };
 
 /* Set before loading. */
-const volatile __u32 instance = 0;
+const volatile __u32 instance SEC(".rodata.instance") = 0;
 
 /* When "handshakes" was last searched for old ones. */
 static __u64 swept;
