@@ -93,6 +93,22 @@ check_reasons() {
 	return $bad
 }
 
+# A global name is defined once in the tree: the archives of the rooms are
+# linked together, and the linker takes the first without a word.
+check_symbols() {
+	local file twice
+	twice=$(for file in ${ORDER-}; do
+		[ ! -e "$OBJ/$file.o" ] || echo "$OBJ/$file.o"
+	done | sort -u | xargs -r nm -A --defined-only -g -f posix |
+		awk '$2 != "main" {
+			sub(/:$/, "", $1)
+			if ($2 in at)
+				print $2 ": in " at[$2] " and in " $1
+			at[$2] = $1
+		}')
+	[ -z "$twice" ] || { printf '%s\n' "$twice"; return 1; }
+}
+
 check_layers() {
 	tests/layers.sh
 }
@@ -176,7 +192,7 @@ check_words() {
 	return $bad
 }
 
-[ $# != 0 ] || set -- format layers headers exports library spdx size words \
+[ $# != 0 ] || set -- format layers symbols headers exports library spdx size words \
 	shell man pages reasons cppcheck tidy
 failed=0
 echo "1..$#"
