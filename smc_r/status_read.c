@@ -99,6 +99,12 @@ static void add_segment(struct status_file *file, struct status_sum *sum)
 		sum->offer_kind = file->header.offer_kind;
 }
 
+/* A stranger's file may say anything: never let a sum of users wrap. */
+static uint64_t bounded(uint64_t bytes)
+{
+	return bytes < UINT64_MAX / 65536 ? bytes : UINT64_MAX / 65536;
+}
+
 /* ---- One user ----------------------------------------------------------- */
 
 struct user_sum {
@@ -125,8 +131,10 @@ static int add_user_once(int dir, uid_t uid, struct status_sum *sum,
 	    fd >= 0 && status_totals_lock(fd, LOCK_SH, LOCK_WAIT_MS) == 0;
 
 	*had_totals = fd >= 0;
-	if (fd >= 0 && status_totals_copy(fd, uid, &totals) == 0)
+	if (fd >= 0 && status_totals_copy(fd, uid, &totals) == 0) {
 		status_counters_add(&sum->counters, &totals.counters);
+		sum->rmb_reserved += bounded(totals.rmb_bytes);
+	}
 	error = status_file_each(dir, add_if_users, &u);
 	if (locked)
 		status_totals_unlock(fd);

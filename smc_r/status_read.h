@@ -17,8 +17,9 @@
 struct status_sum {
 	/* Ended processes, living ones, and connections that still exist. */
 	struct status_counters counters;
-	uint64_t rmb_bytes; /* RMB memory of living processes */
-	unsigned processes; /* living, with a segment */
+	uint64_t rmb_bytes;    /* RMB memory of living processes */
+	uint64_t rmb_reserved; /* the ledger that max_memory limits */
+	unsigned processes;    /* living, with a segment */
 	/* Connections that a living process holds, by state. */
 	unsigned starting;
 	unsigned active;

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * entstat: statistics of the SMC-R device.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attrdb/device.h"
+#include "conf/devconf.h"
+#include "conf/rundir.h"
+#include "smc_r/baseline.h"
+
+#include "statistics.h"
+
+#define LOCK_WAIT_MS 2000
+
+static const char usage[] =
+    "Usage: entstat [-d] [-r] [-t] [-j] Device_Name\n"
+    "Shows the statistics of an SMC-R device.\n"
+    "\n"
+    "  -d  all counters, why connections are on TCP, link groups and\n"
+    "      connections\n"
+    "  -r  reset the counters after they were shown (root, or the owner of\n"
+    "      the run directory)\n"
+    "  -t  toggle the debug trace; the SMC-R device has none\n"
+    "  -j  JSON, with everything that -d shows\n"
+    "  -h  this text\n";
+
+struct options {
+	bool detailed, reset, trace, json;
+};
+
+/* Where the device stands when it has published nothing. */
+static bool is_defined(const char *device)
+{
+	const struct attrdb_place place = {
+	    .dir = attrdb_dir(),
+	    .mode = ATTRDB_READ,
+	    .lock_wait_ms = LOCK_WAIT_MS,
+	};
+	struct attrdb_device found;
+	struct attrdb *db;
+	char why[256];
+	bool yes;
+
+	if (attrdb_open(&db, &place, why, sizeof(why)) != 0)
+		return false;
+	yes = attrdb_device_get(db, device, &found) == 0 &&
+	      strcmp(found.uniquetype, DEVCONF_UNIQUETYPE) == 0;
+	attrdb_close(db);
+	return yes;
+}
+
+static int cannot_connect(const char *device, int error)
+{
+	fprintf(stderr,
+		"entstat: 0909-003 Unable to connect to device %s, "
+		"errno = %d\n",
+		device, error);
+	return 1;
+}
+
+static int explain_failure(const char *device, int error)
+{
+	const char *rundir = rundir_path();
+
+	if (error == -ENOENT) {
+		cannot_connect(device, ENODEV);
+		if (is_defined(device))
+			fprintf(stderr,
+				"\tThe device is Defined, not Available. "
+				"Configure it with mkdev -l %s\n",
+				device);
+		return 1;
+	}
+	cannot_connect(device, -error);
+	if (error == -EPERM)
+		fprintf(stderr,
+			"\t%s/" RUNDIR_SNAPSHOT " belongs neither to root nor "
+			"to the owner of %s\n",
+			rundir, rundir);
+	else if (error == -EPROTO)
+		fprintf(stderr,
+			"\t%s/" RUNDIR_SNAPSHOT " is damaged. Configure the "
+			"device again: rmdev -l %s, mkdev -l %s\n",
+			rundir, device, device);
+	else
+		fprintf(stderr, "\t%s: %s\n", rundir, strerror(-error));
+	return 1;
+}
+
+static bool may_reset(const char *rundir)
+{
+	struct stat st;
+
+	return geteuid() == 0 ||
+	       (stat(rundir, &st) == 0 && st.st_uid == geteuid());
+}
+
+static int reset(const char *rundir, const struct statistics *s)
+{
+	int error = baseline_write(rundir, &s->absolute);
+
+	if (error)
+		fprintf(stderr,
+			"entstat: the statistics of %s were not reset: "
+			"%s/baseline: %s\n",
+			s->device, rundir, strerror(-error));
+	return error ? 1 : 0;
+}
+
+static int show(const char *rundir, const char *device,
+		const struct options *options)
+{
+	struct statistics s;
+	int result = statistics_read(rundir, device, &s);
+
+	if (result)
+		return explain_failure(device, result);
+	if (options->json)
+		result = statistics_print_json(stdout, &s);
+	else
+		statistics_print(stdout, &s, options->detailed);
+	if (fflush(stdout) != 0)
+		result = -errno;
+	if (result)
+		fprintf(stderr, "entstat: cannot write: %s\n",
+			strerror(-result));
+	else if (options->reset)
+		result = reset(rundir, &s);
+	statistics_free(&s);
+	return result ? 1 : 0;
+}
+
+static int run(const char *device, const struct options *options)
+{
+	const char *rundir = rundir_path();
+
+	if (strcmp(device, DEVCONF_DEVICE) != 0)
+		return cannot_connect(device, ENODEV);
+	if (options->trace) {
+		fprintf(stderr,
+			"entstat: %s has no debug trace to toggle; use "
+			"smc_run -v to see why a program is on TCP\n",
+			device);
+		return 1;
+	}
+	if (options->reset && !may_reset(rundir)) {
+		fprintf(stderr,
+			"entstat: only root and the owner of %s may reset the "
+			"statistics of %s\n",
+			rundir, device);
+		return 1;
+	}
+	return show(rundir, device, options);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.detailed = false};
+	int option;
+
+	while ((option = getopt(argc, argv, "drtjh")) != -1) {
+		switch (option) {
+		case 'd':
+			options.detailed = true;
+			break;
+		case 'r':
+			options.reset = true;
+			break;
+		case 't':
+			options.trace = true;
+			break;
+		case 'j':
+			options.json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 1;
+		}
+	}
+	if (argc - optind != 1) {
+		fputs(usage, stderr);
+		return 1;
+	}
+	return run(argv[optind], &options);
+}

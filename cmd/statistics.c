@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * statistics: gathers what can be told about smc_r0 at one moment.
+ */
+#include "statistics.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "conf/rundir.h"
+#include "smc_r/baseline.h"
+#include "smc_r/status_users.h"
+
+/* ---- Connections -------------------------------------------------------- */
+
+struct gather {
+	struct statistics *s;
+	size_t room;
+};
+
+static int keep_connection(void *owner, const struct status_connection *c)
+{
+	struct gather *g = owner;
+	struct status_connection *more;
+
+	if (g->s->connection_count == g->room) {
+		g->room = g->room ? g->room * 2 : 64;
+		more = reallocarray(g->s->connection, g->room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		g->s->connection = more;
+	}
+	g->s->connection[g->s->connection_count++] = *c;
+	return 0;
+}
+
+static int compare_connections(const void *a, const void *b)
+{
+	const struct status_connection *left = a, *right = b;
+
+	if (left->holder[0] != right->holder[0])
+		return left->holder[0] < right->holder[0] ? -1 : 1;
+	if (left->slot.local_port != right->slot.local_port)
+		return left->slot.local_port < right->slot.local_port ? -1 : 1;
+	return (int)left->slot.peer_port - (int)right->slot.peer_port;
+}
+
+static int gather_connections(const char *rundir, struct statistics *s)
+{
+	struct gather g = {.s = s};
+	int error = status_connections_each(rundir, keep_connection, &g);
+
+	if (!error && s->connection_count)
+		qsort(s->connection, s->connection_count,
+		      sizeof(*s->connection), compare_connections);
+	return error;
+}
+
+/* ---- Link groups -------------------------------------------------------- */
+
+static bool is_on_smc(const struct status_slot *slot)
+{
+	uint32_t state = slot->state;
+
+	return slot->link != STATUS_LINK_NONE &&
+	       (state == STATUS_INIT || state == STATUS_ACTIVE ||
+		state == STATUS_CLOSING);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct statistics_group *left = a, *right = b;
+
+	if (left->maker != right->maker)
+		return left->maker < right->maker ? -1 : 1;
+	if (left->number != right->number)
+		return left->number < right->number ? -1 : 1;
+	return 0;
+}
+
+/* One group for each connection first; then those that are the same merge. */
+static int gather_groups(struct statistics *s)
+{
+	size_t i, n = 0;
+
+	if (!s->connection_count)
+		return 0;
+	s->group = calloc(s->connection_count, sizeof(*s->group));
+	if (!s->group)
+		return -ENOMEM;
+	for (i = 0; i < s->connection_count; i++) {
+		const struct status_connection *c = &s->connection[i];
+		struct statistics_group *g = &s->group[n];
+
+		if (!is_on_smc(&c->slot))
+			continue;
+		g->maker = c->maker;
+		g->number = c->slot.group;
+		memcpy(g->program, c->program, sizeof(g->program));
+		g->link = c->slot.link;
+		g->role = c->slot.role;
+		g->peer = c->slot.peer;
+		g->peer_pid = c->slot.peer_pid;
+		g->connections = 1;
+		g->rmbe_bytes = c->slot.rmbe_in;
+		n++;
+	}
+	qsort(s->group, n, sizeof(*s->group), compare_groups);
+	for (i = 0; i < n; i++) {
+		struct statistics_group *last = &s->group[s->group_count];
+
+		if (s->group_count && !compare_groups(last - 1, &s->group[i])) {
+			last[-1].connections++;
+			last[-1].rmbe_bytes += s->group[i].rmbe_bytes;
+		} else {
+			*last = s->group[i];
+			s->group_count++;
+		}
+	}
+	return 0;
+}
+
+/* ---- Time and counters -------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Without a baseline the settings are all there is to tell the time. */
+static uint64_t published_ms(const char *rundir)
+{
+	uint64_t since = now_ms();
+	struct stat st;
+	char *path;
+
+	if (asprintf(&path, "%s/" RUNDIR_SNAPSHOT, rundir) < 0)
+		return since;
+	if (lstat(path, &st) == 0)
+		since = (uint64_t)st.st_mtim.tv_sec * 1000 +
+			(uint64_t)st.st_mtim.tv_nsec / 1000000;
+	free(path);
+	return since;
+}
+
+static void apply_baseline(const char *rundir, struct statistics *s)
+{
+	struct baseline baseline;
+	uint64_t since, now = now_ms();
+
+	s->absolute = s->sum.counters;
+	if (baseline_read(rundir, &baseline) == 0) {
+		baseline_subtract(&s->sum.counters, &baseline);
+		since = baseline.since_ms;
+	} else {
+		since = published_ms(rundir);
+	}
+	s->elapsed_seconds = now > since ? (now - since) / 1000 : 0;
+}
+
+int statistics_read(const char *rundir, const char *device,
+		    struct statistics *out)
+{
+	struct statistics s = {.device = device};
+	int error = snapshot_read(rundir, &s.settings);
+
+	if (error)
+		return error;
+	status_users_sweep(rundir);
+	error = status_read_sum(rundir, &s.sum);
+	if (!error)
+		error = gather_connections(rundir, &s);
+	if (!error)
+		error = gather_groups(&s);
+	if (error) {
+		statistics_free(&s);
+		return error;
+	}
+	apply_baseline(rundir, &s);
+	*out = s;
+	return 0;
+}
+
+void statistics_free(struct statistics *s)
+{
+	free(s->connection);
+	free(s->group);
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- Words -------------------------------------------------------------- */
+
+const char *statistics_state(uint32_t state)
+{
+	switch (state) {
+	case STATUS_INIT:
+		return "INIT";
+	case STATUS_ACTIVE:
+		return "ACTIVE";
+	case STATUS_CLOSING:
+		return "CLOSING";
+	case STATUS_LISTEN:
+		return "LISTEN";
+	case STATUS_TCP:
+		return "TCP";
+	}
+	return "UNKNOWN";
+}
+
+const char *statistics_role(unsigned role)
+{
+	return role == STATUS_SERVER ? "SERV" : "CLNT";
+}
+
+const char *statistics_link(unsigned link)
+{
+	switch (link) {
+	case STATUS_LINK_SHM:
+		return "SHM";
+	case STATUS_LINK_RC:
+		return "RC";
+	}
+	return "-";
+}
+
+void statistics_address(const struct in6_addr *address, unsigned port,
+			char *out, size_t size)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (IN6_IS_ADDR_UNSPECIFIED(address) && !port) {
+		snprintf(out, size, "-");
+	} else if (IN6_IS_ADDR_V4MAPPED(address)) {
+		inet_ntop(AF_INET, &address->s6_addr[12], text, sizeof(text));
+		snprintf(out, size, "%s:%u", text, port);
+	} else {
+		inet_ntop(AF_INET6, address, text, sizeof(text));
+		snprintf(out, size, "[%s]:%u", text, port);
+	}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * statistics: everything that can be told about smc_r0 at one moment.
+ *
+ * Ownership: statistics_read fills it, statistics_free empties it.
+ * Locking:   none.
+ */
+#ifndef CMD_STATISTICS_H
+#define CMD_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "conf/snapshot.h"
+#include "smc_r/status_connections.h"
+#include "smc_r/status_read.h"
+
+/* Connections of one process to one peer, which share links. */
+struct statistics_group {
+	pid_t maker;
+	uint32_t number; /* within that process */
+	char program[STATUS_PROGRAM_MAX];
+	enum status_link link;
+	enum status_role role;
+	struct in6_addr peer; /* of one of the connections */
+	pid_t peer_pid;       /* 0 unknown */
+	unsigned connections;
+	uint64_t rmbe_bytes; /* of the RMBEs that they receive into */
+};
+
+struct statistics {
+	const char *device;
+	struct snapshot settings;
+	uint64_t elapsed_seconds; /* since mkdev or the last reset */
+	/* Counters since then; bytes and requests included. */
+	struct status_sum sum;
+	struct status_counters absolute;      /* since the first process */
+	struct status_connection *connection; /* by pid and local port */
+	size_t connection_count;
+	struct statistics_group *group; /* by maker and number */
+	size_t group_count;
+};
+
+/*
+ * Sweeps what it may, then reads. 0; -ENOENT when the device is not Available;
+ * another -errno. Nothing is to be freed on failure.
+ */
+int statistics_read(const char *rundir, const char *device,
+		    struct statistics *out);
+void statistics_free(struct statistics *s);
+
+/* What a state, role or link is called in columns. */
+const char *statistics_state(uint32_t state);
+const char *statistics_role(unsigned role);
+const char *statistics_link(unsigned link);
+
+/* "10.0.0.1:80", "[2001:db8::1]:80", "-" for none; size at least 56. */
+void statistics_address(const struct in6_addr *address, unsigned port,
+			char *out, size_t size);
+
+void statistics_print(FILE *out, const struct statistics *s, int detailed);
+/* One JSON object and a newline: 0 or -ENOMEM. */
+int statistics_print_json(FILE *out, const struct statistics *s);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * statistics_text: the statistics in the frame that entstat has on AIX.
+ *
+ * Scripts take what stands before the first colon of a line for the name of
+ * a counter and the number after it for its value: one colon in each counter
+ * line, and the second column begins at 46.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "smc_r/reason.h"
+
+#include "statistics.h"
+
+#define COLUMN 46
+#define RULE   "-------------------------------------------------------------\n"
+
+static void print_title(FILE *out, const char *title)
+{
+	fprintf(out, "\n%s\n%.*s\n", title, (int)strlen(title), RULE);
+}
+
+static void print_pair(FILE *out, const char *left_name, uint64_t left,
+		       const char *right_name, uint64_t right)
+{
+	char cell[COLUMN + 32];
+
+	snprintf(cell, sizeof(cell), "%s: %" PRIu64, left_name, left);
+	fprintf(out, "%-*s%s: %" PRIu64 "\n", COLUMN, cell, right_name, right);
+}
+
+static void print_count(FILE *out, const char *name, uint64_t value)
+{
+	fprintf(out, "%s: %" PRIu64 "\n", name, value);
+}
+
+static uint64_t ratio(uint64_t whole, uint64_t parts)
+{
+	return parts ? whole / parts : 0;
+}
+
+/* ---- For everybody ------------------------------------------------------ */
+
+static void print_head(FILE *out, const struct statistics *s)
+{
+	uint64_t t = s->elapsed_seconds;
+
+	fprintf(out, RULE "ETHERNET STATISTICS (%s) :\n", s->device);
+	fprintf(out, "Device Type: SMC-R\n");
+	fprintf(out,
+		"Elapsed Time: %" PRIu64 " days %" PRIu64 " hours %" PRIu64
+		" minutes %" PRIu64 " seconds\n",
+		t / 86400, t / 3600 % 24, t / 60 % 60, t % 60);
+}
+
+static void print_columns(FILE *out, const struct status_counters *c)
+{
+	fprintf(out, "\n%-*sReceive Statistics:\n%-*s-------------------\n",
+		COLUMN, "Transmit Statistics:", COLUMN, "--------------------");
+	print_pair(out, "Bytes", c->bytes_sent, "Bytes", c->bytes_received);
+	print_pair(out, "Requests", c->requests_sent, "Requests",
+		   c->requests_received);
+	print_pair(out, "Bytes per Request",
+		   ratio(c->bytes_sent, c->requests_sent), "Bytes per Request",
+		   ratio(c->bytes_received, c->requests_received));
+	print_pair(out, "Declines Sent", c->declines_sent, "Declines Received",
+		   c->declines_received);
+}
+
+static void print_general(FILE *out, const struct statistics *s)
+{
+	const struct status_counters *c = &s->sum.counters;
+
+	print_title(out, "General Statistics:");
+	print_count(out, "Connections Handled",
+		    c->client_connections + c->server_connections);
+	print_count(out, "SMC-R Connections", c->smc_connections);
+	print_count(out, "TCP Connections", c->tcp_connections);
+	print_count(out, "SMC-R Connections Active Now", s->sum.active);
+	print_count(out, "Handshake Errors", c->handshake_errors);
+	fprintf(out, "Driver Flags: Up %s\n\n",
+		s->settings.enabled ? "Running " : "");
+}
+
+/* ---- -d ----------------------------------------------------------------- */
+
+static void print_details(FILE *out, const struct statistics *s)
+{
+	const struct status_counters *c = &s->sum.counters;
+
+	print_title(out, "SMC-R Specific Statistics:");
+	print_count(out, "Connections Opened (client)", c->client_connections);
+	print_count(out, "Connections Accepted (server)",
+		    c->server_connections);
+	print_count(out, "Connections Moved Back to TCP", c->demoted);
+	print_count(out, "Connections in Handshake Now", s->sum.starting);
+	print_count(out, "Connections Closing Now", s->sum.closing);
+	print_count(out, "Matching Connections on TCP Now", s->sum.tcp);
+	print_count(out, "Processes Now", s->sum.processes);
+	print_count(out, "RMB Memory in Use (bytes)", s->sum.rmb_reserved);
+	print_count(out, "RMB Memory Limit (bytes)",
+		    s->settings.max_memory_bytes);
+	print_count(out, "RMBs Allocated", c->rmbs_made);
+	print_count(out, "RMBs Freed", c->rmbs_freed);
+	print_count(out, "Link Groups, First Contact", c->first_contacts);
+	print_count(out, "Link Groups, Reuse", c->reuses);
+	print_count(out, "Doorbells", c->doorbells);
+	print_count(out, "Sleeps", c->sleeps);
+	print_count(out, "Spin Hits", c->spin_hits);
+	print_count(out, "Spin Misses", c->spin_misses);
+	print_count(out, "Buffer Full", c->buffer_full);
+}
+
+static void print_reasons(FILE *out, const struct status_counters *c)
+{
+	bool none = true;
+	int i;
+
+	print_title(out, "Reasons for TCP:");
+	for (i = 0; i < REASON_COUNT; i++) {
+		uint32_t code = reason_code(i);
+
+		if (!c->fallbacks[i])
+			continue;
+		none = false;
+		fprintf(out, "%s (0x%08" PRIX32 "): %" PRIu64 "\n",
+			reason_name(code), code, c->fallbacks[i]);
+		fprintf(out, "\t%s\n\tTo change it, %s\n", reason_text(code),
+			reason_cure(code));
+	}
+	if (none)
+		fputs("None\n", out);
+}
+
+static void print_connection(FILE *out, const struct status_connection *c)
+{
+	const struct status_slot *slot = &c->slot;
+	char local[64], peer[64], pid[32], reason[48] = "-";
+
+	statistics_address(&slot->local, slot->local_port, local,
+			   sizeof(local));
+	statistics_address(&slot->peer, slot->peer_port, peer, sizeof(peer));
+	snprintf(pid, sizeof(pid), "%d", (int)c->holder[0]);
+	if (c->holder_count > 1)
+		snprintf(pid, sizeof(pid), "%d+%d", (int)c->holder[0],
+			 c->holder_count - 1);
+	if (slot->reason && slot->peer_reason)
+		snprintf(reason, sizeof(reason), "%s/0x%08" PRIX32,
+			 reason_name(slot->reason), slot->peer_reason);
+	else if (slot->reason)
+		snprintf(reason, sizeof(reason), "%s",
+			 reason_name(slot->reason));
+	fprintf(out,
+		"%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-17s%12" PRIu64
+		" %12" PRIu64 "\n",
+		statistics_state(slot->state), statistics_role(slot->role), pid,
+		*c->program ? c->program : "-", local, peer,
+		statistics_link(slot->link), reason, slot->rx.position,
+		slot->tx.position);
+}
+
+static void print_connections(FILE *out, const struct statistics *s)
+{
+	size_t i;
+
+	print_title(out, "Connections:");
+	if (!s->connection_count) {
+		fputs("None\n", out);
+		return;
+	}
+	fprintf(out, "%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-17s%12s %12s\n",
+		"State", "Role", "Pid", "Program", "Local", "Peer", "Link",
+		"Reason", "Bytes In", "Bytes Out");
+	for (i = 0; i < s->connection_count; i++)
+		print_connection(out, &s->connection[i]);
+}
+
+static void print_group(FILE *out, const struct statistics_group *g)
+{
+	char id[32], peer[64], peer_pid[16] = "-";
+
+	snprintf(id, sizeof(id), "%d.%" PRIu32, (int)g->maker, g->number);
+	statistics_address(&g->peer, 0, peer, sizeof(peer));
+	/* The port says nothing about a group. */
+	*strrchr(peer, ':') = '\0';
+	if (g->peer_pid)
+		snprintf(peer_pid, sizeof(peer_pid), "%d", (int)g->peer_pid);
+	fprintf(out, "%-16s%-16s %-5s%-5s%-22s %-9s%11u %14" PRIu64 "\n", id,
+		*g->program ? g->program : "-", statistics_role(g->role),
+		statistics_link(g->link), peer, peer_pid, g->connections,
+		g->rmbe_bytes);
+}
+
+static void print_groups(FILE *out, const struct statistics *s)
+{
+	size_t i;
+
+	print_title(out, "Link Groups:");
+	if (!s->group_count) {
+		fputs("None\n", out);
+		return;
+	}
+	fprintf(out, "%-16s%-16s %-5s%-5s%-22s %-9s%11s %14s\n", "Group",
+		"Program", "Role", "Link", "Peer", "Peer Pid", "Connections",
+		"RMBE Bytes");
+	for (i = 0; i < s->group_count; i++)
+		print_group(out, &s->group[i]);
+}
+
+void statistics_print(FILE *out, const struct statistics *s, int detailed)
+{
+	print_head(out, s);
+	print_columns(out, &s->sum.counters);
+	print_general(out, s);
+	if (!detailed)
+		return;
+	print_details(out, s);
+	print_reasons(out, &s->sum.counters);
+	print_groups(out, s);
+	print_connections(out, s);
+}
