@@ -6,10 +6,13 @@
  * usage: option RUNDIR attach|update ENABLED ADDRESSES RANGES
  *        option RUNDIR detach
  *        option RUNDIR attached
+ *        option RUNDIR pins
  *        option RUNDIR pair [KEY=VALUE]...
+ *        option RUNDIR fill handshakes|listeners old|new
  *        option RUNDIR ordinary
  *        option RUNDIR cost
  *
+ * pins prints the directory where the kernel keeps the programs.
  * pair makes one connection and prints
  *        syn=y synack=y other=0 client=WSA server=WSA
  * where each SYN and SYN-ACK is one character (wiretap.h), and W, S, A stand
@@ -19,8 +22,12 @@
  *        client-ns=NAME server-ns=NAME client-run=DIR server-run=DIR
  *        mark-client=yes|no mark-server=before|after|undone|no
  *        heal=N:COMMAND (runs it when N SYNs or N SYN-ACKs have been seen)
+ *        between=COMMAND (runs it when the server listens)
+ *        remark=yes (marks the listener once more, after that)
  *        state=child (a forked child asks instead)
  *        fastopen=yes (the first byte goes with the SYN)
+ * fill puts elements into a map of the BPF program until it is full: such as
+ * may be dropped to make room (old), or such as may not (new).
  * ordinary prints what socket options of other levels do, and cost what a
  * connection costs.
  */
@@ -29,8 +36,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
 
 #include "smc_r/bpf_load.h"
+#include "smc_r/offer.h"
 #include "tests/net/option.h"
 
 void option_check(int error, const char *what)
@@ -106,12 +117,60 @@ static int configure(const char *rundir, bool attach, char **argv)
 	return error ? 1 : 0;
 }
 
+/* ---- Maps that are full ---------------------------------------------------
+ */
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void pins(const char *rundir, char *out, size_t size)
+{
+	uint32_t instance = 0;
+
+	option_check(offer_instance(rundir, &instance), rundir);
+	snprintf(out, size, "/sys/fs/bpf/smc_r/%08x", instance);
+}
+
+static int fill(const char *rundir, const char *name, bool old)
+{
+	uint64_t value = 0, key[8] = {UINT64_MAX}; /* a namespace of nobody */
+	struct bpf_map_info info = {0};
+	uint32_t length = sizeof(info);
+	char path[256];
+	int map;
+
+	pins(rundir, path, sizeof(path) / 2);
+	strcat(strcat(path, "/"), name);
+	map = bpf_obj_get(path);
+	if (map < 0)
+		option_die(path);
+	option_check(bpf_obj_get_info_by_fd(map, &info, &length), path);
+	if (info.key_size > sizeof(key) || info.value_size > sizeof(value)) {
+		errno = EINVAL;
+		option_die(path);
+	}
+	/* When a SYN-ACK went out, or how many listen. */
+	if (!old)
+		value = info.value_size == sizeof(value) ? boot_ns() : 1;
+	while (bpf_map_update_elem(map, key, &value, BPF_ANY) == 0)
+		key[1]++;
+	if (errno != E2BIG)
+		option_die("bpf_map_update_elem");
+	return 0;
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: option RUNDIR attach|update ENABLED ADDRESSES "
-			"RANGES\n"
-			"       option RUNDIR detach|attached|ordinary|cost\n"
-			"       option RUNDIR pair [KEY=VALUE]...\n");
+	fprintf(stderr,
+		"usage: option RUNDIR attach|update ENABLED ADDRESSES "
+		"RANGES\n"
+		"       option RUNDIR detach|attached|pins|ordinary|cost\n"
+		"       option RUNDIR pair [KEY=VALUE]...\n");
 	return 2;
 }
 
@@ -135,8 +194,17 @@ int main(int argc, char **argv)
 		puts(bpf_load_attached(rundir) ? "yes" : "no");
 		return 0;
 	}
+	if (argc == 5 && strcmp(command, "fill") == 0)
+		return fill(rundir, argv[3], strcmp(argv[4], "old") == 0);
 	if (strcmp(command, "pair") == 0)
 		return option_pair(rundir, argv + 3);
+	if (strcmp(command, "pins") == 0) {
+		char path[64];
+
+		pins(rundir, path, sizeof(path));
+		puts(path);
+		return 0;
+	}
 	if (strcmp(command, "ordinary") == 0)
 		return option_ordinary();
 	if (strcmp(command, "cost") == 0)

@@ -25,7 +25,8 @@ struct pair {
 	const char *client_run, *server_run;
 	const char *client_ns, *server_ns;
 	const char *listen, *to, *from, *tap;
-	const char *mark_client, *mark_server, *state, *fastopen;
+	const char *mark_client, *mark_server, *remark, *state, *fastopen;
+	const char *between;
 	unsigned heal_after;
 	const char *heal;
 	uint16_t port;
@@ -213,6 +214,10 @@ static int pair_run(struct pair *p)
 		      : -1;
 	p->wire.fd = -1;
 	listener = server_listen(p);
+	if (p->between && system(p->between) != 0)
+		option_die(p->between);
+	if (p->remark)
+		option_check(offer_mark(listener), "mark the listener again");
 	client = client_connect(p);
 	client_state = state_of(p, client);
 	option_check(offer_init(p->server_run), p->server_run);
@@ -251,6 +256,8 @@ static bool pair_set(struct pair *p, char *word)
 	    {"server-run", &p->server_run},
 	    {"mark-client", &p->mark_client},
 	    {"mark-server", &p->mark_server},
+	    {"remark", &p->remark},
+	    {"between", &p->between},
 	    {"state", &p->state},
 	    {"fastopen", &p->fastopen},
 	    {"heal", &p->heal},
