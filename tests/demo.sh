@@ -102,9 +102,8 @@ fetch() { # port, words before curl...
 	rm -f "$work/got/data"
 }
 
-# A counter of entstat; the last blank-separated word after its name.
 counter() { # name
-	entstat -d smc_r0 | sed -n "s/^.*$1: \([0-9]*\).*/\1/p" | head -n 1
+	entstat -d smc_r0 | sed -n "s/^$1: //p"
 }
 
 say "1. An SMC-R device, as on AIX"
@@ -126,13 +125,13 @@ fetch "$port_smc" smc_run -v
 seconds_smc=$seconds
 echo "$seconds_smc s, checksum right"
 show entstat -d smc_r0 || fail "entstat"
-smc=$(counter 'SMC Connections')
+smc=$(counter 'SMC-R Connections')
 [ "${smc:-0}" -ge 1 ] || fail "the connection was not on SMC (see above)"
 
 say "4. The same with SMC off at one end: plain TCP, and everyone says why"
 fetch "$port_smc" env SMC_R=0 smc_run -v
 echo "$seconds s, checksum right"
-again=$(counter 'SMC Connections')
+again=$(counter 'SMC-R Connections')
 [ "$again" = "$smc" ] || fail "a connection without SMC at one end was on SMC"
 
 say "$(awk -v tcp="$seconds_tcp" -v smc="$seconds_smc" -v mb="$megabytes" '
