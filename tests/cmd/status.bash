@@ -5,6 +5,7 @@
 # Load it from a bats suite in this directory and call place_make in setup(),
 # place_end in teardown().
 
+bats_require_minimum_version 1.5.0
 : "${SMC_R_TOP:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
 : "${SMC_R_BUILD:=$SMC_R_TOP/build}"
 PATH=$SMC_R_BUILD/bin:$PATH
