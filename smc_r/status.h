@@ -82,7 +82,7 @@ struct status_stream {
 	uint64_t peer_position;	   /* last checked cursor of the peer */
 	_Atomic uint64_t requests; /* calls that moved bytes */
 	_Atomic uint32_t flags;	   /* engine's own: connection.h */
-	uint32_t spare0;
+	_Atomic uint32_t sleepers; /* threads asleep for this direction */
 	uint64_t spare1;
 } __attribute__((aligned(64)));
 

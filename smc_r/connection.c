@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* connection: one TCP connection that matched, in one process. */
+#include "connection.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bell.h"
+#include "process.h"
+#include "reason.h"
+#include "segment.h"
+#include "sys.h"
+
+#define RETIRED 256
+
+_Static_assert(sizeof(struct clc) <= sizeof(((struct status_slot *)0)->handshake),
+	       "the machine fits into the slot");
+
+/* ---- making ---- */
+
+static void to_in6(const struct sockaddr_storage *a, struct in6_addr *out,
+		   uint16_t *port)
+{
+	if (a->ss_family == AF_INET) {
+		const struct sockaddr_in *v4 = (const void *)a;
+
+		memset(out, 0, sizeof(*out));
+		out->s6_addr[10] = out->s6_addr[11] = 0xff;
+		memcpy(&out->s6_addr[12], &v4->sin_addr, 4);
+		*port = ntohs(v4->sin_port);
+	} else if (a->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *v6 = (const void *)a;
+
+		*out = v6->sin6_addr;
+		*port = ntohs(v6->sin6_port);
+	}
+}
+
+void connection_addresses(struct connection *c, int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (SYS_CALL3(SYS_getsockname, fd, &a, &n) == 0)
+		to_in6(&a, &c->slot->local, &c->slot->local_port);
+	n = sizeof(a);
+	memset(&a, 0, sizeof(a));
+	if (SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0)
+		to_in6(&a, &c->slot->peer, &c->slot->peer_port);
+}
+
+static uint32_t option_bit(int fd, int name, uint32_t bit)
+{
+	uint64_t value[2] = { 0, 0 };
+	socklen_t n = sizeof(value);
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, value, &n, 0);
+	if (name == SO_RCVLOWAT)
+		return (int)value[0] > 1 ? bit : 0;
+	return value[0] || value[1] ? bit : 0;
+}
+
+static uint32_t socket_flags(int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	return (flags > 0 && (flags & O_NONBLOCK) ? SOCKET_NONBLOCK : 0) |
+	       option_bit(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
+	       option_bit(fd, SO_SNDTIMEO, SOCKET_SNDTIMEO) |
+	       option_bit(fd, SO_RCVLOWAT, SOCKET_RCVLOWAT);
+}
+
+struct connection *connection_new(int fd, int role)
+{
+	struct status_slot *slot = segment_slot_get();
+	struct connection *c;
+	socklen_t n = sizeof(slot->cookie);
+
+	if (!slot)
+		return NULL;
+	c = pool_get(sizeof(*c));
+	if (!c) {
+		atomic_store(&slot->state, STATUS_FREE);
+		return NULL;
+	}
+	c->entry.kind = FDENTRY_SOCKET;
+	c->slot = slot;
+	c->bell_data = c->bell_room = -1;
+	slot->role = (uint8_t)role;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &slot->cookie, &n,
+		  0);
+	atomic_store(&slot->socket_flags, socket_flags(fd));
+	atomic_store(&slot->phase, PHASE_CONNECTING);
+	return c;
+}
+
+void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
+		       int side)
+{
+	struct rmb_element *e = rmb_element(&rmb->map, element);
+	struct rmb_header *h = rmb_header(&rmb->map);
+
+	c->rmb = rmb;
+	c->element = element;
+	c->side = side;
+	c->size = rmb->map.rmbe_bytes;
+	c->out_producer = &e->producer[side];
+	c->out_consumer = &e->consumer[!side];
+	c->in_producer = &e->producer[!side];
+	c->in_consumer = &e->consumer[side];
+	c->own_wait = &e->wait[side];
+	c->peer_wait = &e->wait[!side];
+	c->own_waiters = &h->waiters[side];
+	c->peer_waiters = &h->waiters[!side];
+	c->out = rmb_ring(&rmb->map, element, side);
+	c->in = rmb_ring(&rmb->map, element, !side);
+	c->bell_data = rmb->bell_data[element];
+	c->bell_room = rmb->bell_room[element];
+	c->drained_data = atomic_load(&c->own_wait->rings_data);
+	c->slot->rmbe_in = c->size;
+	c->slot->rmbe_out = c->size;
+	c->slot->link = STATUS_LINK_SHM;
+	c->slot->peer_pid = rmb->group ? rmb->group->peer_pid : 0;
+	c->slot->group = rmb->group ? rmb->group->number : 0;
+}
+
+void connection_detach(struct connection *c, bool reuse)
+{
+	struct rmb *rmb = c->rmb;
+
+	if (!rmb)
+		return;
+	c->rmb = NULL;
+	/* Rings of the last use must not wake the next one. */
+	if (reuse && rmb->group) {
+		bell_drain(c->bell_data);
+		bell_drain(c->bell_room);
+	}
+	linkgroup_give(rmb, c->element, reuse);
+}
+
+/* ---- where it ends up ---- */
+
+static void count_opened(const struct connection *c)
+{
+	if (c->slot->role == STATUS_CLIENT)
+		segment_count(client_connections);
+	else
+		segment_count(server_connections);
+}
+
+void connection_use_smc(struct connection *c)
+{
+	count_opened(c);
+	segment_count(smc_connections);
+	atomic_store(&c->slot->phase, PHASE_ACTIVE);
+	atomic_store(&c->slot->state, STATUS_ACTIVE);
+}
+
+void connection_use_tcp(struct connection *c, uint32_t reason,
+			uint32_t peer_reason)
+{
+	uint32_t shown = peer_reason ? peer_reason : reason;
+
+	count_opened(c);
+	segment_count(tcp_connections);
+	segment_count(fallbacks[reason_index(shown)]);
+	c->slot->reason = reason;
+	c->slot->peer_reason = peer_reason;
+	c->slot->link = STATUS_LINK_NONE;
+	atomic_store(&c->slot->phase, PHASE_NATIVE);
+	atomic_store(&c->slot->state, STATUS_TCP);
+}
+
+/* A thread that is late in a call may still hold the pointer. It finds `dead`
+ * set as long as the memory waits here for its next user. */
+static void retire(struct connection *c)
+{
+	static struct connection *waiting[RETIRED];
+	static unsigned next;
+	struct connection *oldest = waiting[next];
+
+	waiting[next] = c;
+	next = (next + 1) % RETIRED;
+	if (oldest)
+		pool_put(oldest, sizeof(*oldest));
+}
+
+void connection_release(struct connection *c)
+{
+	bool last = segment_slot_leave(c->slot);
+	bool asleep = atomic_load(&c->sleepers_data) ||
+		      atomic_load(&c->sleepers_room);
+
+	atomic_store(&c->dead, 1);
+	if (c->rmb)
+		connection_detach(c, last && !asleep);
+	if (last)
+		segment_slot_free(c->slot);
+	if (!asleep)
+		retire(c);
+}
+
+/* ---- waking the peer ---- */
+
+static void ring_data(struct connection *c)
+{
+	segment_count(doorbells);
+	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
+				  memory_order_relaxed);
+	bell_ring(c->bell_data);
+}
+
+/* An epoll instance of the peer that has this connection sleeps: any bell of
+ * the connection is in its set. */
+static void wake_waiter(struct connection *c)
+{
+	uint32_t w = atomic_load_explicit(&c->peer_wait->waiter,
+					  memory_order_relaxed);
+	_Atomic uint32_t *armed;
+
+	if (w == 0 || w >= RMB_WAITERS)
+		return;
+	armed = &c->peer_waiters->armed[w];
+	if (atomic_load_explicit(armed, memory_order_relaxed) &&
+	    atomic_exchange(armed, 0))
+		ring_data(c);
+}
+
+/* The caller's publishing store was a full barrier. */
+void connection_signal_data(struct connection *c)
+{
+	struct rmb_wait *w = c->peer_wait;
+
+	if (atomic_load_explicit(&w->armed_data, memory_order_relaxed) &&
+	    atomic_exchange(&w->armed_data, 0))
+		ring_data(c);
+	wake_waiter(c);
+}
+
+void connection_signal_room(struct connection *c)
+{
+	struct rmb_wait *w = c->peer_wait;
+
+	if (atomic_load_explicit(&w->armed_room, memory_order_relaxed) &&
+	    atomic_exchange(&w->armed_room, 0)) {
+		segment_count(doorbells);
+		atomic_fetch_add_explicit(&w->rings_room, 1,
+					  memory_order_relaxed);
+		bell_ring(c->bell_room);
+	}
+	wake_waiter(c);
+}

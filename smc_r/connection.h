@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * connection: one TCP connection that matched, in one process.
+ *
+ * What all processes of this end must agree on (phase, cursors, flags,
+ * handshake) is in the slot, in memory that forked processes share. What only
+ * this process needs (where the rings are mapped, its bells) is here.
+ *
+ * Ownership: fdtable counts the descriptors; the last one that goes releases
+ *            slot and element. The memory of a connection is used again but
+ *            never unmapped; `dead` tells a late thread.
+ * Locking:   making, attaching, releasing: engine lock. rx and tx of the slot:
+ *            their stream locks.
+ */
+#ifndef SMC_R_CONNECTION_H
+#define SMC_R_CONNECTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clc.h"
+#include "fdtable.h"
+#include "linkgroup.h"
+#include "status.h"
+
+/* slot->phase */
+enum phase {
+	PHASE_CONNECTING = 1, /* the kernel's connect is not over */
+	PHASE_HANDSHAKE,      /* CLC messages are still due */
+	PHASE_ACTIVE,	      /* rings; see stream flags for demotion */
+	PHASE_NATIVE,	      /* plain TCP; kept for the list only */
+};
+
+/* slot->rx.flags and slot->tx.flags */
+#define STREAM_TCP	1u /* this direction is the kernel's from here on */
+#define STREAM_SHUT	2u /* shutdown(RD) or shutdown(WR) by the program */
+#define STREAM_BROKEN	4u /* the peer's cursor was impossible */
+#define STREAM_FROZEN	8u /* rx: the cursor must not move any more */
+
+/* slot->socket_flags: what the kernel knows as well, to save asking */
+#define SOCKET_NONBLOCK 1u
+#define SOCKET_RCVTIMEO 2u /* a time-out is set: ask the kernel which */
+#define SOCKET_SNDTIMEO 4u
+#define SOCKET_RCVLOWAT 8u
+#define SOCKET_NO_SMC	16u /* forked while connecting and the like */
+#define SOCKET_OFFERED	32u /* the TCP option was put on the SYN */
+
+struct epoll_member;
+
+struct connection {
+	struct fdentry entry; /* FDENTRY_SOCKET */
+	_Atomic uint32_t dead;
+	struct status_slot *slot;
+
+	/* The element, once attached. */
+	struct rmb *rmb;
+	uint32_t element;
+	int side;
+	uint32_t size; /* bytes of one ring, a power of two */
+	struct rmb_producer *out_producer;
+	struct rmb_consumer *out_consumer;
+	struct rmb_producer *in_producer;
+	struct rmb_consumer *in_consumer;
+	struct rmb_wait *own_wait;
+	struct rmb_wait *peer_wait;
+	struct rmb_waiters *own_waiters;
+	struct rmb_waiters *peer_waiters;
+	uint8_t *out;
+	uint8_t *in;
+	int bell_data;
+	int bell_room;
+
+	_Atomic uint32_t sleepers_data; /* threads asleep, this process */
+	_Atomic uint32_t sleepers_room;
+	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
+	uint32_t idle_looks;	    /* EAGAINs since TCP was last asked */
+	uint32_t drained_data;	    /* rings of the data bell taken */
+	uint32_t spin_score;	    /* how well spinning did here */
+
+	uint32_t offer_entry; /* registry entry plus one, 0 none */
+	uint64_t deadline_ns; /* the handshake must be over then */
+	struct epoll_member *members;
+};
+
+static inline struct connection *connection_of(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+
+	if (__builtin_expect(!e, 1))
+		return NULL;
+	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e :
+					   NULL;
+}
+
+static inline uint32_t connection_phase(const struct connection *c)
+{
+	return atomic_load_explicit(&c->slot->phase, memory_order_acquire);
+}
+
+static inline struct clc *connection_clc(struct connection *c)
+{
+	return (struct clc *)(void *)c->slot->handshake;
+}
+
+/* A connection in PHASE_CONNECTING or later, with addresses filled in from
+ * the socket; NULL when there is no slot or no memory. */
+struct connection *connection_new(int fd, int role);
+
+/* The rings of this element are ours. */
+void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
+		       int side);
+/* Gives the element back; the peer must not be using it. */
+void connection_detach(struct connection *c, bool reuse);
+
+/* Final: on TCP, for this reason. Counts it. */
+void connection_use_tcp(struct connection *c, uint32_t reason,
+			uint32_t peer_reason);
+void connection_use_smc(struct connection *c);
+
+/* The last descriptor of this process went. Releases everything that no
+ * other process of this end holds. */
+void connection_release(struct connection *c);
+
+/* Local and peer address as the slot keeps them. */
+void connection_addresses(struct connection *c, int fd);
+
+/* Tells the peer that bytes, or room, are there. */
+void connection_signal_data(struct connection *c);
+void connection_signal_room(struct connection *c);
+
+#endif

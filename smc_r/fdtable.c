@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* fdtable: descriptor -> what the engine knows about it. */
+#include "fdtable.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+struct fdentry *_Atomic *fdtable;
+
+static struct fdentry hidden_entry = { .kind = FDENTRY_HIDDEN };
+static _Atomic int end;
+
+int fdtable_init(void)
+{
+	void *table;
+
+	if (fdtable)
+		return 0;
+	table = mmap(NULL, sizeof(*fdtable) * FDTABLE_SIZE,
+		     PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (table == MAP_FAILED)
+		return -ENOMEM;
+	fdtable = table;
+	return 0;
+}
+
+static void raise_end(int fd)
+{
+	int seen = atomic_load(&end);
+
+	while (fd >= seen && !atomic_compare_exchange_weak(&end, &seen, fd + 1))
+		;
+}
+
+void fdtable_set(int fd, struct fdentry *e)
+{
+	atomic_fetch_add(&e->references, 1);
+	raise_end(fd);
+	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
+}
+
+bool fdtable_clear(int fd, struct fdentry **out)
+{
+	struct fdentry *e = fdtable_get(fd);
+
+	*out = e;
+	if (!e || e->kind == FDENTRY_HIDDEN)
+		return false;
+	atomic_store_explicit(&fdtable[fd], NULL, memory_order_release);
+	return atomic_fetch_sub(&e->references, 1) == 1;
+}
+
+void fdtable_reserve(int fd)
+{
+	raise_end(fd);
+	atomic_store_explicit(&fdtable[fd], &hidden_entry,
+			      memory_order_release);
+}
+
+void fdtable_release(int fd)
+{
+	atomic_store_explicit(&fdtable[fd], NULL, memory_order_release);
+}
+
+int fdtable_end(void)
+{
+	return atomic_load(&end);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fdtable: descriptor -> what the engine knows about it. Null for nearly all
+ * of them: the calls on those go straight to the kernel.
+ *
+ * Ownership: an entry is counted by the descriptors that name it (dup);
+ *            its owner frees it when the last one is cleared.
+ * Locking:   reads are one acquire load, no lock; changes hold the engine
+ *            lock. Memory of entries is never unmapped, so a late reader finds
+ *            an old entry, whose `dead` mark it checks under the stream lock.
+ */
+#ifndef SMC_R_FDTABLE_H
+#define SMC_R_FDTABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDTABLE_SIZE (1 << 20)
+
+enum fdentry_kind {
+	FDENTRY_HIDDEN = 1, /* ours; the program must not see it */
+	FDENTRY_SOCKET,	    /* struct connection */
+	FDENTRY_LISTENER,   /* struct listener */
+	FDENTRY_EPOLL,	    /* struct epoll */
+};
+
+struct fdentry {
+	uint32_t kind;
+	_Atomic uint32_t references; /* descriptors that name it */
+};
+
+extern struct fdentry *_Atomic *fdtable;
+
+/* 0, or -ENOMEM and nothing will be tracked. */
+int fdtable_init(void);
+
+static inline struct fdentry *fdtable_get(int fd)
+{
+	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !fdtable, 0))
+		return NULL;
+	return atomic_load_explicit(&fdtable[fd], memory_order_acquire);
+}
+
+static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
+{
+	struct fdentry *e = fdtable_get(fd);
+
+	return e && e->kind == kind ? e : NULL;
+}
+
+/* Engine lock held. set takes one reference; clear drops it and says whether
+ * it was the last one (the caller then frees the entry). */
+void fdtable_set(int fd, struct fdentry *e);
+bool fdtable_clear(int fd, struct fdentry **out);
+
+/* Marks a number as ours; a program that closes it gets EBADF. */
+void fdtable_reserve(int fd);
+void fdtable_release(int fd);
+
+/* The highest number ever tracked, plus one: the end of every walk. */
+int fdtable_end(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * handshake: from a TCP connection to SMC, or to plain TCP with a reason.
+ *
+ * The offer goes with the SYN (offer.h) or through the registry. The CLC
+ * messages then are exchanged as the program calls: nothing here has a thread
+ * of its own. connect() returns when TCP is connected; whoever has to write
+ * waits for the peer, at most HANDSHAKE_MS, and then stays on TCP.
+ *
+ * Locking: takes the engine lock, and the connection's rx lock inside it.
+ */
+#ifndef SMC_R_HANDSHAKE_H
+#define SMC_R_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "connection.h"
+
+#define HANDSHAKE_MS 200
+
+/* What a data call does next. */
+enum way {
+	WAY_RING,   /* attached: use the ring */
+	WAY_KERNEL, /* call the kernel */
+	WAY_AGAIN,  /* undecided; EAGAIN */
+	WAY_ERROR,  /* errno is set */
+};
+
+/* Before and after connect() on a socket without an entry. before returns
+ * false when this connection is none of ours. */
+bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n);
+void handshake_after_connect(int fd, int result, int error);
+
+/* After accept(): takes up the new connection when it matches. */
+void handshake_accepted(int listener, int fd);
+
+/* Progress without waiting; the phase that is reached. */
+uint32_t handshake_step(struct connection *c, int fd);
+
+/* Progress for a call that reads or writes, waiting as the socket does. */
+enum way handshake_for_read(struct connection *c, int fd, bool wait);
+enum way handshake_for_write(struct connection *c, int fd, bool wait);
+
+/* Ends it: this connection stays on TCP as soon as that can be. */
+void handshake_abort(struct connection *c, int fd, uint32_t reason);
+
+/* For readiness: may the program be told that it can write? */
+bool handshake_hides_output(struct connection *c, int fd);
+/* Milliseconds until that changes by itself. */
+int handshake_left_ms(const struct connection *c);
+
+/* Resolves what could not be shared with a child. */
+void handshake_before_fork(void);
+
+#endif

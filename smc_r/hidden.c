@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * hidden: where the engine's own descriptors live.
+ *
+ * A program counts on low numbers (select, dup2 onto 3, loops up to
+ * getdtablesize) and on its soft limit. So our numbers lie above the soft
+ * limit wherever the hard limit is higher; descriptors made while the soft
+ * limit was raised for a moment stay valid when it is back. Where both limits
+ * are equal they lie in the upper three quarters, and a quarter stays free.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "fdtable.h"
+#include "process.h"
+#include "sys.h"
+
+#define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
+
+static _Atomic unsigned hidden_count;
+
+static long limit_get(struct rlimit *l)
+{
+	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, l);
+}
+
+static long limit_set(const struct rlimit *l)
+{
+	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
+}
+
+static long move_above(int fd, const struct rlimit *old)
+{
+	struct rlimit raised = *old;
+	long moved;
+
+	raised.rlim_cur = old->rlim_cur + HIDDEN_SPAN;
+	if (raised.rlim_cur > old->rlim_max)
+		raised.rlim_cur = old->rlim_max;
+	if (limit_set(&raised) < 0)
+		return -EMFILE;
+	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, old->rlim_cur);
+	limit_set(old);
+	return moved;
+}
+
+static long move_high(int fd, const struct rlimit *old)
+{
+	rlim_t base = old->rlim_cur / 4;
+
+	if (base > HIDDEN_SPAN)
+		base = HIDDEN_SPAN;
+	if (atomic_load(&hidden_count) > old->rlim_cur - old->rlim_cur / 4)
+		return -EMFILE;
+	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
+}
+
+int hidden_fd(int fd)
+{
+	struct rlimit old;
+	long moved = -EMFILE;
+
+	if (limit_get(&old) == 0) {
+		if (old.rlim_max > old.rlim_cur &&
+		    old.rlim_cur < FDTABLE_SIZE / 2)
+			moved = move_above(fd, &old);
+		if (moved < 0)
+			moved = move_high(fd, &old);
+	}
+	sys_close(fd);
+	if (moved < 0)
+		return (int)moved;
+	if (moved >= FDTABLE_SIZE) {
+		sys_close((int)moved);
+		return -EMFILE;
+	}
+	fdtable_reserve((int)moved);
+	atomic_fetch_add(&hidden_count, 1);
+	return (int)moved;
+}
+
+void hidden_close(int fd)
+{
+	if (fd < 0)
+		return;
+	fdtable_release(fd);
+	atomic_fetch_sub(&hidden_count, 1);
+	sys_close(fd);
+}

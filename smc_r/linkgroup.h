@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * linkgroup: what two processes of one host share for all their connections
+ * in one role: a control channel, and RMBs whose elements are used again.
+ *
+ * The process that accepted makes the RMBs and their bells and sends them to
+ * the peer with SCM_RIGHTS, over a control channel to the rendezvous socket
+ * that the peer named by its peer ID. A nonce ties the channel to the TCP
+ * connection: it comes over both; a second secret, the proof, goes over the
+ * channel only and comes back in the CLC Confirm.
+ *
+ * Ownership: a group owns its RMBs, an RMB its elements. A connection has
+ *            taken one element and gives it back. Groups of peers that are
+ *            gone are freed when they have no connection left.
+ * Locking:   engine lock held by the caller, everywhere.
+ * Fork:      a child starts without groups and with a new peer ID; elements
+ *            in use stay mapped, and go back to their RMB in the parent only.
+ */
+#ifndef SMC_R_LINKGROUP_H
+#define SMC_R_LINKGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/snapshot.h"
+#include "rmb.h"
+
+#define PEER_ID_BYTES 8
+#define NONCE_BYTES   16
+
+struct linkgroup {
+	struct linkgroup *next;
+	int side; /* ours: SIDE_SERVER or SIDE_CLIENT */
+	uint8_t peer_id[PEER_ID_BYTES];
+	uint8_t nonce[NONCE_BYTES];
+	uint8_t proof[NONCE_BYTES];
+	int channel; /* control channel, -1 when the peer is gone */
+	int32_t peer_pid;
+	uint32_t number;      /* for the tools */
+	uint32_t connections; /* elements in use */
+	struct rmb *rmbs;
+};
+
+struct rmb {
+	struct rmb *next;
+	struct linkgroup *group; /* NULL in a forked child */
+	uint32_t number;	 /* within the group, from 1 */
+	struct rmb_map map;
+	uint32_t busy; /* bit: element taken on this side */
+	uint32_t leaked; /* bit: never to be used again */
+	uint32_t references; /* elements taken */
+	uint64_t reserved;   /* bytes of max_memory that we pay */
+	int bell_data[RMB_ELEMENTS_MAX];
+	int bell_room[RMB_ELEMENTS_MAX];
+};
+
+/* Our peer ID. Makes it, and the rendezvous socket, at the first call: 0 or
+ * -errno. */
+int linkgroup_identity(uint8_t id[PEER_ID_BYTES]);
+
+/*
+ * Server: takes a fresh element for a connection with this peer; makes group
+ * and RMB as needed and has told the peer of them when it returns.
+ * 0, or a reason (reason.h). *first says whether the group is new.
+ */
+uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
+			const struct snapshot *s, struct rmb **rmb,
+			uint32_t *element, bool *first);
+
+/* Client: takes the element that a CLC Accept names. 0 or a reason. */
+uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
+			      const uint8_t nonce[NONCE_BYTES],
+			      uint32_t rmb_number, uint32_t element,
+			      struct rmb **rmb);
+
+/* Gives an element back. reuse false: it is never used again. */
+void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
+
+/* In the child of a fork. */
+void linkgroup_forked(void);
+/* At exit: the rendezvous socket's name goes. */
+void linkgroup_close(void);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lock: one direction of one connection, for the length of a copy.
+ *
+ * It lives in memory that the forked processes of one end share and the peer
+ * cannot reach. It carries the holder's thread id, so that
+ *  - a holder that died (SIGKILL in the middle of a copy) is found out and the
+ *    lock is taken over;
+ *  - a signal handler that enters on top of the holder passes through: the
+ *    copy below notices that the cursor moved, and starts again;
+ *  - a holder that was left by siglongjmp is recognised by its stack frame,
+ *    which lies below ours.
+ * Never held across a sleep.
+ */
+#ifndef SMC_R_LOCK_H
+#define SMC_R_LOCK_H
+
+#include <stdbool.h>
+
+#include "process.h"
+#include "status.h"
+
+/* The slow half of stream_lock; returns false when this thread holds it
+ * already, further down its stack. */
+bool stream_lock_slow(struct status_stream *s, uint32_t self, uint64_t frame);
+void stream_wake(struct status_stream *s);
+
+/* True: taken, give it back. False: nested in a signal handler, do not. */
+static inline bool stream_lock(struct status_stream *s)
+{
+	uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint32_t self = process_tid();
+	uint32_t seen = 0;
+
+	if (__builtin_expect(!atomic_compare_exchange_strong_explicit(
+				 &s->lock, &seen, self, memory_order_acquire,
+				 memory_order_relaxed),
+			     0))
+		return stream_lock_slow(s, self, frame);
+	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
+	return true;
+}
+
+static inline void stream_unlock(struct status_stream *s, bool taken)
+{
+	if (!taken)
+		return;
+	atomic_store_explicit(&s->lock, 0, memory_order_release);
+	if (__builtin_expect(atomic_load_explicit(&s->waiters,
+						  memory_order_relaxed),
+			     0))
+		stream_wake(s);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* process: identity, the engine's lock, memory without malloc. */
+#include "process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sys.h"
+
+#define SPIN_DEFAULT_US 50u
+
+struct process process;
+
+static __thread uint32_t cached_tid;
+static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
+static sigset_t lock_fork_mask;
+static uint32_t *wiped_on_fork; /* 1 in our address space, 0 in a copy */
+
+/* ---- identity ---- */
+
+static size_t read_file(const char *path, char *out, size_t size)
+{
+	long fd =
+	    SYS_CALL4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long n;
+
+	if (fd < 0)
+		return 0;
+	n = SYS_CALL3(SYS_read, fd, out, size - 1);
+	sys_close((int)fd);
+	if (n < 0)
+		n = 0;
+	out[n] = '\0';
+	return (size_t)n;
+}
+
+static void stat_path(char *out, pid_t pid)
+{
+	char digits[12];
+	int n = 0;
+
+	memcpy(out, "/proc/", 6);
+	out += 6;
+	do {
+		digits[n++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid > 0);
+	while (n > 0)
+		*out++ = digits[--n];
+	memcpy(out, "/stat", 6);
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+	char path[32];
+	char text[1024];
+	const char *at;
+
+	stat_path(path, pid);
+	if (read_file(path, text, sizeof(text)) == 0)
+		return 0;
+	/* The name in field 2 may hold anything, a ')' too. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static void find_program(void)
+{
+	char path[512];
+	const char *name = path;
+	long n =
+	    SYS_CALL3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	if (strrchr(path, '/'))
+		name = strrchr(path, '/') + 1;
+	for (size_t i = 0; name[i] && i + 1 < sizeof(process.program); i++)
+		process.program[i] = name[i];
+}
+
+static void find_cpus(void)
+{
+	cpu_set_t set;
+
+	process.cpus = 1;
+	if (SYS_CALL3(SYS_sched_getaffinity, 0, sizeof(set), &set) > 0)
+		process.cpus = (uint32_t)CPU_COUNT(&set);
+}
+
+static void mark_address_space(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
+		wiped_on_fork = page;
+	else
+		munmap(page, 4096);
+}
+
+void process_init(void)
+{
+	const char *value;
+
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
+	find_program();
+	find_cpus();
+	value = getenv("SMC_R");
+	process.off = value && strcmp(value, "0") == 0;
+	value = getenv("SMC_R_SPIN");
+	process.spin_us = SPIN_DEFAULT_US;
+	if (value && *value)
+		process.spin_us = (unsigned)strtoul(value, NULL, 10);
+	if (process.spin_us > SPIN_DEFAULT_US)
+		process.spin_us = SPIN_DEFAULT_US;
+	mark_address_space();
+	if (wiped_on_fork)
+		*wiped_on_fork = 1;
+}
+
+void process_forked(void)
+{
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
+	cached_tid = 0;
+	if (wiped_on_fork)
+		*wiped_on_fork = 1;
+}
+
+uint32_t process_tid(void)
+{
+	if (__builtin_expect(cached_tid == 0, 0))
+		cached_tid = (uint32_t)sys_gettid();
+	return cached_tid;
+}
+
+bool process_is_foreign(void)
+{
+	return sys_getpid() != process.pid && wiped_on_fork &&
+	       *wiped_on_fork != 0;
+}
+
+/* ---- the engine's lock ---- */
+
+static void lock_take(void)
+{
+	static const struct timespec slice = {0, 50000000};
+	uint32_t self = process_tid();
+	uint32_t seen = 0;
+
+	while (!atomic_compare_exchange_strong(&lock_word, &seen, self)) {
+		/* Sleepers look again by the clock: simpler than a count of
+		 * waiters, and the lock is rarely held for long. */
+		for (int i = 0; i < 100 && atomic_load(&lock_word); i++)
+			sys_relax();
+		seen = atomic_load(&lock_word);
+		if (seen)
+			sys_futex_wait(&lock_word, seen, &slice);
+		seen = 0;
+	}
+}
+
+static void lock_leave(void)
+{
+	atomic_store(&lock_word, 0);
+	sys_futex_wake(&lock_word, 1);
+}
+
+static void block_signals(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, saved, 8);
+}
+
+void engine_lock(sigset_t *saved)
+{
+	block_signals(saved);
+	lock_take();
+}
+
+void engine_unlock(const sigset_t *saved)
+{
+	lock_leave();
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+void engine_lock_for_fork(void)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	lock_fork_mask = saved;
+}
+
+void engine_unlock_after_fork(bool child)
+{
+	sigset_t saved = lock_fork_mask;
+
+	if (child)
+		atomic_store(&lock_word, 0);
+	else
+		lock_leave();
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+}
+
+/* ---- memory ---- */
+
+#define POOL_STEP  64u
+#define POOL_CHUNK 65536u
+#define POOL_KINDS (POOL_BYTES_MAX / POOL_STEP + 1)
+
+struct pool_free {
+	struct pool_free *next;
+};
+
+static struct pool_free *pool_lists[POOL_KINDS];
+static uint8_t *pool_at;
+static size_t pool_left;
+
+static size_t pool_round(size_t bytes)
+{
+	return (bytes + POOL_STEP - 1) & ~(size_t)(POOL_STEP - 1);
+}
+
+void *pool_get(size_t bytes)
+{
+	size_t n = pool_round(bytes);
+	struct pool_free **list = &pool_lists[n / POOL_STEP];
+	void *memory = *list;
+
+	if (memory) {
+		*list = (*list)->next;
+		return memset(memory, 0, n);
+	}
+	if (pool_left < n) {
+		void *chunk = mmap(NULL, POOL_CHUNK, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (chunk == MAP_FAILED)
+			return NULL;
+		pool_at = chunk;
+		pool_left = POOL_CHUNK;
+	}
+	memory = pool_at;
+	pool_at += n;
+	pool_left -= n;
+	return memory;
+}
+
+void pool_put(void *memory, size_t bytes)
+{
+	struct pool_free *f = memory;
+	struct pool_free **list = &pool_lists[pool_round(bytes) / POOL_STEP];
+
+	f->next = *list;
+	*list = f;
+}

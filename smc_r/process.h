@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * process: who we are, and the few things every part of the engine shares:
+ * the engine's lock, memory without malloc, descriptors out of the way.
+ *
+ * Locking: engine_lock guards all that is not the data path: tables, link
+ *          groups, handshakes, slots. Signals are blocked while it is held,
+ *          so a handler can neither enter twice nor jump out of it. Order:
+ *          engine lock first, then the lock of a stream.
+ */
+#ifndef SMC_R_PROCESS_H
+#define SMC_R_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "status.h"
+
+struct process {
+	pid_t pid;                        /* as of the last fork that we saw */
+	uint64_t start;                   /* field 22 of /proc/<pid>/stat */
+	bool off;                         /* SMC_R=0 */
+	char program[STATUS_PROGRAM_MAX]; /* last part of the executable */
+	uint32_t cpus;                    /* that this process may run on */
+	unsigned spin_us;                 /* longest spin before a sleep */
+};
+
+extern struct process process;
+
+/* Called by the constructor, and in the child of each fork. */
+void process_init(void);
+void process_forked(void);
+
+/* Thread id, without a system call after the first time. */
+uint32_t process_tid(void);
+
+/* True in a child that shares our memory (vfork, CLONE_VM): tables must not be
+ * touched there, they are the parent's. */
+bool process_is_foreign(void);
+
+/* Start time of a process, 0 when there is none. */
+uint64_t process_start_time(pid_t pid);
+
+/* Saves the signal mask in *saved. Never nests. */
+void engine_lock(sigset_t *saved);
+void engine_unlock(const sigset_t *saved);
+/* For pthread_atfork: hold the lock over the fork, release it in both. */
+void engine_lock_for_fork(void);
+void engine_unlock_after_fork(bool child);
+
+/* Zeroed memory of `bytes` (at most POOL_BYTES_MAX), NULL when there is none.
+ * Freed memory is kept for the next user of the same size, never unmapped: a
+ * thread that comes late reads old values, not a hole. Engine lock held. */
+#define POOL_BYTES_MAX 8192
+void *pool_get(size_t bytes);
+void pool_put(void *memory, size_t bytes);
+
+/*
+ * Moves fd out of the program's way, close-on-exec: above the soft limit of
+ * descriptors when the hard limit allows, else high up. Returns the new
+ * number, or -errno and fd is closed. -EMFILE also when the program would be
+ * left with less than a quarter of its descriptors.
+ */
+int hidden_fd(int fd);
+void hidden_close(int fd);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* registry: how two processes of one user meet where there is no BPF. */
+#include "registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+#include "peer_socket.h"
+#include "process.h"
+#include "segment.h"
+#include "sys.h"
+
+#define REGISTRY_MAGIC	 0x47525352u
+#define REGISTRY_VERSION 1u
+#define ENTRIES		 1024u
+#define LISTENERS	 256u
+
+enum entry_state {
+	ENTRY_FREE = 0,
+	ENTRY_FILLING,
+	ENTRY_OFFERED,
+	ENTRY_CLAIMED,
+};
+
+struct entry {
+	_Atomic uint32_t state;
+	int32_t pid;
+	uint64_t net; /* inode of the network namespace */
+	uint64_t cookie;
+	uint32_t bytes;
+	uint32_t pad;
+	uint8_t proposal[REGISTRY_PROPOSAL_MAX];
+};
+
+struct listener_entry {
+	_Atomic int32_t pid; /* 0 free */
+	uint32_t port;
+	uint64_t net;
+};
+
+struct registry {
+	uint32_t magic;
+	uint32_t version;
+	_Atomic uint32_t offers; /* entries in use: 0 spares every question */
+	uint32_t pad;
+	struct listener_entry listeners[LISTENERS];
+	struct entry entries[ENTRIES];
+};
+
+static struct registry *registry;
+static bool tried;
+static uint64_t own_net;
+
+/* ---- the file ---- */
+
+static bool path_of(char *out, size_t size)
+{
+	static const char name[] = "/registry.";
+	const char *base = rundir_path();
+	uint32_t uid = (uint32_t)geteuid();
+	size_t n = strlen(base);
+	char digits[12];
+	int k = 0;
+
+	if (n + sizeof(name) + sizeof(digits) > size)
+		return false;
+	memcpy(out, base, n);
+	memcpy(out + n, name, sizeof(name) - 1);
+	out += n + sizeof(name) - 1;
+	do {
+		digits[k++] = (char)('0' + uid % 10);
+		uid /= 10;
+	} while (uid);
+	while (k > 0)
+		*out++ = digits[--k];
+	*out = '\0';
+	return true;
+}
+
+static bool file_is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
+	       SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) ==
+		   0;
+}
+
+static struct registry *map_file(int fd)
+{
+	struct registry *r;
+	void *map = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
+
+	if (map == MAP_FAILED)
+		return NULL;
+	r = map;
+	if (r->magic == 0) {
+		r->version = REGISTRY_VERSION;
+		r->magic = REGISTRY_MAGIC;
+	}
+	if (r->magic == REGISTRY_MAGIC && r->version == REGISTRY_VERSION)
+		return r;
+	munmap(map, sizeof(*r));
+	return NULL;
+}
+
+static struct registry *open_registry(void)
+{
+	char path[512];
+	struct stat st;
+	int fd;
+
+	if (tried)
+		return registry;
+	tried = true;
+	if (!path_of(path, sizeof(path)) ||
+	    SYS_CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) <
+		0)
+		return NULL;
+	own_net = st.st_ino;
+	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
+			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return NULL;
+	if (file_is_ours(fd))
+		registry = map_file(fd);
+	sys_close(fd);
+	if (registry && segment_open() == 0)
+		atomic_store(&segment_header()->offer_kind, 2);
+	return registry;
+}
+
+static bool is_gone(pid_t pid)
+{
+	return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH;
+}
+
+/* ---- listeners ---- */
+
+static struct listener_entry *find_listener(uint16_t port)
+{
+	for (unsigned i = 0; i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+		int32_t pid = atomic_load(&l->pid);
+
+		if (pid && l->port == port && l->net == own_net &&
+		    !is_gone(pid))
+			return l;
+	}
+	return NULL;
+}
+
+int registry_listen(uint16_t port)
+{
+	if (!open_registry())
+		return -ENOENT;
+	for (unsigned i = 0; i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+		int32_t pid = atomic_load(&l->pid);
+
+		if (pid == process.pid && l->port == port && l->net == own_net)
+			return 0;
+		if (pid && !is_gone(pid))
+			continue;
+		if (!atomic_compare_exchange_strong(&l->pid, &pid, -1))
+			continue;
+		l->port = port;
+		l->net = own_net;
+		atomic_store(&l->pid, process.pid);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+void registry_unlisten(uint16_t port)
+{
+	if (!registry)
+		return;
+	for (unsigned i = 0; i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+
+		if (atomic_load(&l->pid) == process.pid && l->port == port)
+			atomic_store(&l->pid, 0);
+	}
+}
+
+bool registry_has_listener(uint16_t port)
+{
+	return open_registry() && find_listener(port);
+}
+
+/* ---- offers ---- */
+
+static bool take_entry(struct entry *e)
+{
+	uint32_t state = atomic_load(&e->state);
+
+	if (state == ENTRY_FREE)
+		return atomic_compare_exchange_strong(&e->state, &state,
+						      ENTRY_FILLING);
+	/* What a killed process left. */
+	if (!is_gone(e->pid) ||
+	    !atomic_compare_exchange_strong(&e->state, &state, ENTRY_FILLING))
+		return false;
+	atomic_fetch_sub(&registry->offers, 1);
+	return true;
+}
+
+uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes)
+{
+	if (!open_registry() || bytes > REGISTRY_PROPOSAL_MAX)
+		return 0;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
+
+		if (!take_entry(e))
+			continue;
+		e->pid = process.pid;
+		e->net = own_net;
+		e->cookie = cookie;
+		e->bytes = bytes;
+		memcpy(e->proposal, proposal, bytes);
+		atomic_fetch_add(&registry->offers, 1);
+		atomic_store(&e->state, ENTRY_OFFERED);
+		return (uint32_t)((cookie + i) % ENTRIES) + 1;
+	}
+	return 0;
+}
+
+bool registry_is_claimed(uint32_t entry)
+{
+	return registry && atomic_load(&registry->entries[entry - 1].state) ==
+			       ENTRY_CLAIMED;
+}
+
+bool registry_withdraw(uint32_t entry)
+{
+	uint32_t offered = ENTRY_OFFERED;
+
+	if (!atomic_compare_exchange_strong(
+		&registry->entries[entry - 1].state, &offered, ENTRY_FREE))
+		return false;
+	atomic_fetch_sub(&registry->offers, 1);
+	return true;
+}
+
+void registry_done(uint32_t entry)
+{
+	atomic_store(&registry->entries[entry - 1].state, ENTRY_FREE);
+	atomic_fetch_sub(&registry->offers, 1);
+}
+
+static uint32_t claim_cookie(uint64_t cookie, void *proposal)
+{
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
+		uint32_t state = atomic_load(&e->state);
+		uint32_t bytes = e->bytes;
+
+		if (state != ENTRY_OFFERED || e->cookie != cookie ||
+		    e->net != own_net || bytes > REGISTRY_PROPOSAL_MAX)
+			continue;
+		memcpy(proposal, e->proposal, bytes);
+		if (atomic_compare_exchange_strong(&e->state, &state,
+						   ENTRY_CLAIMED))
+			return bytes;
+		return 0;
+	}
+	return 0;
+}
+
+uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
+			const struct sockaddr_storage *peer, void *proposal)
+{
+	uint64_t cookie;
+
+	(void)fd;
+	if (!open_registry() || atomic_load(&registry->offers) == 0)
+		return 0;
+	if (peer_socket_cookie(peer, local, &cookie) < 0)
+		return 0;
+	return claim_cookie(cookie, proposal);
+}
+
+/* A mapping is inherited; entries in it belong to the parent. */
+void registry_forked(void)
+{
+	tried = registry != NULL;
+}

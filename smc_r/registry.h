@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * registry: how two processes of one user and one network namespace find out
+ * that both speak SMC where the TCP option is not to be had (no BPF).
+ *
+ * A client puts its Proposal into the registry, under the cookie of its
+ * socket, before it connects. The acceptor asks the kernel (sock_diag) which
+ * socket is at the other end, and claims the entry with that cookie. From then
+ * on both are committed to CLC, whose answer comes in the TCP stream. An entry
+ * that nobody claimed is withdrawn by the client, in one step that excludes a
+ * claim: so no CLC byte is ever sent to somebody who does not expect it.
+ *
+ * The file is <run directory>/registry.<uid>, for processes of that user only.
+ *
+ * Locking: engine lock held by the caller; between processes, atomics.
+ */
+#ifndef SMC_R_REGISTRY_H
+#define SMC_R_REGISTRY_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REGISTRY_PROPOSAL_MAX 88
+
+/* Listeners: somebody who would claim accepts on this port. */
+int registry_listen(uint16_t port);
+void registry_unlisten(uint16_t port);
+bool registry_has_listener(uint16_t port);
+
+/* Client. Returns an entry number from 1, or 0 when there is no registry or no
+ * room: then nothing is offered. */
+uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes);
+bool registry_is_claimed(uint32_t entry);
+/* True when withdrawn; false when it was claimed meanwhile. */
+bool registry_withdraw(uint32_t entry);
+/* After a claim: frees the entry. */
+void registry_done(uint32_t entry);
+
+/* Server: bytes of the Proposal of the process at the other end of fd, now
+ * claimed; 0 when that end offered nothing. */
+uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
+			const struct sockaddr_storage *peer, void *proposal);
+
+void registry_forked(void);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* rmb: memory that two processes share. */
+#include "rmb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "sys.h"
+
+#define TMPFS_KIND	0x01021994
+#define PAGE		4096u
+#define MEMFD_FLAGS	(MFD_CLOEXEC | MFD_ALLOW_SEALING)
+#define MEMFD_NOEXEC	0x0008U /* MFD_NOEXEC_SEAL, Linux 6.3 */
+#define SEALS_ALL	(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes)
+{
+	return elements >= 1 && elements <= RMB_ELEMENTS_MAX &&
+	       rmbe_bytes >= RMB_RMBE_MIN && rmbe_bytes <= RMB_RMBE_MAX &&
+	       (rmbe_bytes & (rmbe_bytes - 1)) == 0;
+}
+
+static size_t control_bytes(uint32_t elements)
+{
+	size_t n = sizeof(struct rmb_header) +
+		   elements * sizeof(struct rmb_element);
+
+	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes)
+{
+	return control_bytes(elements) + (size_t)elements * 2 * rmbe_bytes;
+}
+
+uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side)
+{
+	return m->base + control_bytes(m->elements) +
+	       ((size_t)element * 2 + (size_t)side) * m->rmbe_bytes;
+}
+
+static int make_memfd(size_t bytes)
+{
+	struct rlimit limit;
+	long fd;
+
+	/* Growing a file beyond this limit raises SIGXFSZ. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+		return -ENOMEM;
+	fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS | MEMFD_NOEXEC,
+		       0);
+	if (fd == -EINVAL)
+		fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS, 0);
+	if (fd < 0)
+		return (int)fd;
+	/* All memory now: a lack shows here, not as SIGBUS in the program. */
+	if (SYS_CALL3(SYS_ftruncate, fd, bytes, 0) < 0 ||
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, bytes) < 0) {
+		sys_close((int)fd);
+		return -ENOMEM;
+	}
+	return (int)fd;
+}
+
+static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
+		     uint32_t rmbe_bytes)
+{
+	size_t bytes = rmb_bytes(elements, rmbe_bytes);
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  0);
+
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	m->base = base;
+	m->bytes = bytes;
+	m->elements = elements;
+	m->rmbe_bytes = rmbe_bytes;
+	return 0;
+}
+
+int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
+	       int *memfd)
+{
+	struct rmb_header *h;
+	int fd = make_memfd(rmb_bytes(elements, rmbe_bytes));
+
+	if (fd < 0)
+		return fd;
+	if (map_bytes(m, fd, elements, rmbe_bytes) < 0 ||
+	    SYS_CALL3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_ALL) < 0) {
+		rmb_unmap(m);
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	h = rmb_header(m);
+	h->magic = RMB_MAGIC;
+	h->version = RMB_VERSION;
+	h->elements = elements;
+	h->rmbe_bytes = rmbe_bytes;
+	*memfd = fd;
+	return 0;
+}
+
+/* A file that can shrink, or one of hugetlbfs, could fault under us. */
+static int check_memfd(int fd, size_t bytes)
+{
+	struct statfs fs;
+	struct stat st;
+	long seals = SYS_CALL3(SYS_fcntl, fd, F_GET_SEALS, 0);
+
+	if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+		return -EPROTO;
+	if (fstat(fd, &st) < 0 || st.st_size != (off_t)bytes)
+		return -EPROTO;
+	if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_KIND)
+		return -EPROTO;
+	return 0;
+}
+
+int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
+	    uint32_t rmbe_bytes)
+{
+	int result;
+
+	if (!rmb_size_is_valid(elements, rmbe_bytes))
+		return -EPROTO;
+	result = check_memfd(memfd, rmb_bytes(elements, rmbe_bytes));
+	if (result < 0)
+		return result;
+	return map_bytes(m, memfd, elements, rmbe_bytes);
+}
+
+void rmb_unmap(struct rmb_map *m)
+{
+	if (m->base)
+		munmap(m->base, m->bytes);
+	memset(m, 0, sizeof(*m));
+}
+
+void rmb_element_reset(struct rmb_element *e)
+{
+	for (int side = 0; side < 2; side++) {
+		atomic_store(&e->producer[side].cursor, 0);
+		atomic_store(&e->producer[side].flags, 0);
+		atomic_store(&e->producer[side].cpu, 0);
+		atomic_store(&e->consumer[side].cursor, 0);
+		atomic_store(&e->consumer[side].flags, 0);
+		atomic_store(&e->consumer[side].cpu, 0);
+		atomic_store(&e->wait[side].armed_data, 0);
+		atomic_store(&e->wait[side].armed_room, 0);
+		atomic_store(&e->wait[side].waiter, 0);
+	}
+}
+
+void rmb_element_release(struct rmb_element *e)
+{
+	atomic_store(&e->released, atomic_load(&e->epoch));
+}

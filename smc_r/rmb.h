@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * rmb: memory that two processes share, as both of them see it.
+ *
+ * One RMB is one sealed memfd, made by the process that accepted the first
+ * connection of a link group. It holds `elements` full-duplex elements: per
+ * element two RMBEs (one for each direction, a ring of rmbe_bytes) and a
+ * control block with their cursors, as SMC-D keeps them in the segment.
+ *
+ * Cursors count bytes from 0 and never wrap (2^64); the ring offset is the
+ * cursor modulo rmbe_bytes, a power of two. Side 0 is the server end.
+ *
+ * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
+ * by the side s that reads the ring of the other; `armed` words of wait[s]
+ * are set by s and taken by the other side with an exchange. The lines are
+ * apart so that neither side's busy stores disturb what the other one polls.
+ *
+ * Hostile: every word may be changed by the peer at any time. Load once, check
+ * against private copies, then use. Payload may change under the reader; that
+ * hurts only the writer's own stream.
+ */
+#ifndef SMC_R_RMB_H
+#define SMC_R_RMB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RMB_MAGIC	 0x424d5253u
+#define RMB_VERSION	 1u
+#define RMB_ELEMENTS_MAX 32u
+#define RMB_RMBE_MIN	 16384u	  /* bytes; CLC size code 0 */
+#define RMB_RMBE_MAX	 1048576u /* bytes; CLC size code 6 */
+#define RMB_WAITERS	 16	  /* epoll instances with a bell word */
+
+#define SIDE_SERVER 0
+#define SIDE_CLIENT 1
+
+/* producer.flags */
+#define PRODUCER_FIN	1u /* shutdown for writing; no byte follows */
+#define PRODUCER_SEALED 2u /* the stream goes on over TCP */
+#define PRODUCER_CLOSED 4u /* the last holder closed; TCP FIN follows */
+/* consumer.flags */
+#define CONSUMER_DEMOTE 1u /* asks the writer to seal */
+#define CONSUMER_FROZEN 2u /* cursor is final: send the rest over TCP */
+
+struct rmb_producer {
+	_Atomic uint64_t cursor;
+	_Atomic uint32_t flags;
+	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
+	uint8_t pad[48];
+};
+
+struct rmb_consumer {
+	_Atomic uint64_t cursor;
+	_Atomic uint32_t flags;
+	_Atomic uint32_t cpu;
+	uint8_t pad[48];
+};
+
+struct rmb_wait {
+	_Atomic uint32_t armed_data; /* ring the data bell when bytes come */
+	_Atomic uint32_t armed_room; /* ring the room bell when room comes */
+	_Atomic uint32_t waiter;     /* epoll instance, 1..RMB_WAITERS-1 */
+	_Atomic uint32_t spare;
+	/* Counted by the ringer: how many bytes the bells have been sent. */
+	_Atomic uint32_t rings_data;
+	_Atomic uint32_t rings_room;
+	uint8_t pad[40];
+};
+
+struct rmb_element {
+	struct rmb_producer producer[2]; /* [side that writes] */
+	struct rmb_consumer consumer[2]; /* [side that reads] */
+	struct rmb_wait wait[2];	 /* [side that sleeps] */
+	_Atomic uint32_t epoch;	   /* grows with each use; server writes */
+	_Atomic uint32_t released; /* last epoch the client is done with */
+	uint8_t pad[120];
+};
+
+struct rmb_waiters {
+	_Atomic uint32_t armed[RMB_WAITERS];
+};
+
+struct rmb_header {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t elements;
+	uint32_t rmbe_bytes;
+	uint8_t pad[48];
+	struct rmb_waiters waiters[2]; /* [side that sleeps] */
+	_Atomic uint64_t ready[2][8];  /* bit: element; one line a side */
+	uint8_t pad2[64];
+};
+
+_Static_assert(sizeof(struct rmb_producer) == 64, "one line");
+_Static_assert(sizeof(struct rmb_consumer) == 64, "one line");
+_Static_assert(sizeof(struct rmb_wait) == 64, "one line");
+_Static_assert(sizeof(struct rmb_element) == 512, "eight lines");
+_Static_assert(sizeof(struct rmb_header) == 384, "six lines");
+
+/* A mapping of one RMB by one of its two sides. */
+struct rmb_map {
+	uint8_t *base;
+	size_t bytes;
+	uint32_t elements;
+	uint32_t rmbe_bytes;
+};
+
+/* Bytes of the memfd; what a reservation must take. */
+size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes);
+
+/* Makes, fills, seals and maps an RMB; *memfd is for the peer and is the
+ * caller's to close. 0, -ENOMEM, -errno. */
+int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
+	       int *memfd);
+
+/* Maps what the peer sent, if it is what it must be: a sealed memfd of tmpfs
+ * whose size fits. memfd stays open. 0, or -EPROTO, -errno. */
+int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
+	    uint32_t rmbe_bytes);
+
+void rmb_unmap(struct rmb_map *m);
+
+static inline struct rmb_header *rmb_header(const struct rmb_map *m)
+{
+	return (struct rmb_header *)(void *)m->base;
+}
+
+static inline struct rmb_element *rmb_element(const struct rmb_map *m,
+					      uint32_t i)
+{
+	return (struct rmb_element *)(void *)(m->base +
+					      sizeof(struct rmb_header)) +
+	       i;
+}
+
+/* The ring that `side` writes. */
+uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side);
+
+/* Back to the state of a new connection. Server side only. */
+void rmb_element_reset(struct rmb_element *e);
+
+/* The client has let go of this use of the element. */
+void rmb_element_release(struct rmb_element *e);
+
+bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes);
+
+#endif

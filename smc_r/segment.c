@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* segment: this process's own status segment, and its slots. */
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+#include "process.h"
+#include "sys.h"
+#include "totals.h"
+
+#define SLOTS_STEP    32u /* slots that get memory at once */
+#define SEGMENTS_MAX  8	  /* own one, and those of forefathers */
+#define SEGMENT_BYTES \
+	(STATUS_SLOTS_AT + (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
+
+struct segment {
+	struct status_header *header;
+	struct status_slot *slots;
+	int self;  /* our entry in header->holders */
+	int child; /* entry of the child that is being forked, -1 none */
+};
+
+static struct status_counters nowhere;
+struct status_counters *segment_counters = &nowhere;
+
+static struct segment segments[SEGMENTS_MAX]; /* [0] is our own */
+static int status_dir = -1;
+static int own_fd = -1;
+static char own_name[48];
+static uint32_t next_slot;
+static bool sweeping = true;
+
+static uint64_t wall_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static char *put_number(char *out, uint64_t n)
+{
+	char digits[24];
+	int k = 0;
+
+	do {
+		digits[k++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	while (k > 0)
+		*out++ = digits[--k];
+	*out = '\0';
+	return out;
+}
+
+/* ---- making the segment ---- */
+
+static int open_directory(void)
+{
+	char path[512];
+	const char *base = rundir_path();
+	size_t n = strlen(base);
+	int fd;
+
+	if (status_dir >= 0)
+		return 0;
+	if (n + sizeof("/" RUNDIR_STATUS) > sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, base, n);
+	memcpy(path + n, "/" RUNDIR_STATUS, sizeof("/" RUNDIR_STATUS));
+	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	status_dir = hidden_fd(fd);
+	return status_dir < 0 ? status_dir : 0;
+}
+
+/* A file that is mapped beyond what its file system holds kills with SIGBUS,
+ * so every page has its memory before it is touched. */
+static int give_memory(int fd, size_t from, size_t bytes)
+{
+	return (int)SYS_CALL4(SYS_fallocate, fd, 0, from, bytes);
+}
+
+static int size_file(int fd)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur < SEGMENT_BYTES)
+		return -EFBIG;
+	if (SYS_CALL3(SYS_ftruncate, fd, SEGMENT_BYTES, 0) < 0)
+		return -ENOSPC;
+	return give_memory(fd, 0, STATUS_SLOTS_AT);
+}
+
+static void fill_header(struct status_header *h)
+{
+	const char *reporter = getenv("SMC_R_REPORTER");
+
+	h->version = STATUS_VERSION;
+	h->slot_size = sizeof(struct status_slot);
+	h->pid = process.pid;
+	h->uid = (uint32_t)geteuid();
+	h->start = process.start;
+	h->started_ms = wall_ms();
+	memcpy(h->program, process.program, sizeof(h->program));
+	h->reporter = reporter ? atoi(reporter) : 0;
+	atomic_store(&h->holders[0].start, process.start);
+	atomic_store(&h->holders[0].pid, process.pid);
+	h->magic = STATUS_MAGIC;
+}
+
+static int map_own(int fd)
+{
+	struct segment *s = &segments[0];
+	void *map;
+	int result = size_file(fd);
+
+	if (result < 0)
+		return result;
+	map = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
+	if (map == MAP_FAILED)
+		return -errno;
+	s->header = map;
+	s->slots = (struct status_slot *)((char *)map + STATUS_SLOTS_AT);
+	s->self = 0;
+	s->child = -1;
+	fill_header(s->header);
+	segment_counters = &s->header->counters;
+	next_slot = 0;
+	return 0;
+}
+
+static int make_own(void)
+{
+	int fd;
+	int result;
+
+	*put_number(own_name, (uint64_t)process.pid) = '.';
+	put_number(strchr(own_name, '.') + 1, process.start);
+	fd = (int)SYS_CALL4(SYS_openat, status_dir, own_name,
+			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			    0644);
+	if (fd < 0)
+		return fd;
+	fd = hidden_fd(fd);
+	result = fd < 0 ? fd : map_own(fd);
+	if (result < 0) {
+		SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
+		hidden_close(fd);
+		return result;
+	}
+	own_fd = fd;
+	return 0;
+}
+
+int segment_open(void)
+{
+	int result;
+
+	if (segments[0].header)
+		return 0;
+	result = open_directory();
+	if (result == 0)
+		result = totals_open(status_dir);
+	if (result == 0)
+		result = make_own();
+	if (result == 0 && sweeping)
+		totals_sweep(status_dir);
+	sweeping = false;
+	return result;
+}
+
+struct status_header *segment_header(void)
+{
+	return segments[0].header;
+}
+
+/* ---- slots ---- */
+
+static bool grow(struct status_header *h)
+{
+	uint32_t have = atomic_load(&h->slot_count);
+
+	if (have + SLOTS_STEP > STATUS_SLOTS_MAX)
+		return false;
+	if (give_memory(own_fd,
+			STATUS_SLOTS_AT + have * sizeof(struct status_slot),
+			SLOTS_STEP * sizeof(struct status_slot)) < 0)
+		return false;
+	atomic_store(&h->slot_count, have + SLOTS_STEP);
+	return true;
+}
+
+static struct status_slot *find_free(struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct status_slot *slot = &s->slots[next_slot++ % n];
+
+		if (atomic_load(&slot->state) == STATUS_FREE)
+			return slot;
+	}
+	next_slot = n;
+	return NULL;
+}
+
+struct status_slot *segment_slot_get(void)
+{
+	struct segment *s = &segments[0];
+	struct status_slot *slot;
+
+	if (segment_open() < 0)
+		return NULL;
+	slot = find_free(s);
+	if (!slot && grow(s->header))
+		slot = find_free(s);
+	if (!slot)
+		return NULL;
+	memset(slot, 0, sizeof(*slot));
+	slot->pid = process.pid;
+	slot->started_ms = wall_ms();
+	atomic_store(&slot->holders, 1ull << s->self);
+	atomic_store(&slot->state, STATUS_INIT);
+	return slot;
+}
+
+static struct segment *segment_of(const struct status_slot *slot)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header && slot >= segments[i].slots &&
+		    slot < segments[i].slots + STATUS_SLOTS_MAX)
+			return &segments[i];
+	return NULL;
+}
+
+static uint64_t living(struct segment *s, uint64_t holders)
+{
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
+		struct status_holder *h = &s->header->holders[i];
+
+		if (i == s->self || !(holders >> i & 1))
+			continue;
+		if (process_start_time(atomic_load(&h->pid)) !=
+		    atomic_load(&h->start)) {
+			holders &= ~(1ull << i);
+			atomic_store(&h->pid, 0);
+		}
+	}
+	return holders;
+}
+
+bool segment_slot_is_mine(struct status_slot *slot)
+{
+	struct segment *s = segment_of(slot);
+	uint64_t self;
+
+	if (!s)
+		return false;
+	self = 1ull << s->self;
+	if (atomic_load(&slot->holders) == self)
+		return true;
+	return living(s, atomic_load(&slot->holders)) == self;
+}
+
+bool segment_slot_leave(struct status_slot *slot)
+{
+	struct segment *s = segment_of(slot);
+	uint64_t self;
+	uint64_t before;
+
+	if (!s)
+		return false;
+	self = 1ull << s->self;
+	before = atomic_fetch_and(&slot->holders, ~self);
+	if (before == self)
+		return true;
+	return (before & self) && living(s, before & ~self) == 0;
+}
+
+void segment_slot_free(struct status_slot *slot)
+{
+	segment_add(bytes_received, atomic_load(&slot->rx.position));
+	segment_add(bytes_sent, atomic_load(&slot->tx.position));
+	segment_add(requests_received, atomic_load(&slot->rx.requests));
+	segment_add(requests_sent, atomic_load(&slot->tx.requests));
+	atomic_store(&slot->state, STATUS_FREE);
+}
+
+/* ---- fork ---- */
+
+static bool holds_any(const struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&s->slots[i].state) != STATUS_FREE &&
+		    atomic_load(&s->slots[i].holders) >> s->self & 1)
+			return true;
+	return false;
+}
+
+static int find_entry(struct segment *s)
+{
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
+		struct status_holder *h = &s->header->holders[i];
+		int32_t pid = atomic_load(&h->pid);
+
+		if (pid && process_start_time(pid) == atomic_load(&h->start))
+			continue;
+		atomic_store(&h->start, process.start);
+		atomic_store(&h->pid, process.pid);
+		return i;
+	}
+	return -1;
+}
+
+/* The entry carries the parent's pid until the child has put in its own: a
+ * slot never looks abandoned in between. With no entry left the child is not
+ * counted; the kernel's own count of the TCP socket still is right. */
+static void enter_child(struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+
+	s->child = find_entry(s);
+	if (s->child < 0)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		_Atomic uint64_t *holders = &s->slots[i].holders;
+		uint64_t bit = 1ull << s->child;
+
+		if (atomic_load(&s->slots[i].state) != STATUS_FREE &&
+		    atomic_load(holders) >> s->self & 1)
+			atomic_fetch_or(holders, bit);
+		else
+			atomic_fetch_and(holders, ~bit);
+	}
+}
+
+void segment_before_fork(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++) {
+		segments[i].child = -1;
+		if (segments[i].header && holds_any(&segments[i]))
+			enter_child(&segments[i]);
+	}
+}
+
+void segment_after_fork(bool child)
+{
+	int kept = 1;
+
+	if (!child)
+		return;
+	for (int i = SEGMENTS_MAX - 1; i >= 0; i--) {
+		struct segment *s = &segments[i];
+		struct status_holder *h;
+
+		if (!s->header || s->child < 0) {
+			s->header = NULL;
+			continue;
+		}
+		h = &s->header->holders[s->child];
+		atomic_store(&h->start, process.start);
+		atomic_store(&h->pid, process.pid);
+		s->self = s->child;
+	}
+	/* Make room at [0] for a segment of our own. */
+	struct segment old[SEGMENTS_MAX];
+
+	memcpy(old, segments, sizeof(old));
+	memset(segments, 0, sizeof(segments));
+	for (int i = 0; i < SEGMENTS_MAX && kept < SEGMENTS_MAX; i++)
+		if (old[i].header)
+			segments[kept++] = old[i];
+	hidden_close(own_fd);
+	own_fd = -1;
+	own_name[0] = '\0';
+	segment_counters = &nowhere;
+}
+
+/* ---- memory and the end ---- */
+
+int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
+{
+	int result = segment_open();
+
+	if (result < 0)
+		return result;
+	result = totals_reserve(status_dir, bytes, limit, used);
+	if (result == -ENOMEM) {
+		totals_sweep(status_dir);
+		result = totals_reserve(status_dir, bytes, limit, used);
+	}
+	if (result == 0)
+		atomic_fetch_add(&segments[0].header->rmb_bytes, bytes);
+	return result;
+}
+
+void segment_give_back(uint64_t bytes)
+{
+	if (!segments[0].header)
+		return;
+	atomic_fetch_sub(&segments[0].header->rmb_bytes, bytes);
+	totals_give_back(bytes);
+}
+
+static bool others_hold(struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct status_slot *slot = &s->slots[i];
+
+		if (atomic_load(&slot->state) == STATUS_FREE)
+			continue;
+		if (living(s, atomic_load(&slot->holders) &
+				  ~(1ull << s->self)))
+			return true;
+	}
+	return false;
+}
+
+void segment_close(void)
+{
+	struct segment *s = &segments[0];
+
+	for (int i = 1; i < SEGMENTS_MAX; i++)
+		if (segments[i].header)
+			atomic_store(&segments[i]
+					  .header->holders[segments[i].self]
+					  .pid,
+				     0);
+	if (!s->header)
+		return;
+	/* Somebody else goes on using or reporting it: the sweep will do. */
+	if (others_hold(s) || s->header->reporter) {
+		atomic_store(&s->header->holders[s->self].pid, 0);
+		return;
+	}
+	totals_lock(true);
+	SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
+	totals_merge(s->header, s->slots, atomic_load(&s->header->slot_count));
+	totals_lock(false);
+	segment_counters = &nowhere;
+	s->header = NULL;
+}

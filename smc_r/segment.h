@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * segment: this process's own status segment, and its slots.
+ *
+ * Ownership: the segment belongs to the process that made it; forked children
+ *            keep using the slots they inherited and make a segment of their
+ *            own for new connections.
+ * Locking:   engine lock held by the caller, but for segment_count.
+ */
+#ifndef SMC_R_SEGMENT_H
+#define SMC_R_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "status.h"
+
+/* Makes the segment if there is none yet: 0, or -errno (no run directory, no
+ * space): then no connection of this process can be served. */
+int segment_open(void);
+
+/* NULL when the segment could not be made. */
+struct status_header *segment_header(void);
+
+/* A slot in state STATUS_INIT, held by this process; NULL: none left. */
+struct status_slot *segment_slot_get(void);
+
+/* This process lets go of a slot. True when it was the last holder; then
+ * segment_slot_free must follow. */
+bool segment_slot_leave(struct status_slot *s);
+/* Adds the slot's bytes to the counters and frees it. */
+void segment_slot_free(struct status_slot *s);
+/* True when no other living process holds the slot. */
+bool segment_slot_is_mine(struct status_slot *s);
+
+/* A forked child joins the holders of every slot it inherited. `before` runs
+ * in the parent: it takes an entry for the child to come. */
+void segment_before_fork(void);
+void segment_after_fork(bool child);
+
+/* RMB memory within max_memory: see totals_reserve. */
+int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used);
+void segment_give_back(uint64_t bytes);
+
+/* At exit: merge into the totals and remove the file. */
+void segment_close(void);
+
+/* Adds one to a counter: segment_count(doorbells). */
+extern struct status_counters *segment_counters;
+#define segment_count(counter) segment_add(counter, 1)
+#define segment_add(counter, n) \
+	atomic_fetch_add_explicit(&segment_counters->counter, (n), \
+				  memory_order_relaxed)
+
+#endif

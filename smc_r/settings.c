@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* settings: the settings of smc_r0, as this process last read them. */
+#include "settings.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "conf/rundir.h"
+#include "process.h"
+#include "reason.h"
+#include "sys.h"
+
+#define LOOK_AGAIN_NS 100000000u
+
+static struct snapshot current;
+static bool available;
+static const _Atomic uint64_t *generation;
+static uint64_t seen_generation;
+static uint64_t looked_ns;
+
+static bool find_generation(void)
+{
+	uint64_t now;
+
+	if (generation)
+		return true;
+	now = sys_now_ns();
+	if (looked_ns && now - looked_ns < LOOK_AGAIN_NS)
+		return false;
+	looked_ns = now;
+	if (snapshot_generation_map(rundir_path(), &generation) < 0)
+		generation = NULL;
+	seen_generation = UINT64_MAX;
+	return generation != NULL;
+}
+
+static void refresh(void)
+{
+	uint64_t now;
+
+	if (!find_generation())
+		return;
+	now = atomic_load_explicit(generation, memory_order_acquire);
+	if (now == seen_generation)
+		return;
+	seen_generation = now;
+	available = snapshot_read(rundir_path(), &current) == 0;
+}
+
+static bool is_excluded(void)
+{
+	for (unsigned i = 0; i < current.exclude_count; i++)
+		if (strcmp(current.excludes[i], process.program) == 0)
+			return true;
+	return false;
+}
+
+const struct snapshot *settings_now(uint32_t *reason)
+{
+	if (process.off) {
+		*reason = REASON_ENVIRONMENT;
+		return NULL;
+	}
+	refresh();
+	if (!available) {
+		*reason = REASON_UNAVAILABLE;
+		return NULL;
+	}
+	if (is_excluded()) {
+		*reason = REASON_PROGRAM;
+		return NULL;
+	}
+	*reason = REASON_NONE;
+	return &current;
+}
+
+uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
+			uint16_t server_port)
+{
+	if (!s->enabled)
+		return REASON_DISABLED;
+	if (!snapshot_has_port(s, server_port))
+		return REASON_PORT;
+	if (!local)
+		return REASON_NONE;
+	switch (snapshot_match(s, local, server_port)) {
+	case SNAPSHOT_MATCHES:
+		return REASON_NONE;
+	case SNAPSHOT_DISABLED:
+		return REASON_DISABLED;
+	case SNAPSHOT_NO_ADDRESS:
+		return REASON_ADDRESS;
+	case SNAPSHOT_NO_PORT:
+		return REASON_PORT;
+	}
+	return REASON_INTERNAL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * settings: the settings of smc_r0, as this process last read them.
+ *
+ * A look costs one load of the generation word; the file is read again only
+ * when that moved. Without a run directory it is looked for ten times a
+ * second at most.
+ *
+ * Locking: engine lock held by the caller.
+ */
+#ifndef SMC_R_SETTINGS_H
+#define SMC_R_SETTINGS_H
+
+#include <stdint.h>
+
+#include "conf/snapshot.h"
+
+/*
+ * The current settings, or NULL with *reason (reason.h) set: device not
+ * Available, this program excluded, or switched off by SMC_R=0. Valid until
+ * the engine lock is given back.
+ */
+const struct snapshot *settings_now(uint32_t *reason);
+
+/* 0, or why a connection with this local address and server port stays on
+ * TCP. local may be NULL: not known yet. */
+uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
+			uint16_t server_port);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * stream: bytes into the ring that we write, and out of the one that we read.
+ * Never sleeps, never enters the kernel.
+ *
+ * The cursor in the slot is the true one; advancing it by compare-and-swap is
+ * what commits a copy. The one in shared memory is what the peer is told.
+ * Whoever finds the cursor moved under him (a signal handler on top of us did
+ * a whole call) starts his copy again.
+ *
+ * Locking: takes the stream lock itself, except the _locked ones.
+ */
+#ifndef SMC_R_STREAM_H
+#define SMC_R_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "connection.h"
+
+/* A place in a list of buffers. base NULL: bytes are thrown away. */
+struct place {
+	const struct iovec *v;
+	size_t count;  /* buffers left, v[0] included */
+	size_t offset; /* into v[0] */
+};
+
+void place_init(struct place *p, const struct iovec *v, size_t count);
+
+#define TAKE_PEEK    1u /* leave the bytes where they are */
+#define TAKE_DISCARD 2u /* count them, copy nothing */
+
+/*
+ * Up to `want` bytes out of the ring, `skip` bytes further on (peeking only).
+ * 0: nothing there. -EPIPE: this direction is the kernel's now; -ECONNRESET:
+ * the peer broke the rules; -EBADF: the connection is gone.
+ */
+ssize_t stream_take(struct connection *c, struct place *to, size_t want,
+		    size_t skip, unsigned how);
+
+/* Up to `want` bytes into the ring: how many; 0: no room. -EPIPE: this
+ * direction is the kernel's now or the peer asked for that; -EBADF. */
+ssize_t stream_put(struct connection *c, struct place *from, size_t want);
+
+/*
+ * Room in the ring for a caller that fills it itself (sendfile): up to two
+ * pieces; stream_room_end says how much was filled. The stream lock is held
+ * in between. Returns bytes, or an error as stream_put and no lock.
+ */
+struct room {
+	struct iovec piece[2];
+	uint64_t position;
+	bool taken;
+};
+ssize_t stream_room_begin(struct connection *c, struct room *r);
+void stream_room_end(struct connection *c, struct room *r, size_t filled);
+
+/* Bytes that can be read now; checked. */
+size_t stream_fill(struct connection *c);
+/* Bytes that can be written now; checked. */
+size_t stream_free(struct connection *c);
+
+/* Enough room to wake a writer: a third, as TCP does. */
+static inline bool stream_has_room(const struct connection *c, size_t free)
+{
+	return free >= c->size / 3;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sys: system calls without libc, which we partly replace.
+ *
+ * Each returns the kernel's value: a result, or a negative errno. errno itself
+ * is never touched, and nothing here is a cancellation point.
+ */
+#ifndef SMC_R_SYS_H
+#define SMC_R_SYS_H
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+static inline long sys_call6(long n, long a, long b, long c, long d, long e,
+			     long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#elif defined(__aarch64__)
+static inline long sys_call6(long n, long a, long b, long c, long d, long e,
+			     long f)
+{
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "sys.h knows x86-64 and arm64 only"
+#endif
+
+#define SYS_ARG(x) ((long)(x))
+#define SYS_CALL6(n, a, b, c, d, e, f) \
+	sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), \
+		  SYS_ARG(e), SYS_ARG(f))
+#define SYS_CALL4(n, a, b, c, d) SYS_CALL6(n, a, b, c, d, 0, 0)
+#define SYS_CALL3(n, a, b, c)    SYS_CALL6(n, a, b, c, 0, 0, 0)
+
+static inline int sys_getpid(void)
+{
+	return (int)SYS_CALL3(SYS_getpid, 0, 0, 0);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)SYS_CALL3(SYS_gettid, 0, 0, 0);
+}
+
+static inline long sys_close(int fd)
+{
+	return SYS_CALL3(SYS_close, fd, 0, 0);
+}
+
+/* The word may be in memory that other processes map. A NULL time waits for
+ * ever; else the time is relative. */
+static inline long sys_futex_wait(_Atomic uint32_t *word, uint32_t value,
+				  const struct timespec *timeout)
+{
+	return SYS_CALL4(SYS_futex, word, FUTEX_WAIT, value, timeout);
+}
+
+static inline long sys_futex_wake(_Atomic uint32_t *word, int count)
+{
+	return SYS_CALL3(SYS_futex, word, FUTEX_WAKE, count);
+}
+
+static inline uint64_t sys_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Tell the core that this is a spin. */
+static inline void sys_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield");
+#endif
+}
+
+#endif

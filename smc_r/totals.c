@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* totals: counters of ended processes, and the memory ledger of the host. */
+#include "totals.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "sys.h"
+
+#define LOCK_TRIES 200
+#define COUNTERS   (sizeof(struct status_counters) / sizeof(uint64_t))
+
+static struct status_totals *totals;
+static int totals_fd = -1;
+
+struct dirent64_kernel {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+/* ---- the file ---- */
+
+static void name_of(char *out, uint32_t uid)
+{
+	char digits[12];
+	int n = 0;
+
+	memcpy(out, "totals.", 7);
+	out += 7;
+	do {
+		digits[n++] = (char)('0' + uid % 10);
+		uid /= 10;
+	} while (uid > 0);
+	while (n > 0)
+		*out++ = digits[--n];
+	*out = '\0';
+}
+
+static int lock_within(int fd, int how)
+{
+	static const struct timespec pause = { 0, 250000 };
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (SYS_CALL3(SYS_flock, fd, how | LOCK_NB, 0) == 0)
+			return 0;
+		SYS_CALL3(SYS_nanosleep, &pause, NULL, 0);
+	}
+	return -EAGAIN;
+}
+
+static int check_and_size(int fd, uint32_t uid)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != uid)
+		return -EPERM;
+	if (st.st_size < (off_t)sizeof(struct status_totals) &&
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(*totals)) < 0)
+		return -ENOSPC;
+	return 0;
+}
+
+static int map_totals(int fd, uint32_t uid)
+{
+	void *map;
+	int result = check_and_size(fd, uid);
+
+	if (result < 0)
+		return result;
+	map = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	totals = map;
+	if (totals->magic == 0) {
+		totals->version = STATUS_VERSION;
+		totals->uid = uid;
+		totals->magic = STATUS_MAGIC;
+	}
+	if (totals->magic == STATUS_MAGIC && totals->version == STATUS_VERSION)
+		return 0;
+	munmap(map, sizeof(*totals));
+	totals = NULL;
+	return -EPROTO;
+}
+
+int totals_open(int status_dir)
+{
+	uint32_t uid = (uint32_t)geteuid();
+	char name[24];
+	int result;
+	int fd;
+
+	if (totals)
+		return 0;
+	name_of(name, uid);
+	fd = (int)SYS_CALL4(SYS_openat, status_dir, name,
+			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return fd;
+	fd = hidden_fd(fd);
+	if (fd < 0)
+		return fd;
+	result = lock_within(fd, LOCK_EX);
+	if (result == 0) {
+		result = map_totals(fd, uid);
+		SYS_CALL3(SYS_flock, fd, LOCK_UN, 0);
+	}
+	if (result < 0) {
+		hidden_close(fd);
+		return result;
+	}
+	totals_fd = fd;
+	return 0;
+}
+
+void totals_lock(bool on)
+{
+	if (totals_fd < 0)
+		return;
+	if (on)
+		lock_within(totals_fd, LOCK_EX);
+	else
+		SYS_CALL3(SYS_flock, totals_fd, LOCK_UN, 0);
+}
+
+/* ---- the ledger ---- */
+
+static uint64_t ledger_of(int status_dir, const char *name)
+{
+	uint64_t bytes = 0;
+	int fd = (int)SYS_CALL4(SYS_openat, status_dir, name,
+				O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return 0;
+	if (SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
+		      offsetof(struct status_totals, rmb_bytes)) !=
+	    sizeof(bytes))
+		bytes = 0;
+	sys_close(fd);
+	/* A stranger's file may say anything: never let a sum wrap. */
+	return bytes < UINT64_MAX / 1024 ? bytes : UINT64_MAX / 1024;
+}
+
+typedef void name_function(int dir, const char *name, void *argument);
+
+static void for_each_name(int dir, name_function *f, void *argument)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	int fd = (int)SYS_CALL4(SYS_openat, dir, ".",
+				O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long n;
+
+	if (fd < 0)
+		return;
+	while ((n = SYS_CALL3(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < n;) {
+			struct dirent64_kernel *d = (void *)(buffer + at);
+
+			f(dir, d->name, argument);
+			at += d->length;
+		}
+	sys_close(fd);
+}
+
+static void add_ledger(int dir, const char *name, void *argument)
+{
+	uint64_t *sum = argument;
+
+	if (strncmp(name, "totals.", 7) == 0)
+		*sum += ledger_of(dir, name);
+}
+
+int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
+		   uint64_t *used)
+{
+	uint64_t sum = 0;
+	int result;
+
+	if (!totals)
+		return -EAGAIN;
+	result = lock_within(status_dir, LOCK_EX);
+	if (result < 0)
+		return result;
+	for_each_name(status_dir, add_ledger, &sum);
+	if (sum + bytes <= limit) {
+		atomic_fetch_add(&totals->rmb_bytes, bytes);
+		sum += bytes;
+	} else {
+		result = -ENOMEM;
+	}
+	SYS_CALL3(SYS_flock, status_dir, LOCK_UN, 0);
+	*used = sum;
+	return result;
+}
+
+void totals_give_back(uint64_t bytes)
+{
+	if (totals)
+		atomic_fetch_sub(&totals->rmb_bytes, bytes);
+}
+
+/* ---- merging ---- */
+
+void totals_merge(struct status_header *h, const struct status_slot *slots,
+		  uint32_t slot_count)
+{
+	struct status_counters *to = &totals->counters;
+	_Atomic uint64_t *from = (_Atomic uint64_t *)&h->counters;
+
+	for (size_t i = 0; i < COUNTERS; i++)
+		atomic_fetch_add((_Atomic uint64_t *)to + i,
+				 atomic_exchange(from + i, 0));
+	for (uint32_t i = 0; i < slot_count; i++) {
+		const struct status_slot *s = &slots[i];
+
+		if (atomic_load(&s->state) == STATUS_FREE)
+			continue;
+		atomic_fetch_add(&to->bytes_received, s->rx.position);
+		atomic_fetch_add(&to->bytes_sent, s->tx.position);
+		atomic_fetch_add(&to->requests_received, s->rx.requests);
+		atomic_fetch_add(&to->requests_sent, s->tx.requests);
+	}
+	atomic_fetch_sub(&totals->rmb_bytes,
+			 atomic_exchange(&h->rmb_bytes, 0));
+	atomic_store(&h->slot_count, 0);
+}
+
+static bool is_alive(pid_t pid, uint64_t start)
+{
+	return pid > 0 && process_start_time(pid) == start;
+}
+
+static bool has_holders(struct status_header *h)
+{
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++)
+		if (is_alive(atomic_load(&h->holders[i].pid),
+			     atomic_load(&h->holders[i].start)))
+			return true;
+	return h->reporter > 0 && process_start_time(h->reporter) != 0;
+}
+
+static void sweep_map(int dir, const char *name, void *map, size_t size)
+{
+	struct status_header *h = map;
+	uint32_t slots = atomic_load(&h->slot_count);
+
+	if (h->magic != STATUS_MAGIC || h->version != STATUS_VERSION ||
+	    slots > (size - STATUS_SLOTS_AT) / sizeof(struct status_slot) ||
+	    has_holders(h))
+		return;
+	totals_lock(true);
+	if (SYS_CALL3(SYS_unlinkat, dir, name, 0) == 0)
+		totals_merge(h,
+			     (const struct status_slot *)((char *)map +
+							  STATUS_SLOTS_AT),
+			     slots);
+	totals_lock(false);
+}
+
+static void sweep_one(int dir, const char *name, void *argument)
+{
+	struct stat st;
+	void *map;
+	int fd;
+
+	(void)argument;
+	if (name[0] < '1' || name[0] > '9')
+		return;
+	if (is_alive((pid_t)strtol(name, NULL, 10),
+		     strtoull(strchr(name, '.') ? strchr(name, '.') + 1 : "",
+			      NULL, 10)))
+		return;
+	fd = (int)SYS_CALL4(SYS_openat, dir, name,
+			    O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
+	    st.st_size >= (off_t)STATUS_SLOTS_AT) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED, fd, 0);
+		if (map != MAP_FAILED) {
+			sweep_map(dir, name, map, (size_t)st.st_size);
+			munmap(map, (size_t)st.st_size);
+		}
+	}
+	sys_close(fd);
+}
+
+void totals_sweep(int status_dir)
+{
+	if (totals)
+		for_each_name(status_dir, sweep_one, NULL);
+}

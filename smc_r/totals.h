@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * totals: what a host remembers beyond the life of its processes, and the
+ * memory ledger that keeps max_memory.
+ *
+ * Ownership: one file per user id, mapped by each process of that user.
+ * Locking:   a merge holds flock(LOCK_EX) on the file; a reservation holds
+ *            flock(LOCK_EX) on the directory, so that the sum over all users
+ *            and the addition to one of them are one step. Engine lock held by
+ *            the caller.
+ */
+#ifndef SMC_R_TOTALS_H
+#define SMC_R_TOTALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "status.h"
+
+/* Opens <rundir>/status/totals.<euid>: 0 or -errno. Again after setuid: the
+ * file of the first user stays in use. */
+int totals_open(int status_dir);
+
+/*
+ * Takes bytes of RMB memory if the whole host stays within limit: 0; -ENOMEM
+ * when the limit is reached; -EAGAIN when the ledger was locked too long. *used is what the host uses
+ * after the call. Whoever takes memory also adds it to its segment.
+ */
+int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
+		   uint64_t *used);
+void totals_give_back(uint64_t bytes);
+
+/* Adds a segment's counters, its slots' bytes and its memory to the totals.
+ * The caller unlinks the file under the same lock. */
+void totals_merge(struct status_header *h, const struct status_slot *slots,
+		  uint32_t slot_count);
+void totals_lock(bool on);
+
+/* Merges and removes segments of this user whose holders are all dead. */
+void totals_sweep(int status_dir);
+
+#endif

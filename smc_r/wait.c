@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* wait: a thread that has nothing to read, or no room to write. */
+#include "wait.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "bell.h"
+#include "process.h"
+#include "real.h"
+#include "segment.h"
+#include "stream.h"
+#include "sys.h"
+
+#define SLICE_FIRST_MS 1
+#define SLICE_MAX_MS   50
+#define ASK_TCP_EVERY  8 /* looks in vain between questions to the kernel */
+#define POLLS_A_ROUND  16
+#define SPIN_ROOM_BYTES 8192
+
+/* ---- conditions ---- */
+
+bool tcp_has_ended(struct connection *c, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL))
+		return false;
+	atomic_store(&c->tcp_ended, 1);
+	return true;
+}
+
+/* For programs that only ever call without waiting: the kernel must be asked
+ * now and then, or the death of a peer would go unnoticed. */
+static bool tcp_ended_now_and_then(struct connection *c, int fd)
+{
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	if (++c->idle_looks % ASK_TCP_EVERY)
+		return false;
+	return tcp_has_ended(c, fd);
+}
+
+static enum input settle_on_tcp(struct connection *c)
+{
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
+	return INPUT_KERNEL;
+}
+
+/* The writer published bytes before its flags, so look at the flags first. */
+enum input input_state(struct connection *c, int fd, size_t need)
+{
+	uint32_t own = atomic_load(&c->slot->rx.flags);
+	uint32_t flags = atomic_load_explicit(&c->in_producer->flags,
+					      memory_order_acquire);
+	bool ended = tcp_ended_now_and_then(c, fd);
+	size_t fill = stream_fill(c);
+
+	if (own & STREAM_BROKEN)
+		return INPUT_ERROR;
+	if (own & STREAM_TCP)
+		return INPUT_KERNEL;
+	if (fill >= need)
+		return INPUT_DATA;
+	if (flags || ended || (own & STREAM_SHUT)) {
+		if (fill > 0)
+			return INPUT_DATA;
+		if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
+			return settle_on_tcp(c);
+		return INPUT_END;
+	}
+	/* A writer that waits for room must not wait for an empty ring. */
+	atomic_thread_fence(memory_order_seq_cst);
+	connection_signal_room(c);
+	return INPUT_NONE;
+}
+
+bool output_is_ready(struct connection *c, int fd)
+{
+	uint32_t peer = atomic_load_explicit(&c->in_producer->flags,
+					     memory_order_relaxed);
+
+	if (stream_has_room(c, stream_free(c)))
+		return true;
+	if (atomic_load(&c->slot->tx.flags) || (peer & PRODUCER_CLOSED) ||
+	    (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE))
+		return true;
+	return tcp_ended_now_and_then(c, fd);
+}
+
+/* ---- spinning ---- */
+
+uint64_t spin_budget(uint32_t *score)
+{
+	uint32_t us = *score ? *score - 1 : 20;
+
+	if (process.spin_us == 0 || process.cpus < 2)
+		return 0;
+	if (*score == 0)
+		*score = us + 1;
+	return (us < process.spin_us ? us : process.spin_us) * 1000u;
+}
+
+/* Up by a few microseconds for each success, half for each failure; but never
+ * so low that a change of the peer's habits would not be noticed. */
+void spin_learn(uint32_t *score, bool hit)
+{
+	uint32_t us = *score ? *score - 1 : 20;
+
+	if (hit) {
+		segment_count(spin_hits);
+		us = us + 5 < 50 ? us + 5 : 50;
+	} else {
+		segment_count(spin_misses);
+		us = us / 2 > 2 ? us / 2 : 2;
+	}
+	*score = us + 1;
+}
+
+bool peer_is_on_our_core(const struct connection *c)
+{
+	int cpu = sched_getcpu();
+	uint32_t peer = atomic_load_explicit(&c->in_producer->cpu,
+					     memory_order_relaxed);
+
+	if (cpu < 0)
+		return false;
+	atomic_store_explicit(&c->out_producer->cpu, (uint32_t)cpu + 1,
+			      memory_order_relaxed);
+	return peer == (uint32_t)cpu + 1;
+}
+
+static bool changed_in(const struct connection *c, uint64_t seen)
+{
+	return atomic_load_explicit(&c->in_producer->cursor,
+				    memory_order_relaxed) != seen ||
+	       atomic_load_explicit(&c->in_producer->flags,
+				    memory_order_relaxed);
+}
+
+/* A writer that is awake goes on with little room; only one that has to be
+ * woken waits for a third. */
+static bool changed_out(const struct connection *c, uint64_t seen)
+{
+	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
+					       memory_order_relaxed);
+
+	return cursor - seen >= SPIN_ROOM_BYTES;
+}
+
+static bool spin(struct connection *c, uint64_t seen,
+		 bool (*changed)(const struct connection *, uint64_t))
+{
+	uint64_t budget = spin_budget(&c->spin_score);
+	uint64_t start;
+
+	if (budget == 0 || peer_is_on_our_core(c))
+		return false;
+	start = sys_now_ns();
+	do {
+		for (int i = 0; i < POLLS_A_ROUND; i++)
+			if (changed(c, seen)) {
+				spin_learn(&c->spin_score, true);
+				return true;
+			}
+		sys_relax();
+	} while (sys_now_ns() - start < budget);
+	spin_learn(&c->spin_score, false);
+	return false;
+}
+
+/* ---- sleeping ---- */
+
+/* The bell told that the peer's end is gone. Nearly always its TCP end is
+ * gone too; if not, TCP is the one that will tell. */
+static int wait_on_tcp(struct connection *c, int fd,
+		       const struct timespec *timeout)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP | POLLIN };
+	int n;
+
+	if (tcp_has_ended(c, fd))
+		return 0;
+	n = real.ppoll(&p, 1, timeout, NULL);
+	if (n < 0)
+		return -errno;
+	return n == 0 ? -EAGAIN : 0;
+}
+
+/* Several threads sleep for the same thing: a ring wakes one of them, so the
+ * others look by the clock. Nobody but the first takes rings. */
+static int wait_in_slices(int bell, const struct timespec *timeout,
+			  unsigned *slice_ms)
+{
+	struct timespec slice = { 0, (long)*slice_ms * 1000000 };
+	struct pollfd p = { .fd = bell, .events = POLLIN };
+	bool last = timeout && timeout->tv_sec == 0 &&
+		    timeout->tv_nsec <= slice.tv_nsec;
+	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
+
+	if (n < 0)
+		return -errno;
+	*slice_ms = *slice_ms * 2 < SLICE_MAX_MS ? *slice_ms * 2 : SLICE_MAX_MS;
+	return n == 0 && last ? -EAGAIN : 0;
+}
+
+static int sleep_on(struct connection *c, int fd, int bell, bool alone,
+		    const struct timespec *timeout)
+{
+	unsigned slice_ms = SLICE_FIRST_MS;
+	int result;
+
+	segment_count(sleeps);
+	if (!alone)
+		return wait_in_slices(bell, timeout, &slice_ms);
+	result = bell_wait(bell, timeout);
+	if (result == BELL_TIMEOUT)
+		return -EAGAIN;
+	if (result == BELL_HUNG_UP)
+		return wait_on_tcp(c, fd, timeout);
+	return result;
+}
+
+struct wait_deadline {
+	bool set;
+	uint64_t end_ns;
+	struct timespec left;
+};
+
+static void deadline_start(struct wait_deadline *d,
+			   const struct timespec *timeout)
+{
+	d->set = timeout != NULL;
+	if (timeout)
+		d->end_ns = sys_now_ns() +
+			    (uint64_t)timeout->tv_sec * 1000000000u +
+			    (uint64_t)timeout->tv_nsec;
+}
+
+/* NULL: no limit. */
+static const struct timespec *deadline_left(struct wait_deadline *d)
+{
+	uint64_t now;
+	uint64_t left;
+
+	if (!d->set)
+		return NULL;
+	now = sys_now_ns();
+	left = now < d->end_ns ? d->end_ns - now : 0;
+	d->left.tv_sec = (time_t)(left / 1000000000u);
+	d->left.tv_nsec = (long)(left % 1000000000u);
+	return &d->left;
+}
+
+int wait_for_input(struct connection *c, int fd, size_t need,
+		   const struct timespec *timeout)
+{
+	struct status_stream *rx = &c->slot->rx;
+	uint64_t seen = atomic_load(&c->in_producer->cursor);
+	struct wait_deadline d;
+	bool alone;
+	int result;
+
+	if (input_state(c, fd, need) != INPUT_NONE)
+		return 0;
+	if (spin(c, seen, changed_in))
+		return 0;
+	deadline_start(&d, timeout);
+	atomic_fetch_add(&c->sleepers_data, 1);
+	alone = atomic_fetch_add(&rx->sleepers, 1) == 0;
+	do {
+		result = 0;
+		atomic_store(&c->own_wait->armed_data, 1);
+		if (input_state(c, fd, need) != INPUT_NONE ||
+		    atomic_load(&c->dead))
+			break;
+		result = sleep_on(c, fd, c->bell_data, alone,
+				  deadline_left(&d));
+	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE);
+	atomic_fetch_sub(&rx->sleepers, 1);
+	atomic_fetch_sub(&c->sleepers_data, 1);
+	return result;
+}
+
+int wait_for_output(struct connection *c, int fd,
+		    const struct timespec *timeout)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint64_t seen = atomic_load(&c->out_consumer->cursor);
+	struct wait_deadline d;
+	bool alone;
+	int result;
+
+	segment_count(buffer_full);
+	if (output_is_ready(c, fd))
+		return 0;
+	if (spin(c, seen, changed_out))
+		return 0;
+	deadline_start(&d, timeout);
+	atomic_fetch_add(&c->sleepers_room, 1);
+	alone = atomic_fetch_add(&tx->sleepers, 1) == 0;
+	do {
+		result = 0;
+		atomic_store(&c->own_wait->armed_room, 1);
+		if (output_is_ready(c, fd) || atomic_load(&c->dead))
+			break;
+		result = sleep_on(c, fd, c->bell_room, alone,
+				  deadline_left(&d));
+	} while (result == 0 && !output_is_ready(c, fd));
+	atomic_fetch_sub(&tx->sleepers, 1);
+	atomic_fetch_sub(&c->sleepers_room, 1);
+	return result;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * wait: a thread that has nothing to read, or no room to write.
+ *
+ * First a bounded spin that learns whether it pays, then sleep on the bell.
+ * A spin is never longer than 50 microseconds, and there is none when the
+ * peer was last seen on our own core or the process may run on one only.
+ */
+#ifndef SMC_R_WAIT_H
+#define SMC_R_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "connection.h"
+
+/* What the reader finds when the ring gave nothing. */
+enum input {
+	INPUT_DATA,   /* bytes came meanwhile, or enough of them */
+	INPUT_NONE,   /* wait */
+	INPUT_END,    /* end of file */
+	INPUT_KERNEL, /* this direction is the kernel's now */
+	INPUT_ERROR,  /* the peer broke the rules */
+};
+
+enum input input_state(struct connection *c, int fd, size_t need);
+
+/* True when the writer should look again: room, or no ring any more. */
+bool output_is_ready(struct connection *c, int fd);
+
+/* Has the kernel seen the peer's FIN, or a reset? Remembered once true. */
+bool tcp_has_ended(struct connection *c, int fd);
+
+/*
+ * Waits until input_state is not INPUT_NONE / output_is_ready. timeout NULL:
+ * for ever. 0: look again; -EINTR; -EAGAIN when the time is over. Cancellation
+ * points.
+ */
+int wait_for_input(struct connection *c, int fd, size_t need,
+		   const struct timespec *timeout);
+int wait_for_output(struct connection *c, int fd,
+		    const struct timespec *timeout);
+
+/* How long a spin may last now, in nanoseconds; 0: none. For epoll too. */
+uint64_t spin_budget(uint32_t *score);
+void spin_learn(uint32_t *score, bool hit);
+/* Is the peer where we are? */
+bool peer_is_on_our_core(const struct connection *c);
+
+#endif
