@@ -25,8 +25,12 @@ tool() { # the versioned name if it is there
 }
 
 check_format() {
-	# shellcheck disable=SC2086
-	[ -z "$c_files" ] || "$(tool clang-format)" --dry-run -Werror $c_files
+	local f bad=0
+	for f in $c_files; do
+		"$(tool clang-format)" --dry-run -Werror "$f" 2>/dev/null ||
+			{ echo "$f: run $(tool clang-format) -i on it"; bad=1; }
+	done
+	return $bad
 }
 
 # One stamp for each file, so that a second run looks at what changed.
