@@ -20,7 +20,6 @@ const char *clc_state_name(int state)
 	    [CLC_AWAIT_CONFIRM] = "await confirm",
 	    [CLC_AWAIT_LINK] = "await link",
 	    [CLC_SKIP_ANSWER] = "skip answer",
-	    [CLC_SKIP_PROPOSAL] = "skip proposal",
 	    [CLC_LATE] = "late",
 	    [CLC_LOOK] = "look",
 	    [CLC_ON_SMC] = "on smc",
@@ -68,8 +67,8 @@ static struct clc_action on_look(struct clc *c, enum clc_event event,
 {
 	switch (event) {
 	case EVENT_DECLINE:
-		if (c->knows_peer && memcmp(in->message->decline.peer_id,
-					    c->peer_id, CLC_PEER_ID_BYTES) != 0)
+		if (memcmp(in->message->decline.peer_id, c->peer_id,
+			   CLC_PEER_ID_BYTES) != 0)
 			return clc_go_tcp(c);
 		return clc_on_decline(c, in);
 	case EVENT_PARTIAL:
@@ -82,10 +81,10 @@ static struct clc_action on_look(struct clc *c, enum clc_event event,
 	case EVENT_FOREIGN:
 	case EVENT_GARBLED:
 	case EVENT_TIME:
-	case EVENT_ABORT:
 	case EVENT_CLOSED:
 		return clc_go_tcp(c);
 	case EVENT_START:
+	case EVENT_ABORT:
 	case EVENT_COMMIT:
 		break;
 	}
@@ -134,8 +133,6 @@ static struct clc_action step(struct clc *c, enum clc_event event,
 		return on_await_link(c, event, in);
 	case CLC_SKIP_ANSWER:
 		return clc_on_skip_answer(c, event, in);
-	case CLC_SKIP_PROPOSAL:
-		return clc_on_skip_proposal(c, event, in);
 	case CLC_LATE:
 		return clc_on_late(c, event, in);
 	case CLC_LOOK:
@@ -254,7 +251,6 @@ bool clc_can_write(const struct clc *c)
 {
 	switch (c->state) {
 	case CLC_SKIP_ANSWER:
-	case CLC_SKIP_PROPOSAL:
 	case CLC_LATE:
 	case CLC_LOOK:
 	case CLC_ON_TCP:

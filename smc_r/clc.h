@@ -7,22 +7,24 @@
  * side begins with framed messages, and application data comes after them.
  *
  *	client:	Proposal, then Confirm or Decline; or Decline alone
- *	server:	Accept or Decline; nothing after a Decline without Proposal
+ *	server:	Accept or Decline; nothing if the client began with Decline
  *
- * Whoever gets a Decline takes it from the stream and is on TCP. Either side
- * may decline until it has committed itself: the client with its Confirm, the
- * server with its Accept, after which it has to wait for the client's word.
- * A server that has seen a Proposal sends exactly one answer, whatever came
- * in between. So a side that declined knows what of the peer's stream is
- * still to be skipped; only two Declines that cross leave it in doubt, and
- * then it looks at the next bytes before it passes them on (CLC_LOOK).
+ * Whoever gets a Decline takes it from the stream and is on TCP. The client
+ * may decline until it has sent its Confirm. The server answers a Proposal
+ * with exactly one message, whatever came in between; with an Accept it has
+ * committed itself and waits for the client's word. So a side that declined
+ * knows what of the peer's stream is still to be skipped. Only two Declines
+ * that cross leave a server in doubt; then it looks at the next bytes before
+ * it passes them on (CLC_LOOK).
  *
- * A peer that follows RFC 7609 to the letter strictly takes turns, and it
- * would read a crossing Decline as data. Towards a peer that is not known to
- * run this code, an early abort therefore waits for the peer's message, or
- * for the deadline. At its deadline a client declines all the same. A server
- * does not: a client that never got the TCP option back would read that as
- * data. It goes on to TCP, and declines if a Proposal comes after all.
+ * A server that follows RFC 7609 to the letter strictly takes turns, and it
+ * would read a crossing Decline as data. Towards a server that is not known
+ * to run this code, a client that aborts therefore waits for the answer, or
+ * for the deadline; then it declines all the same.
+ *
+ * A server never sends first, not even at its deadline: a client that never
+ * got the TCP option back would read a Decline as data. It goes on to TCP
+ * (CLC_LATE), and declines if a Proposal comes after all.
  *
  * Locking: none; the owner serializes the calls for one machine.
  */
@@ -52,7 +54,6 @@ enum clc_state {
 	CLC_AWAIT_CONFIRM,  /* server: Accept sent, committed */
 	CLC_AWAIT_LINK,     /* both: the link has to be confirmed */
 	CLC_SKIP_ANSWER,    /* client: declined, the answer is on its way */
-	CLC_SKIP_PROPOSAL,  /* server: declined, the Proposal is on its way */
 	CLC_LATE,           /* server: went on to TCP without a Proposal */
 	CLC_LOOK,           /* declined; the peer's Decline may be on its way */
 	CLC_ON_SMC,
@@ -87,7 +88,7 @@ struct clc_action {
 
 struct clc_config {
 	bool server;
-	bool peer_is_ours; /* the peer is known to run this code */
+	bool peer_is_ours; /* client: the server is known to run this code */
 	/* Waits in milliseconds; 0 waits for ever. */
 	uint32_t answer_ms;  /* for the peer's first message */
 	uint32_t confirm_ms; /* server: for Confirm or Decline */
@@ -103,10 +104,9 @@ struct clc {
 	uint8_t version;      /* of the next message: 1 or 2 */
 	bool offers_v1;       /* client: what the Proposal offered */
 	bool offers_v2;
-	bool wants_link; /* see clc_want_link() */
-	bool wrote;      /* see clc_wrote() */
-	bool knows_peer; /* peer_id is set */
-	uint8_t peer_id[CLC_PEER_ID_BYTES];
+	bool wants_link;                    /* see clc_want_link() */
+	bool wrote;                         /* see clc_wrote() */
+	uint8_t peer_id[CLC_PEER_ID_BYTES]; /* from Proposal or Accept */
 };
 
 /* now_ms is the owner's monotonic clock, in all calls of one machine. */
@@ -135,8 +135,7 @@ struct clc_action clc_time(struct clc *c, uint64_t now_ms);
 /*
  * This side does not want SMC, or cannot have it. On CLC_WAIT it has to wait
  * for the peer. A server that gets CLC_USE_SMC in spite of it must go back to
- * TCP by other means: the client had committed itself. In CLC_LOOK it ends
- * the looking, for a program that cannot wait.
+ * TCP by other means: the client had committed itself.
  */
 struct clc_action clc_abort(struct clc *c, uint32_t reason, uint64_t now_ms);
 

@@ -25,13 +25,9 @@ struct clc_action clc_on_start(struct clc *c, enum clc_event event,
 		clc_set_deadline(c, in->now_ms, c->config.answer_ms);
 		return action;
 	case EVENT_ABORT:
+		/* A server answers this with nothing. */
 		clc_set_reason(c, in->reason);
-		return clc_decline_to(c, CLC_LOOK);
-	case EVENT_DECLINE:
-		/* The server declined early and waits for a first message. */
-		action = clc_on_decline(c, in);
-		action.send = CLC_SEND_DECLINE;
-		return action;
+		return clc_decline_to_tcp(c);
 	case EVENT_FOREIGN:
 		/* The peer sends data already, and got nothing of ours. */
 		clc_set_reason(c, REASON_MESSAGE);
@@ -41,6 +37,7 @@ struct clc_action clc_on_start(struct clc *c, enum clc_event event,
 	case EVENT_PROPOSAL:
 	case EVENT_ACCEPT:
 	case EVENT_CONFIRM:
+	case EVENT_DECLINE:
 	case EVENT_GARBLED:
 		return clc_fail(c, REASON_MESSAGE);
 	case EVENT_PARTIAL:

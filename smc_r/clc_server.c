@@ -26,13 +26,9 @@ struct clc_action clc_on_await_proposal(struct clc *c, enum clc_event event,
 		return clc_go_tcp(c);
 	case EVENT_TIME:
 		clc_set_reason(c, REASON_TIMEOUT);
-		if (c->config.peer_is_ours)
-			return clc_decline_to(c, CLC_SKIP_PROPOSAL);
 		return clc_go(c, CLC_LATE, CLC_SEND_NOTHING, CLC_WAIT);
 	case EVENT_ABORT:
 		clc_set_reason(c, in->reason);
-		if (c->config.peer_is_ours)
-			return clc_decline_to(c, CLC_SKIP_PROPOSAL);
 		return clc_stay(c);
 	case EVENT_CLOSED:
 		return clc_on_closed(c);
@@ -120,34 +116,6 @@ struct clc_action clc_on_await_confirm(struct clc *c, enum clc_event event,
 	return clc_stay(c);
 }
 
-struct clc_action clc_on_skip_proposal(struct clc *c, enum clc_event event,
-				       const struct clc_input *in)
-{
-	switch (event) {
-	case EVENT_PROPOSAL:
-		clc_know_peer(c, in->message->proposal.peer_id);
-		return clc_take(clc_go(c, CLC_LOOK, CLC_SEND_NOTHING, CLC_WAIT),
-				in);
-	case EVENT_DECLINE:
-		/* It crossed ours, which the peer looks for. */
-		return clc_on_decline(c, in);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_TIME:
-	case EVENT_ABORT:
-	case EVENT_COMMIT:
-		break;
-	}
-	return clc_stay(c);
-}
-
 /*
  * Nobody may be there to take a Decline, and data must not be held up for
  * ever. So the server sends what it has and still knows a Proposal when it
@@ -174,10 +142,10 @@ struct clc_action clc_on_late(struct clc *c, enum clc_event event,
 	case EVENT_FOREIGN:
 	case EVENT_GARBLED:
 	case EVENT_TIME:
-	case EVENT_ABORT:
 	case EVENT_CLOSED:
 		return clc_go_tcp(c);
 	case EVENT_START:
+	case EVENT_ABORT:
 	case EVENT_COMMIT:
 		break;
 	}

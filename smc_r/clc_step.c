@@ -88,7 +88,6 @@ struct clc_action clc_on_decline(struct clc *c, const struct clc_input *in)
 void clc_know_peer(struct clc *c, const uint8_t *peer_id)
 {
 	memcpy(c->peer_id, peer_id, CLC_PEER_ID_BYTES);
-	c->knows_peer = true;
 }
 
 uint32_t clc_judge(const struct clc *c, const struct clc_accept_confirm *m)

@@ -74,8 +74,6 @@ struct clc_action clc_on_prepare_accept(struct clc *c, enum clc_event event,
 					const struct clc_input *in);
 struct clc_action clc_on_await_confirm(struct clc *c, enum clc_event event,
 				       const struct clc_input *in);
-struct clc_action clc_on_skip_proposal(struct clc *c, enum clc_event event,
-				       const struct clc_input *in);
 struct clc_action clc_on_late(struct clc *c, enum clc_event event,
 			      const struct clc_input *in);
 

@@ -49,8 +49,8 @@ struct row {
 /* clang-format off */
 static const struct row rows[] = {
 	/*                             Proposal Accept  Confirm  Decline  foreign garbled partial closed time abort commit */
-	{CLC_START, false, 0,          {"fail", "fail", "fail", "D tcp*", "tcp", "fail", "-", "tcp", "-", "D look", "-"}},
-	{CLC_START, false, OURS,       {"fail", "fail", "fail", "D tcp*", "tcp", "fail", "-", "tcp", "-", "D look", "-"}},
+	{CLC_START, false, 0,          {"fail", "fail", "fail", "fail", "tcp", "fail", "-", "tcp", "-", "D tcp", "-"}},
+	{CLC_START, false, OURS,       {"fail", "fail", "fail", "fail", "tcp", "fail", "-", "tcp", "-", "D tcp", "-"}},
 	{CLC_AWAIT_ACCEPT, false, 0,   {"fail", "prepare confirm*", "fail", "tcp*", GARBAGE, "-", "tcp", "D skip answer", "-", "-"}},
 	{CLC_AWAIT_ACCEPT, false, OURS,
 		{"fail", "prepare confirm*", "fail", "tcp*", GARBAGE, "-", "tcp", "D skip answer", "D skip answer", "-"}},
@@ -62,7 +62,7 @@ static const struct row rows[] = {
 	{CLC_AWAIT_PROPOSAL, true, 0,
 		{"prepare accept*", "fail", "fail", "tcp*", "tcp", "fail", "-", "tcp", "late", "-", "-"}},
 	{CLC_AWAIT_PROPOSAL, true, OURS,
-		{"prepare accept*", "fail", "fail", "tcp*", "tcp", "fail", "-", "tcp", "D skip proposal", "D skip proposal", "-"}},
+		{"prepare accept*", "fail", "fail", "tcp*", "tcp", "fail", "-", "tcp", "late", "-", "-"}},
 	{CLC_AWAIT_PROPOSAL, true, REASON,
 		{"D look*", "fail", "fail", "tcp*", "tcp", "fail", "-", "tcp", "late", "-", "-"}},
 	{CLC_PREPARE_ACCEPT, true, 0,
@@ -77,11 +77,10 @@ static const struct row rows[] = {
 	{CLC_AWAIT_LINK, false, LINK,  {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "D look", "D look", "smc"}},
 	{CLC_AWAIT_LINK, true, LINK,   {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "D look", "D look", "smc"}},
 	{CLC_SKIP_ANSWER, false, 0,    {"fail", "tcp*", "fail", "tcp*", GARBAGE, "-", "tcp", "-", "-", "-"}},
-	{CLC_SKIP_PROPOSAL, true, OURS, {"look*", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "-", "-", "-"}},
-	{CLC_LATE, true, 0,            {"D look*", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "tcp", "-"}},
-	{CLC_LATE, true, WROTE,        {"fail", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "tcp", "-"}},
-	{CLC_LOOK, false, 0,           {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "tcp", "-"}},
-	{CLC_LOOK, true, 0,            {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "tcp", "-"}},
+	{CLC_LATE, true, 0,            {"D look*", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
+	{CLC_LATE, true, WROTE,        {"fail", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
+	{CLC_LOOK, false, 0,           {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
+	{CLC_LOOK, true, 0,            {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_ON_SMC, false, 0,         {"fail", "fail", "fail", "fail", GARBAGE, "fail", "-", "-", "-", "-"}},
 	{CLC_ON_SMC, true, 0,          {"fail", "fail", "fail", "fail", GARBAGE, "fail", "-", "-", "-", "-"}},
 	{CLC_ON_TCP, false, 0,         {"-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"}},
@@ -157,12 +156,10 @@ static void set_up(struct clc *c, enum clc_state state, bool server, int with)
 	c->reason = with & REASON ? REASON_FORK : REASON_NONE;
 	c->deadline_ms = state == CLC_START || state == CLC_PREPARE_ACCEPT ||
 				 state == CLC_PREPARE_CONFIRM ||
-				 state == CLC_SKIP_ANSWER ||
-				 state == CLC_SKIP_PROPOSAL
+				 state == CLC_SKIP_ANSWER
 			     ? 0
 			     : DEADLINE;
 	memcpy(c->peer_id, peer_id, sizeof(peer_id));
-	c->knows_peer = state != CLC_START && state != CLC_AWAIT_PROPOSAL;
 }
 
 static struct clc_action feed(struct clc *c, const void *bytes, size_t n)
@@ -544,8 +541,7 @@ Test(clc, data_may_be_sent_as_soon_as_this_side_declined)
 {
 	for (int i = 0; i < CLC_STATE_COUNT; i++) {
 		struct clc c = {.state = i};
-		bool expected = i == CLC_SKIP_ANSWER ||
-				i == CLC_SKIP_PROPOSAL || i == CLC_LATE ||
+		bool expected = i == CLC_SKIP_ANSWER || i == CLC_LATE ||
 				i == CLC_LOOK || i == CLC_ON_TCP;
 
 		cr_assert_eq(clc_can_write(&c), expected, "%s",
