@@ -5,19 +5,14 @@ Each device has its own attribute database and run directory, so nothing of
 the host's settings is read or changed. Attributes not named keep their
 defaults.
 """
+import json
 import os
 import pwd
-import re
 import subprocess
 
 # Server ports of the cells. Matching ones are in port_range_list.
 MATCHING = (17600, 18399)
 NOT_MATCHING = (18400, 18999)
-
-# Lines of entstat that tell how connections were carried.
-ON_SMC = re.compile(r"connections.*\bSMC\b|\bSMC(-R)?\b.*connections", re.I)
-ON_TCP = re.compile(r"(stayed|fell back|fallback).*TCP|TCP.*fall", re.I)
-
 
 class DeviceError(Exception):
     pass
@@ -77,16 +72,29 @@ class Device:
     def prefix(self):
         return [os.path.join(self.bin, "smc_run")]
 
-    def counters(self):
-        """Every "name: number" of entstat, names as printed."""
-        found = {}
-        for line in self.command(["entstat", "-d", "smc_r0"]).splitlines():
-            for name, value in re.findall(r"\s*([^:]+?):\s+(\d+)\b", line):
-                found[name.strip()] = found.get(name.strip(), 0) + int(value)
-        return found
+    def look(self):
+        """What entstat knows now: counters since the device was made, the
+        memory of all RMBs, connections and reasons."""
+        seen = json.loads(self.command(["entstat", "-j", "smc_r0"]))
+        return Look(seen)
 
-    def carried(self):
-        """How many connections so far were on SMC, and how many not."""
-        c = self.counters()
-        return (sum(v for k, v in c.items() if ON_SMC.search(k)),
-                sum(v for k, v in c.items() if ON_TCP.search(k)))
+
+class Look:
+    """One answer of entstat."""
+
+    def __init__(self, seen):
+        self.counters = seen["absolute"]
+        self.rmb_bytes = seen["now"]["rmb_bytes"]
+        self.rmbe_bytes = max((c["rmbe_in"] for c in seen["connections"]),
+                              default=0)
+        self.reasons = {r["name"]: r["count"] for r in seen["reasons"]}
+
+    def since(self, before):
+        """Counters that moved, and the reasons of new connections on TCP."""
+        moved = {k: v - before.counters.get(k, 0)
+                 for k, v in self.counters.items()
+                 if v != before.counters.get(k, 0)}
+        why = [f"{k} {v - before.reasons.get(k, 0)}"
+               for k, v in self.reasons.items()
+               if v != before.reasons.get(k, 0)]
+        return moved, ", ".join(why)
