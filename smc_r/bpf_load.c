@@ -40,6 +40,7 @@ static const char *const programs[] = {"smc_option", "smc_state", "smc_mark"};
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
 struct loader {
+	const char *rundir;
 	uint32_t instance;
 	char pins[sizeof(PINS) + 16]; /* PINS/<instance> */
 	char cgroup[PATH_MAX];
@@ -110,6 +111,7 @@ static int loader_init(struct loader *l, const char *rundir, char *why,
 	int error;
 
 	memset(l, 0, sizeof(*l));
+	l->rundir = rundir;
 	l->why = why;
 	l->why_size = size;
 	error = offer_instance(rundir, &l->instance);
@@ -386,6 +388,12 @@ static int attach(struct loader *l, const struct snapshot *s)
 	if (error)
 		return fail(l, error == -EACCES ? -EPERM : error, "%s: %s",
 			    l->pins, strerror(-error));
+	if (bpf_load_attached(l->rundir))
+		return fail(l, -EBUSY,
+			    "programs of %s are attached already, and pinned "
+			    "in the " BPFFS " of another mount namespace; "
+			    "detach them there",
+			    l->rundir);
 	error = pins_make(l);
 	if (error)
 		return error;

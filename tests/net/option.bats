@@ -308,6 +308,14 @@ lose() { # namespace, address, other namespace
 	expect "$AGREED"
 }
 
+@test "programs that another mount namespace keeps are not doubled" {
+	run -1 unshare -m sh -c "mount -t bpf bpf /sys/fs/bpf &&
+		$OPTION $RUN attach 1 10.9.0.1,10.9.0.2 5001"
+	[[ $output == EBUSY:*"mount namespace"* ]]
+	across
+	expect "$AGREED"
+}
+
 @test "no room to remember a SYN-ACK means no option, until it is old" {
 	"$OPTION" "$RUN" fill handshakes new
 	across

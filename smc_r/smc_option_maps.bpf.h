@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * smc_option_maps: what the programs of smc_option.bpf.c remember, and the
+ * questions they ask of it. Part of that program, not a header for others.
+ *
+ * Locking: programs run on all processors at once. Counts change by atomic
+ *          additions, elements by the maps' own operations; a mark is changed
+ *          with its socket's lock held.
+ */
+#ifndef SMC_R_SMC_OPTION_MAPS_BPF_H
+#define SMC_R_SMC_OPTION_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "option.h"
+
+#define INET  2  /* AF_INET */
+#define INET6 10 /* AF_INET6 */
+
+#define SECOND         1000000000ULL
+/* Longer than the default number of SYN-ACKs takes (tcp_synack_retries 5). */
+#define HANDSHAKE_AGE  (127 * SECOND)
+#define HANDSHAKES_MAX 16384
+#define LISTENERS_MAX  16384
+
+struct mark {
+	__u32 state; /* OFFER_* */
+	__u8 offers; /* the SYN of this connection carries the option */
+	__u8 syns;   /* SYNs sent with it */
+	__u8 listed; /* counted in "listeners" */
+	__u8 flags;  /* callback flags that were not set before us */
+};
+
+/* Where a marked socket listens; address as in struct option_settings. */
+struct place {
+	__u64 netns;
+	__u32 address[4];
+	__u32 port; /* host order */
+	__u32 pad;
+};
+
+struct handshake {
+	__u64 netns;
+	__u32 local[4], remote[4];
+	__u32 local_port;  /* host order */
+	__u32 remote_port; /* as the kernel gives it */
+};
+
+/* When "handshakes" was last searched for old ones. */
+static __u64 swept;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct mark);
+} marks SEC(".maps");
+
+/* A hash of one: replacing its element is atomic, unlike an array's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct option_settings);
+} settings SEC(".maps");
+
+/*
+ * Marked listeners at a place. Places that are empty again keep their element
+ * until room is needed: no listener that opens meanwhile can lose its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LISTENERS_MAX);
+	__type(key, struct place);
+	__type(value, __u32);
+} listeners SEC(".maps");
+
+/*
+ * When a SYN-ACK with the option was sent last. Full means that no more options
+ * are sent, never that one is forgotten: the client would speak CLC to a server
+ * that expects none.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HANDSHAKES_MAX);
+	__type(key, struct handshake);
+	__type(value, __u64);
+} handshakes SEC(".maps");
+
+/* ---- What the settings say ------------------------------------------------
+ */
+
+/*
+ * The verifier wants each access to a context on its own and with a constant
+ * offset; volatile keeps the compiler from merging them.
+ */
+#define read_field(field)         (*(const volatile __u32 *)&(field))
+#define write_field(field, value) (*(volatile __s32 *)&(field) = (value))
+
+/*
+ * A macro, because the contexts are of different types. All fields are read,
+ * whatever the family: of two branches the compiler would make one that reads
+ * from a chosen offset.
+ */
+#define address_of(out, family, four, six)                                     \
+	do {                                                                   \
+		bool is_six = (family) == INET6;                               \
+		__u32 v4 = read_field(four), v6[4];                            \
+                                                                               \
+		v6[0] = read_field((six)[0]);                                  \
+		v6[1] = read_field((six)[1]);                                  \
+		v6[2] = read_field((six)[2]);                                  \
+		v6[3] = read_field((six)[3]);                                  \
+		(out)[0] = is_six ? v6[0] : 0;                                 \
+		(out)[1] = is_six ? v6[1] : 0;                                 \
+		(out)[2] = is_six ? v6[2] : bpf_htonl(0xffff);                 \
+		(out)[3] = is_six ? v6[3] : v4;                                \
+	} while (0)
+
+static __always_inline bool same_address(const __u32 *a, const __u32 *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+static __always_inline bool settings_match(const __u32 *local, __u16 port)
+{
+	const struct option_settings *s;
+	__u32 key = 0;
+
+	s = bpf_map_lookup_elem(&settings, &key);
+	if (!s || !s->enabled || !(s->ports[port / 64] >> (port % 64) & 1))
+		return false;
+	for (__u32 i = 0; i < OPTION_ADDRESSES_MAX; i++)
+		if (i < s->address_count &&
+		    same_address(s->addresses[i], local))
+			return true;
+	return false;
+}
+
+/* ---- Marked listeners -----------------------------------------------------
+ */
+
+struct bpf_map;
+
+static long drop_empty(struct bpf_map *map, const struct place *place,
+		       const __u32 *count, void *unused)
+{
+	(void)unused;
+	if (*count == 0)
+		bpf_map_delete_elem(map, place);
+	return 0;
+}
+
+static __always_inline bool place_add(const struct place *place)
+{
+	__u32 one = 1, *count;
+	long error;
+
+	count = bpf_map_lookup_elem(&listeners, place);
+	if (!count) {
+		error =
+		    bpf_map_update_elem(&listeners, place, &one, BPF_NOEXIST);
+		if (error == -E2BIG) {
+			bpf_for_each_map_elem(&listeners, drop_empty, 0, 0);
+			error = bpf_map_update_elem(&listeners, place, &one,
+						    BPF_NOEXIST);
+		}
+		if (error != -EEXIST)
+			return error == 0;
+		count = bpf_map_lookup_elem(&listeners, place);
+		if (!count)
+			return false;
+	}
+	__sync_fetch_and_add(count, 1);
+	return true;
+}
+
+static __always_inline void place_remove(const struct place *place)
+{
+	__u32 *count = bpf_map_lookup_elem(&listeners, place);
+
+	if (count)
+		__sync_fetch_and_add(count, -1);
+}
+
+static __always_inline bool place_is_marked(const struct place *place)
+{
+	const __u32 *count = bpf_map_lookup_elem(&listeners, place);
+
+	return count && *count;
+}
+
+/* ---- SYN-ACKs under way ---------------------------------------------------
+ */
+
+static long drop_old(struct bpf_map *map, const struct handshake *handshake,
+		     const __u64 *sent, const __u64 *now)
+{
+	if (*now - *sent > HANDSHAKE_AGE)
+		bpf_map_delete_elem(map, handshake);
+	return 0;
+}
+
+static __always_inline bool handshake_put(const struct handshake *h)
+{
+	__u64 now = bpf_ktime_get_ns();
+	long error = bpf_map_update_elem(&handshakes, h, &now, BPF_ANY);
+
+	/* Clients that never answer fill it; look once in a second. */
+	if (error == -E2BIG && now - swept > SECOND) {
+		swept = now;
+		bpf_for_each_map_elem(&handshakes, drop_old, &now, 0);
+		error = bpf_map_update_elem(&handshakes, h, &now, BPF_ANY);
+	}
+	return error == 0;
+}
+
+static __always_inline bool handshake_is_known(const struct handshake *h)
+{
+	const __u64 *sent = bpf_map_lookup_elem(&handshakes, h);
+
+	return sent && bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
+}
+
+static __always_inline void handshake_of(struct handshake *h,
+					 struct bpf_sock_ops *ops)
+{
+	__u32 family = ops->family;
+
+	h->netns = bpf_get_netns_cookie(ops);
+	address_of(h->local, family, ops->local_ip4, ops->local_ip6);
+	address_of(h->remote, family, ops->remote_ip4, ops->remote_ip6);
+	h->local_port = ops->local_port;
+	h->remote_port = ops->remote_port;
+}
+
+#endif
