@@ -14,7 +14,7 @@
  * with exactly one message, whatever came in between; with an Accept it has
  * committed itself and waits for the client's word. So a side that declined
  * knows what of the peer's stream is still to be skipped. Only two Declines
- * that cross leave a server in doubt; then it looks at the next bytes before
+ * that cross leave it in doubt; then it looks at the next bytes before
  * it passes them on (CLC_LOOK).
  *
  * A server that follows RFC 7609 to the letter strictly takes turns, and it
