@@ -129,7 +129,7 @@ uint64_t crowd_ask(struct crowd *c, const struct trial *t, unsigned busy,
 	char m[SIZE_MAX_BYTES];
 	uint64_t begin = measure_now_ns();
 	uint64_t count = 0;
-	bool more = true;
+	bool more = length > 0;
 	unsigned out;
 	int n;
 	int i;

@@ -31,7 +31,8 @@ uint64_t crowd_echo(struct crowd *c, const struct trial *t, uint64_t most);
 
 /*
  * Keeps one message under way on each of the first `busy` connections for
- * `length` ns; sets *took_ns and returns the number of answers.
+ * `length` ns; sets *took_ns and returns the number of answers in that time.
+ * Length 0: one message on each.
  */
 uint64_t crowd_ask(struct crowd *c, const struct trial *t, unsigned busy,
 		   uint64_t length, uint64_t *took_ns);
