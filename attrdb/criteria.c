@@ -131,3 +131,18 @@ int criteria_parse(const struct odm_class *c, const char *text,
 	*out = found;
 	return 0;
 }
+
+bool criteria_equal(const struct odm_class *c, const char *field,
+		    const char *value, struct criteria *out)
+{
+	struct criteria_term *term = &out->terms[0];
+
+	if (strlen(value) >= sizeof(term->value))
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->count = 1;
+	term->field = odm_class_field(c, field);
+	term->test = CRITERIA_EQUAL;
+	strcpy(term->value, value);
+	return true;
+}

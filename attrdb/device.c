@@ -30,6 +30,27 @@ int attrdb_kind_find(struct attrdb *db, const struct attrdb_kind *kind,
 	return error ? error : count;
 }
 
+int attrdb_kind_description(struct attrdb *db, const char *uniquetype,
+			    char *out)
+{
+	sqlite3_stmt *statement;
+	int error;
+
+	out[0] = '\0';
+	error = sql_start(db, &statement,
+			  "SELECT m.text FROM PdDv v JOIN PdMsg m ON "
+			  "m.catalog = v.catalog AND m.setno = v.setno AND "
+			  "m.msgno = v.msgno WHERE v.uniquetype = ?",
+			  "s", uniquetype);
+	if (error)
+		return error;
+	error = sql_step(db, statement);
+	if (error == 1)
+		sql_text(statement, 0, out, ODM_VALUE_SIZE);
+	sql_end(statement);
+	return error < 0 ? error : 0;
+}
+
 int attrdb_next_name(struct attrdb *db, const char *prefix, char *out)
 {
 	char name[ODM_NAME_SIZE];

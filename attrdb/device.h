@@ -57,6 +57,12 @@ struct attrdb_kind {
  */
 int attrdb_kind_find(struct attrdb *db, const struct attrdb_kind *kind,
 		     char *out);
+/*
+ * What kind of device this is, in words; "" when nothing is written about it.
+ * out has room for ODM_VALUE_SIZE bytes. 0 or -errno.
+ */
+int attrdb_kind_description(struct attrdb *db, const char *uniquetype,
+			    char *out);
 /* Prefix and the smallest number that no device of that prefix has. */
 int attrdb_next_name(struct attrdb *db, const char *prefix, char *out);
 

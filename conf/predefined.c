@@ -54,14 +54,10 @@ static int forget_kind(struct loader *l, const char *uniquetype)
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
 		const struct odm_class *c = odm_class_find(classes[i]);
-		struct criteria which = {.count = 1};
+		struct criteria which;
 		int removed;
 
-		which.terms[0].field = odm_class_field(c, "uniquetype");
-		which.terms[0].test = CRITERIA_EQUAL;
-		if (snprintf(which.terms[0].value, sizeof(which.terms[0].value),
-			     "%s",
-			     uniquetype) >= (int)sizeof(which.terms[0].value))
+		if (!criteria_equal(c, "uniquetype", uniquetype, &which))
 			return -EINVAL;
 		removed = attrdb_object_remove(l->db, c, &which);
 		if (removed < 0)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "method.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/devconf.h"
+#include "conf/rundir.h"
+#include "smc_r/holders.h"
+
+#include "database.h"
+
+#define HOLDERS_SHOWN_MAX 32
+
+void method_init(struct method *m, const struct cmd *cmd, struct attrdb *db)
+{
+	memset(m, 0, sizeof(*m));
+	m->cmd = cmd;
+	m->db = db;
+}
+
+void method_undo(struct method *m)
+{
+	if (m->is_running)
+		running_undo(&m->running);
+}
+
+void method_fini(struct method *m)
+{
+	if (m->is_running)
+		running_fini(&m->running);
+	m->is_running = false;
+}
+
+const char *method_state_name(int status)
+{
+	static const char *const names[] = {
+	    [ODM_STATUS_DEFINED] = "Defined",
+	    [ODM_STATUS_AVAIL] = "Available",
+	    [ODM_STATUS_STOPPED] = "Stopped",
+	};
+
+	return status >= 0 && status <= ODM_STATUS_STOPPED ? names[status]
+							   : "Undefined";
+}
+
+bool method_is_published(const struct attrdb_device *device)
+{
+	struct snapshot s;
+
+	return device->status == ODM_STATUS_AVAIL &&
+	       snapshot_read(rundir_path(), &s) == 0;
+}
+
+static int complain(const struct method *m, const char *method,
+		    enum message number, const char *reason)
+{
+	struct details d = {0};
+
+	details_add(&d, "%s", reason);
+	return message_method(m->cmd, method, number, &d);
+}
+
+static int database_failed(const struct method *m, int error)
+{
+	return database_error(m->cmd, m->db, error);
+}
+
+/* Says why the running device could not be changed. */
+static int running_failed(const struct method *m, const char *method,
+			  enum message number, int error)
+{
+	if (error == -ENOSPC)
+		return message_command(m->cmd, MESSAGE_FULL, rundir_path());
+	return complain(m, method, number, m->running.why);
+}
+
+static int begin_running(struct method *m, const char *method)
+{
+	const char *named = getenv(RUNDIR_VARIABLE);
+	char reason[RUNNING_WHY_SIZE];
+	int error;
+
+	if (m->is_running)
+		return EXIT_DONE;
+	/* rundir_path() would quietly take the default instead. */
+	if (named && named[0] && named[0] != '/')
+		return complain(m, method, MESSAGE_SYSTEM,
+				RUNDIR_VARIABLE " must be an absolute path");
+	error = running_init(&m->running, rundir_path());
+	if (error) {
+		snprintf(reason, sizeof(reason), "%s: %s", rundir_path(),
+			 strerror(-error));
+		return complain(m, method, MESSAGE_SYSTEM, reason);
+	}
+	m->is_running = true;
+	return EXIT_DONE;
+}
+
+static bool is_ours(const struct attrdb_device *device)
+{
+	return strcmp(device->uniquetype, DEVCONF_UNIQUETYPE) == 0;
+}
+
+/* Brings the running device to the running values of the database. */
+int method_apply(struct method *m, const struct attrdb_device *device,
+		 const char *method)
+{
+	struct devconf_values values = {0};
+	struct attrdb_attribute *list;
+	char why[DEVCONF_WHY_SIZE];
+	const char *attribute;
+	struct snapshot s;
+	int count, error, status;
+
+	if (!is_ours(device))
+		return complain(m, method, MESSAGE_CANNOT_START,
+				"there is no method for this kind of device");
+	status = begin_running(m, method);
+	if (status != EXIT_DONE)
+		return status;
+	count = attrdb_attributes_of_device(m->db, device->name, &list);
+	if (count < 0)
+		return database_failed(m, count);
+	for (int i = 0; i < count; i++) {
+		const char **place = devconf_value(&values, list[i].name);
+
+		if (place)
+			*place = list[i].running;
+	}
+	error = devconf_snapshot(&values, &s, &attribute, why);
+	if (error) {
+		struct details d = {0};
+
+		details_add(&d, "%s: %s", attribute, why);
+		free(list);
+		return message_method(m->cmd, method, MESSAGE_BAD_VALUE, &d);
+	}
+	free(list);
+	error = running_start(&m->running, &s);
+	return error ? running_failed(m, method, MESSAGE_CANNOT_START, error)
+		     : EXIT_DONE;
+}
+
+/* ---- Configure and its opposite ----------------------------------------- */
+
+static int set_status(struct method *m, struct attrdb_device *device,
+		      int status)
+{
+	const char *old = method_state_name(device->status);
+	int error = 0;
+
+	if (device->status != status) {
+		device->status = status;
+		error = attrdb_device_put(m->db, device);
+		if (!error)
+			error = attrdb_history_add(m->db, device->name, "", old,
+						   method_state_name(status));
+	}
+	return error ? database_failed(m, error) : EXIT_DONE;
+}
+
+static int check_parent(const struct method *m,
+			const struct attrdb_device *device)
+{
+	struct attrdb_device parent;
+	char reason[128];
+	int error;
+
+	if (!device->parent[0])
+		return EXIT_DONE;
+	error = attrdb_device_get(m->db, device->parent, &parent);
+	if (error && error != -ENOENT)
+		return database_failed(m, error);
+	if (!error && parent.status == ODM_STATUS_AVAIL)
+		return EXIT_DONE;
+	snprintf(reason, sizeof(reason), "parent %s is %s", device->parent,
+		 error ? "Undefined" : method_state_name(parent.status));
+	return complain(m, METHOD_CONFIGURE, MESSAGE_RELATIVE_STATE, reason);
+}
+
+int method_configure(struct method *m, struct attrdb_device *device)
+{
+	int status = check_parent(m, device);
+	int error;
+
+	if (status != EXIT_DONE)
+		return status;
+	error = attrdb_configured_set(m->db, device->name);
+	if (error)
+		return database_failed(m, error);
+	status = method_apply(m, device, METHOD_CONFIGURE);
+	return status == EXIT_DONE ? set_status(m, device, ODM_STATUS_AVAIL)
+				   : status;
+}
+
+static int check_children(const struct method *m,
+			  const struct attrdb_device *device)
+{
+	struct attrdb_device *list;
+	struct details d = {0};
+	int count = attrdb_device_list(m->db, device->name, NULL, &list);
+
+	if (count < 0)
+		return database_failed(m, count);
+	for (int i = 0; i < count; i++)
+		if (list[i].status != ODM_STATUS_DEFINED)
+			details_add(&d, "child %s is %s", list[i].name,
+				    method_state_name(list[i].status));
+	free(list);
+	return d.used ? message_method(m->cmd, METHOD_UNCONFIGURE,
+				       MESSAGE_RELATIVE_STATE, &d)
+		      : EXIT_DONE;
+}
+
+/* Who holds connections, one line each. */
+static int check_holders(const struct method *m)
+{
+	struct holder list[HOLDERS_SHOWN_MAX];
+	struct details d = {0};
+	int count = holders_list(rundir_path(), list, HOLDERS_SHOWN_MAX);
+
+	if (count < 0)
+		return complain(m, METHOD_UNCONFIGURE, MESSAGE_SYSTEM,
+				strerror(-count));
+	for (int i = 0; i < count && i < HOLDERS_SHOWN_MAX; i++)
+		details_add(&d, "%s (pid %ld): %u connection%s",
+			    list[i].program, (long)list[i].pid,
+			    list[i].connections,
+			    list[i].connections == 1 ? "" : "s");
+	if (count > HOLDERS_SHOWN_MAX)
+		details_add(&d, "and %d processes more",
+			    count - HOLDERS_SHOWN_MAX);
+	return count ? message_method(m->cmd, METHOD_UNCONFIGURE, MESSAGE_BUSY,
+				      &d)
+		     : EXIT_DONE;
+}
+
+int method_unconfigure(struct method *m, struct attrdb_device *device)
+{
+	int status = check_children(m, device);
+	int error;
+
+	if (status != EXIT_DONE)
+		return status;
+	if (is_ours(device)) {
+		status = begin_running(m, METHOD_UNCONFIGURE);
+		if (status == EXIT_DONE)
+			status = check_holders(m);
+		if (status != EXIT_DONE)
+			return status;
+		error = running_stop(&m->running);
+		if (error)
+			return running_failed(m, METHOD_UNCONFIGURE,
+					      MESSAGE_CANNOT_STOP, error);
+		/* A connection may have begun between question and stop. */
+		status = check_holders(m);
+		if (status != EXIT_DONE) {
+			method_undo(m);
+			return status;
+		}
+	}
+	error = attrdb_configured_clear(m->db, device->name);
+	if (error)
+		return database_failed(m, error);
+	return set_status(m, device, ODM_STATUS_DEFINED);
+}
+
+int method_undefine(struct method *m, const struct attrdb_device *device)
+{
+	struct attrdb_device *list;
+	struct details d = {0};
+	int count = attrdb_device_list(m->db, device->name, NULL, &list);
+	int error;
+
+	if (count < 0)
+		return database_failed(m, count);
+	for (int i = 0; i < count; i++)
+		details_add(&d, "child %s is defined", list[i].name);
+	free(list);
+	if (d.used)
+		return message_method(m->cmd, METHOD_UNCONFIGURE,
+				      MESSAGE_RELATIVE_STATE, &d);
+	error = attrdb_device_remove(m->db, device->name);
+	if (!error)
+		error = attrdb_history_add(m->db, device->name, "",
+					   method_state_name(device->status),
+					   "Undefined");
+	return error ? database_failed(m, error) : EXIT_DONE;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * method: what the commands do to a device: configure, unconfigure, undefine
+ * (AIX: the programs in /usr/lib/methods).
+ *
+ * Each works inside one change of the database and returns an exit status,
+ * the reason printed. After EXIT_DONE the database must be committed; if that
+ * fails, method_undo() brings the running device back.
+ *
+ * Ownership: method_fini() ends the work.
+ */
+#ifndef CMD_METHOD_H
+#define CMD_METHOD_H
+
+#include "attrdb/device.h"
+#include "message.h"
+#include "running.h"
+
+#define METHOD_DEFINE      "/usr/lib/methods/defsmcr"
+#define METHOD_CONFIGURE   "/usr/lib/methods/cfgsmcr"
+#define METHOD_CHANGE      "/usr/lib/methods/chgsmcr"
+#define METHOD_UNCONFIGURE "/usr/lib/methods/ucfgsmcr"
+
+struct method {
+	const struct cmd *cmd;
+	struct attrdb *db;
+	struct running running;
+	bool is_running; /* running is in use, and to be undone or finished */
+};
+
+void method_init(struct method *m, const struct cmd *cmd, struct attrdb *db);
+void method_undo(struct method *m);
+void method_fini(struct method *m);
+
+/*
+ * Brings the running device to the running values that the database has for
+ * it, in the name of a method.
+ */
+int method_apply(struct method *m, const struct attrdb_device *device,
+		 const char *method);
+
+/* Defined or Available -> Available; device->status follows. */
+int method_configure(struct method *m, struct attrdb_device *device);
+/* -> Defined. Refused while connections are in progress. */
+int method_unconfigure(struct method *m, struct attrdb_device *device);
+/* Defined -> gone. */
+int method_undefine(struct method *m, const struct attrdb_device *device);
+
+const char *method_state_name(int status);
+
+/* Is the device in the run directory as well as Available in the database? */
+bool method_is_published(const struct attrdb_device *device);
+
+#endif

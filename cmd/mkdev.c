@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * mkdev: defines a device and makes it Available.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attrdb/object.h"
+#include "conf/devconf.h"
+#include "conf/predefined.h"
+
+#include "change.h"
+#include "command.h"
+#include "database.h"
+
+static struct cmd cmd = {
+    .name = "mkdev",
+    .usage = "mkdev {[-c Class] [-s Subclass] [-t Type]} [-l Name]\n"
+	     "      [-a Attribute=Value]... [-d | -S | -R] [-p ParentName]\n"
+	     "      [-w ConnectionLocation] [-f File] [-q] [-h]\n"
+	     "mkdev -l Name [-S | -R] [-f File] [-q] [-h]",
+};
+
+struct request {
+	struct attrdb_kind kind;
+	struct assign assign;
+	const char *name, *parent, *connection;
+	bool defines_only, stops, with_parents;
+};
+
+static int take_flag(void *request, int flag, char *argument)
+{
+	struct request *r = request;
+
+	switch (flag) {
+	case 'a':
+		if (assign_add(&r->assign, argument) != 0)
+			return message_usage(&cmd, "-a needs Attribute=Value.");
+		break;
+	case 'c':
+		r->kind.class_name = argument;
+		break;
+	case 's':
+		r->kind.subclass = argument;
+		break;
+	case 't':
+		r->kind.type = argument;
+		break;
+	case 'l':
+		r->name = argument;
+		break;
+	case 'p':
+		r->parent = argument;
+		break;
+	case 'w':
+		r->connection = argument;
+		break;
+	case 'd':
+		r->defines_only = true;
+		break;
+	case 'S':
+		r->stops = true;
+		break;
+	case 'R':
+		r->with_parents = true;
+		break;
+	default:
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
+}
+
+static bool has_kind(const struct request *r)
+{
+	return r->kind.class_name || r->kind.subclass || r->kind.type;
+}
+
+static int check_request(const struct request *r)
+{
+	if (!has_kind(r) && !r->name)
+		return message_usage(&cmd, "-c, -s, -t or -l is needed.");
+	if (!has_kind(r) &&
+	    (r->assign.count || r->parent || r->connection || r->defines_only))
+		return message_usage(
+		    &cmd, "-a, -d, -p and -w need -c, -s or -t as well.");
+	if (r->defines_only + r->stops + r->with_parents > 1)
+		return message_usage(&cmd, "-d, -S and -R exclude each other.");
+	return EXIT_DONE;
+}
+
+static int database_failed(const struct method *m, int error)
+{
+	return database_error(&cmd, m->db, error);
+}
+
+/* The one kind of devices that -c, -s and -t select. */
+static int find_kind(struct method *m, const struct request *r,
+		     char uniquetype[ODM_UNIQUE_SIZE])
+{
+	char object[256] = "";
+	int count = attrdb_kind_find(m->db, &r->kind, uniquetype);
+
+	if (count < 0)
+		return database_failed(m, count);
+	if (count == 1)
+		return EXIT_DONE;
+	snprintf(object, sizeof(object),
+		 "class %.16s, subclass %.16s, "
+		 "type %.16s",
+		 r->kind.class_name ? r->kind.class_name : "(any)",
+		 r->kind.subclass ? r->kind.subclass : "(any)",
+		 r->kind.type ? r->kind.type : "(any)");
+	return message_command(&cmd, MESSAGE_NO_KIND, object);
+}
+
+static int keep_prefix(void *owner, const struct stanza *s)
+{
+	snprintf(owner, ODM_NAME_SIZE, "%s", stanza_string(s, "prefix"));
+	return 0;
+}
+
+static int new_name(struct method *m, const char *uniquetype, char *out)
+{
+	const struct odm_class *c = odm_class_find("PdDv");
+	struct criteria which;
+	char prefix[ODM_NAME_SIZE] = "";
+	int error;
+
+	/* A uniquetype is shorter than any value may be. */
+	criteria_equal(c, "uniquetype", uniquetype, &which);
+	error = attrdb_object_each(m->db, c, &which, keep_prefix, prefix);
+	if (!error)
+		error = attrdb_next_name(m->db, prefix, out);
+	return error ? database_failed(m, error) : EXIT_DONE;
+}
+
+/*
+ * There is one engine on a host, so there is one device: one that is Defined
+ * is taken again, as if it had been named; so is one that the run directory
+ * does not know any more, because the host was started anew.
+ */
+static int take_existing(struct method *m, const struct request *r,
+			 const struct attrdb_device *device)
+{
+	struct details d = {0};
+
+	if (!r->defines_only && !method_is_published(device))
+		return EXIT_DONE;
+	details_add(&d, "%s is %s", device->name,
+		    method_state_name(device->status));
+	return message_method(m->cmd, METHOD_DEFINE, MESSAGE_EXISTS, &d);
+}
+
+static int define_new(struct method *m, const char *uniquetype,
+		      struct attrdb_device *out)
+{
+	int status, error;
+
+	memset(out, 0, sizeof(*out));
+	strcpy(out->uniquetype, uniquetype);
+	status = new_name(m, uniquetype, out->name);
+	if (status != EXIT_DONE)
+		return status;
+	error = attrdb_device_put(m->db, out);
+	if (!error)
+		error = attrdb_history_add(m->db, out->name, "", "Undefined",
+					   "Defined");
+	return error ? database_failed(m, error) : EXIT_DONE;
+}
+
+static int set_parent(struct method *m, const struct request *r,
+		      struct attrdb_device *device)
+{
+	struct attrdb_device parent;
+	int error;
+
+	if (r->connection && r->connection[0])
+		return message_method(&cmd, METHOD_DEFINE,
+				      MESSAGE_BAD_CONNECTION, NULL);
+	if (!r->parent)
+		return EXIT_DONE;
+	error = attrdb_device_get(m->db, r->parent, &parent);
+	if (error == -ENOENT)
+		return message_command(&cmd, MESSAGE_NO_DEVICE, r->parent);
+	if (!error) {
+		strcpy(device->parent, parent.name);
+		error = attrdb_device_put(m->db, device);
+	}
+	return error ? database_failed(m, error) : EXIT_DONE;
+}
+
+/* The first form: a kind of device. */
+static int define(struct method *m, const struct request *r,
+		  struct attrdb_device *out)
+{
+	char uniquetype[ODM_UNIQUE_SIZE];
+	struct attrdb_device *list;
+	char why[512];
+	int status, count;
+
+	status = predefined_load(m->db, why, sizeof(why));
+	if (status)
+		return status == -ENOSPC || status == -EACCES
+			   ? database_failed(m, status)
+			   : message_command(&cmd, MESSAGE_SYSTEM, why);
+	status = find_kind(m, r, uniquetype);
+	if (status != EXIT_DONE)
+		return status;
+	count = attrdb_device_list(m->db, NULL, uniquetype, &list);
+	if (count < 0)
+		return database_failed(m, count);
+	if (count > 0) {
+		*out = list[0];
+		free(list);
+		status = take_existing(m, r, out);
+	} else {
+		free(list);
+		status = define_new(m, uniquetype, out);
+	}
+	if (status == EXIT_DONE && r->name && strcmp(r->name, out->name) != 0)
+		return message_command(&cmd, MESSAGE_BAD_PARAMETER, r->name);
+	return status == EXIT_DONE ? set_parent(m, r, out) : status;
+}
+
+/* The second form: a device that is defined already. */
+static int find_named(struct method *m, const struct request *r,
+		      struct attrdb_device *out)
+{
+	int error = m->db ? attrdb_device_get(m->db, r->name, out) : -ENOENT;
+
+	if (error == -ENOENT)
+		return message_command(&cmd, MESSAGE_NO_DEVICE, r->name);
+	return error ? database_failed(m, error) : EXIT_DONE;
+}
+
+static int configure_parents(struct method *m,
+			     const struct attrdb_device *device, int depth)
+{
+	struct attrdb_device parent;
+	int status;
+
+	if (!device->parent[0] || depth == 0 ||
+	    attrdb_device_get(m->db, device->parent, &parent) != 0 ||
+	    parent.status == ODM_STATUS_AVAIL)
+		return EXIT_DONE;
+	status = configure_parents(m, &parent, depth - 1);
+	return status == EXIT_DONE ? method_configure(m, &parent) : status;
+}
+
+static int make(struct method *m, const struct request *r,
+		struct attrdb_device *device)
+{
+	int status =
+	    has_kind(r) ? define(m, r, device) : find_named(m, r, device);
+
+	/* Its attributes come first, so it is configured once. */
+	if (status == EXIT_DONE && r->assign.count)
+		status = change_attributes(m, device, &r->assign,
+					   CHANGE_DATABASE_ONLY);
+	if (status == EXIT_DONE && r->with_parents)
+		status = configure_parents(m, device, 8);
+	if (status == EXIT_DONE && !r->defines_only)
+		status = method_configure(m, device);
+	return status;
+}
+
+static int run(void *request, char *const *argv)
+{
+	const struct request *r = request;
+	struct database_change change;
+	struct attrdb_device device;
+	struct method m;
+	int status = check_request(r);
+
+	if (status == EXIT_DONE)
+		status = database_begin(&cmd, has_kind(r), argv, &change);
+	if (status != EXIT_DONE)
+		return status;
+	method_init(&m, &cmd, change.db);
+	status = make(&m, r, &device);
+	if (status == EXIT_DONE)
+		status = database_commit(&cmd, &change);
+	if (status == EXIT_DONE)
+		message_result(&cmd, "%s %s", device.name,
+			       method_state_name(device.status));
+	else
+		method_undo(&m);
+	method_fini(&m);
+	database_end(&change);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct command command = {&cmd, "a:c:s:t:l:p:w:dSRq",
+					       take_flag, run};
+	struct request r = {0};
+	int status = command_main(&command, &r, argc, argv);
+
+	assign_fini(&r.assign);
+	return status;
+}

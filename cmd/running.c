@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "running.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/publish.h"
+#include "conf/rundir.h"
+#include "smc_r/bpf_load.h"
+
+#include "run_library.h"
+
+#define VERBOSE_VARIABLE "SMC_R_VERBOSE"
+
+int running_init(struct running *r, const char *rundir)
+{
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->rundir = rundir;
+	error = snapshot_read(rundir, &r->old);
+	r->was_published = error == 0;
+	/* A damaged one, or a stranger's, is replaced like a missing one. */
+	return error == -ENOENT || error == -EPROTO || error == -EPERM ? 0
+								       : error;
+}
+
+void running_fini(struct running *r)
+{
+	ldpreload_fini(&r->edit);
+}
+
+static int explain(struct running *r, int error)
+{
+	snprintf(r->why, sizeof(r->why), "%s: %s", r->rundir,
+		 error == -EPERM ? "it belongs to somebody else"
+				 : strerror(-error));
+	return error;
+}
+
+static int set_preload(struct running *r, bool wanted)
+{
+	char library[PATH_MAX];
+	int error =
+	    run_library_find(library, sizeof(library), r->why, sizeof(r->why));
+
+	/* To take the line away its name is enough. */
+	if (error && !wanted) {
+		strcpy(library, "/" RUN_LIBRARY_NAME);
+		error = 0;
+	}
+	return error ? error
+		     : ldpreload_set(&r->edit, library, wanted, r->why,
+				     sizeof(r->why));
+}
+
+/* Without BPF processes of this host find each other all the same. */
+static bool is_no_bpf(int error)
+{
+	return error == -EPERM || error == -ENOSYS || error == -EOPNOTSUPP;
+}
+
+static int set_bpf(struct running *r, const struct snapshot *s)
+{
+	const char *verbose = getenv(VERBOSE_VARIABLE);
+	int error = -ENOENT;
+
+	if (r->was_published)
+		error = bpf_load_update(r->rundir, s, r->why, sizeof(r->why));
+	if (error == -ENOENT)
+		error = bpf_load_attach(r->rundir, s, r->why, sizeof(r->why));
+	if (is_no_bpf(error)) {
+		if (verbose && strcmp(verbose, "1") == 0)
+			fprintf(stderr,
+				"note: no SMC option in TCP, so SMC-R only "
+				"within this host: %s\n",
+				r->why);
+		return 0;
+	}
+	r->has_bpf = error == 0;
+	return error;
+}
+
+int running_start(struct running *r, struct snapshot *s)
+{
+	int error = publish_prepare(r->rundir);
+
+	if (error)
+		return explain(r, error);
+	error = set_preload(r, s->system_preload);
+	if (error)
+		goto fail;
+	error = publish_write(r->rundir, s);
+	if (error) {
+		explain(r, error);
+		goto fail;
+	}
+	r->is_published = true;
+	error = set_bpf(r, s);
+	if (error)
+		goto fail;
+	return 0;
+fail:
+	running_undo(r);
+	return error;
+}
+
+int running_stop(struct running *r)
+{
+	int error = publish_remove(r->rundir);
+
+	if (error)
+		return explain(r, error);
+	r->is_withdrawn = true;
+	error = set_preload(r, false);
+	if (error)
+		goto fail;
+	error = bpf_load_detach(r->rundir);
+	if (error && !is_no_bpf(error)) {
+		snprintf(r->why, sizeof(r->why), "BPF program: %s",
+			 strerror(-error));
+		goto fail;
+	}
+	r->has_bpf = true;
+	return 0;
+fail:
+	running_undo(r);
+	return error;
+}
+
+/*
+ * What fails here cannot be undone once more. The next command that changes
+ * the device publishes everything again from the database.
+ */
+void running_undo(struct running *r)
+{
+	char why[RUNNING_WHY_SIZE];
+
+	ldpreload_undo(&r->edit);
+	if (r->was_published && (r->is_published || r->is_withdrawn))
+		publish_write(r->rundir, &r->old);
+	else if (r->is_published)
+		publish_remove(r->rundir);
+	if (r->has_bpf && r->was_published)
+		bpf_load_attach(r->rundir, &r->old, why, sizeof(why));
+	else if (r->has_bpf)
+		bpf_load_detach(r->rundir);
+	r->is_published = r->is_withdrawn = r->has_bpf = false;
+}
