@@ -231,18 +231,29 @@ const char *statistics_link(unsigned link)
 	return "-";
 }
 
+void statistics_host(const struct in6_addr *address, char *out, size_t size)
+{
+	int family = AF_INET6;
+	const void *from = address;
+
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		family = AF_INET;
+		from = &address->s6_addr[12];
+	}
+	if (!inet_ntop(family, from, out, (socklen_t)size))
+		*out = '\0';
+}
+
 void statistics_address(const struct in6_addr *address, unsigned port,
 			char *out, size_t size)
 {
-	char text[INET6_ADDRSTRLEN];
+	char host[INET6_ADDRSTRLEN];
 
-	if (IN6_IS_ADDR_UNSPECIFIED(address) && !port) {
+	statistics_host(address, host, sizeof(host));
+	if (IN6_IS_ADDR_UNSPECIFIED(address) && !port)
 		snprintf(out, size, "-");
-	} else if (IN6_IS_ADDR_V4MAPPED(address)) {
-		inet_ntop(AF_INET, &address->s6_addr[12], text, sizeof(text));
-		snprintf(out, size, "%s:%u", text, port);
-	} else {
-		inet_ntop(AF_INET6, address, text, sizeof(text));
-		snprintf(out, size, "[%s]:%u", text, port);
-	}
+	else if (IN6_IS_ADDR_V4MAPPED(address))
+		snprintf(out, size, "%s:%u", host, port);
+	else
+		snprintf(out, size, "[%s]:%u", host, port);
 }

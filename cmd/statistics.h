@@ -55,6 +55,9 @@ const char *statistics_state(uint32_t state);
 const char *statistics_role(unsigned role);
 const char *statistics_link(unsigned link);
 
+/* "10.0.0.1" or "2001:db8::1"; size at least INET6_ADDRSTRLEN. */
+void statistics_host(const struct in6_addr *address, char *out, size_t size);
+
 /* "10.0.0.1:80", "[2001:db8::1]:80", "-" for none; size at least 56. */
 void statistics_address(const struct in6_addr *address, unsigned port,
 			char *out, size_t size);

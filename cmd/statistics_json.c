@@ -114,12 +114,9 @@ static void add_end(struct builder *b, struct json_object *to, const char *name,
 		    const struct in6_addr *address, unsigned port)
 {
 	struct json_object *o = json_object_new_object();
-	char text[INET6_ADDRSTRLEN] = "";
+	char text[INET6_ADDRSTRLEN];
 
-	if (IN6_IS_ADDR_V4MAPPED(address))
-		inet_ntop(AF_INET, &address->s6_addr[12], text, sizeof(text));
-	else
-		inet_ntop(AF_INET6, address, text, sizeof(text));
+	statistics_host(address, text, sizeof(text));
 	add_text(b, o, "address", text);
 	add_number(b, o, "port", port);
 	add(b, to, name, o);
@@ -164,17 +161,14 @@ static struct json_object *make_group(struct builder *b,
 				      const struct statistics_group *g)
 {
 	struct json_object *o = json_object_new_object();
-	char peer[64];
+	char peer[INET6_ADDRSTRLEN];
 
 	add_number(b, o, "pid", (uint64_t)g->maker);
 	add_number(b, o, "number", g->number);
 	add_text(b, o, "program", g->program);
 	add_text(b, o, "role", g->role == STATUS_SERVER ? "server" : "client");
 	add_text(b, o, "link", statistics_link(g->link));
-	if (IN6_IS_ADDR_V4MAPPED(&g->peer))
-		inet_ntop(AF_INET, &g->peer.s6_addr[12], peer, sizeof(peer));
-	else
-		inet_ntop(AF_INET6, &g->peer, peer, sizeof(peer));
+	statistics_host(&g->peer, peer, sizeof(peer));
 	add_text(b, o, "peer", peer);
 	add_number(b, o, "peer_pid",
 		   (uint64_t)(g->peer_pid > 0 ? g->peer_pid : 0));

@@ -182,9 +182,7 @@ static void print_group(FILE *out, const struct statistics_group *g)
 	char id[32], peer[64], peer_pid[16] = "-";
 
 	snprintf(id, sizeof(id), "%d.%" PRIu32, (int)g->maker, g->number);
-	statistics_address(&g->peer, 0, peer, sizeof(peer));
-	/* The port says nothing about a group. */
-	*strrchr(peer, ':') = '\0';
+	statistics_host(&g->peer, peer, sizeof(peer));
 	if (g->peer_pid)
 		snprintf(peer_pid, sizeof(peer_pid), "%d", (int)g->peer_pid);
 	fprintf(out, "%-16s%-16s %-5s%-5s%-22s %-9s%11u %14" PRIu64 "\n", id,
