@@ -122,6 +122,7 @@ run_private() { # suite's name for files, command...
 		SMC_R_CHECK="$token" SMC_R_TOP="$top" SMC_R_BUILD="$top/build" \
 		PATH="$top/build/bin:$PATH" \
 		ODMDIR="$dir/odm" SMC_R_RUNDIR="$dir/run" \
+		SMC_R_LDPRELOAD_FILE="$dir/ld.so.preload" \
 		OFED_CONF="$dir/ofed.conf" OFED_CORE_RUNDIR="$dir/ofed" \
 		TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 \
 		ASAN_OPTIONS="detect_leaks=1:abort_on_error=0" \

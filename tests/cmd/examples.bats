@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# examples: what the EXAMPLES of the man pages show is what happens.
+
+setup() {
+	top=${SMC_R_TOP:-$PWD}
+	export PATH="${SMC_R_BUILD:-$top/build}/bin:$PATH"
+	export ODMDIR="$BATS_TEST_TMPDIR/odm" SMC_R_RUNDIR="$BATS_TEST_TMPDIR/run"
+	mkdir -p "$ODMDIR"
+}
+
+teardown() {
+	# Takes what root attached out of the kernel again.
+	rmdev -dl smc_r0 >/dev/null 2>&1 || true
+}
+
+@test "mkdev(8)" { "$top/tests/cmd/examples.sh" "$top/man/mkdev.8"; }
+@test "rmdev(8)" { "$top/tests/cmd/examples.sh" "$top/man/rmdev.8"; }
+@test "chdev(8)" { "$top/tests/cmd/examples.sh" "$top/man/chdev.8"; }
+@test "lsattr(8)" { "$top/tests/cmd/examples.sh" "$top/man/lsattr.8"; }
+@test "lsdev(8)" { "$top/tests/cmd/examples.sh" "$top/man/lsdev.8"; }
+@test "entstat(8)" { "$top/tests/cmd/examples.sh" "$top/man/entstat.8"; }
+@test "odmget(8)" { "$top/tests/cmd/examples.sh" "$top/man/odmget.8"; }
+@test "smc_r(7)" { "$top/tests/cmd/examples.sh" "$top/man/smc_r.7"; }
+
+@test "every page whose examples run has a test here" {
+	for page in "$top"/man/*.[1-9]; do
+		name=$(basename "$page")
+		grep -q '^\.\\" run: mkdev' "$page" || continue
+		grep -q "man/$name\"" "$BATS_TEST_FILENAME" || {
+			echo "no test runs the examples of $name"
+			false
+		}
+	done
+}
