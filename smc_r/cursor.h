@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * cursor: positions in a ring, as both ends of a connection count them, and
- * when the reader has to tell the writer about its own (RFC 7609, 4.4 and
- * 4.5.2; the formula is the one of Linux).
+ * when the reader has to tell the writer about its own (RFC 7609; the formula
+ * is the one of Linux).
  *
  * A ring has size bytes, 1 .. 2^31. A cursor names a byte in it and how often
  * the ring was gone through; all bytes of the ring may be used. The producer
