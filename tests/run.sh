@@ -88,6 +88,8 @@ command_of() { # suite
 	unit | unit-*)
 		argv=("build/obj/$flavour/tests/unit/${name}_test" -j1
 			--timeout 60 --tap=-)
+		# TSan's shadow memory wants the usual layout of addresses.
+		[ $flavour != tsan ] || argv=(setarch -R "${argv[0]}")
 		;;
 	fuzz | fuzz-*)
 		argv=(tests/fuzz/corpus.sh
