@@ -12,12 +12,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "rundir.h"
+#include "ofed_rundir.h"
 
 int control_open(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int rc = rundir_path(a.sun_path, sizeof(a.sun_path), "control");
+	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
 	int fd;
 
 	if (rc < 0)

@@ -2,7 +2,7 @@
 /*
  * control: how a command talks to the running RDMA core.
  *
- * The core listens on a stream socket, rundir_path("control"). A request is
+ * The core listens on a stream socket, ofed_rundir_path("control"). A request is
  * one line. The answer is any number of data lines, each starting with '=',
  * then one final line: "ok" or "error ERRNO TEXT" (ERRNO is a number, TEXT a
  * sentence for people). Lines end with '\n' and hold less than

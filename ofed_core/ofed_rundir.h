@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rundir: where the core of this network namespace keeps its run-time files.
+ * ofed_rundir: where the core of this network namespace keeps its run-time files.
  *
  * $OFED_CORE_RUNDIR or /run/ofed_core holds one directory per network
  * namespace, "net-INODE": each namespace has its own devices and its own core.
  */
-#ifndef OFED_CORE_RUNDIR_H
-#define OFED_CORE_RUNDIR_H
+#ifndef OFED_CORE_OFED_RUNDIR_H
+#define OFED_CORE_OFED_RUNDIR_H
 
 #include <stddef.h>
 
@@ -16,9 +16,9 @@
  * Writes ".../net-INODE/LEAF" ("" gives the directory itself, without '/').
  * -ENAMETOOLONG when it does not fit, or the error of reading the namespace.
  */
-int rundir_path(char *out, size_t size, const char *leaf);
+int ofed_rundir_path(char *out, size_t size, const char *leaf);
 
 /* The part before net-INODE. */
-const char *rundir_base(void);
+const char *ofed_rundir_base(void);
 
 #endif

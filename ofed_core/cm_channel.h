@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cm_channel: one open rdma_cm node: its ids and its queue of events.
+ */
+#ifndef OFED_CORE_CM_CHANNEL_H
+#define OFED_CORE_CM_CHANNEL_H
+
+struct client;
+struct cm_channel;
+
+int cm_channel_create(struct cm_channel **out, struct client *c);
+void cm_channel_destroy(struct cm_channel *ch);
+
+#endif

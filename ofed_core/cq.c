@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cq: completion queues, and the commands on them.
+ */
+#include "uverbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ELEMENT_BYTES 64 /* holds struct ib_uverbs_wc, a power of two */
+
+_Static_assert(sizeof(struct ib_uverbs_wc) == 48, "shared layout");
+
+static void notify(struct cq *cq)
+{
+	struct ib_uverbs_comp_event_desc e = { .cq_handle =
+						   cq->o.user_handle };
+
+	cq->arm = CQ_NOT_ARMED;
+	if (cq->channel && notifier_send(&cq->channel->notifier, &e) == 0)
+		cq->comp_sent++;
+}
+
+bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited)
+{
+	bool is_first_loss = false;
+	bool ok;
+
+	pthread_mutex_lock(&cq->lock);
+	ok = ring_produce(cq->ring, wc, sizeof(*wc));
+	if (!ok) {
+		is_first_loss = !cq->has_overflowed;
+		cq->has_overflowed = true;
+	} else if (cq->arm == CQ_ARMED_ANY ||
+		   (cq->arm == CQ_ARMED_SOLICITED &&
+		    (is_solicited || wc->status != WC_SUCCESS))) {
+		notify(cq);
+	}
+	pthread_mutex_unlock(&cq->lock);
+	if (is_first_loss)
+		event_send(cq->o.client, &cq->o, EVENT_CQ_ERR);
+	return ok;
+}
+
+void cq_arm(struct cq *cq, bool solicited_only)
+{
+	pthread_mutex_lock(&cq->lock);
+	if (!solicited_only)
+		cq->arm = CQ_ARMED_ANY;
+	else if (cq->arm == CQ_NOT_ARMED)
+		cq->arm = CQ_ARMED_SOLICITED;
+	pthread_mutex_unlock(&cq->lock);
+}
+
+void cq_destroy(struct cq *cq)
+{
+	if (cq->channel)
+		object_drop(&cq->channel->o);
+	object_ring_drop(cq->o.client, cq->ring);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq);
+}
+
+static struct mminfo map_info(const struct ring *r)
+{
+	return (struct mminfo){ .offset = r->offset,
+				.size = (uint32_t)r->bytes };
+}
+
+static int find_channel(struct command *c, struct channel **out)
+{
+	*out = NULL;
+	if (!c->fd_inode)
+		return -EBADF;
+	for (uint32_t i = 0; i < c->client->objects.room; i++) {
+		struct channel *ch = object_find(c->client, i, OBJECT_CHANNEL);
+
+		if (ch && ch->notifier.inode == c->fd_inode) {
+			*out = ch;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
+		  struct cq **out)
+{
+	struct channel *ch = NULL;
+	struct cq *cq;
+	int rc = 0;
+
+	if (!q->cqe || q->cqe > MAX_CQE || q->comp_vector >= 1)
+		return -EINVAL;
+	if (q->comp_channel >= 0)
+		rc = find_channel(c, &ch);
+	if (rc < 0)
+		return rc;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ring = object_ring(c->client, q->cqe, ELEMENT_BYTES);
+	rc = cq->ring ? object_add(c->client, &cq->o, OBJECT_CQ) : -ENOMEM;
+	if (rc < 0) {
+		object_ring_drop(c->client, cq->ring);
+		free(cq);
+		return rc;
+	}
+	pthread_mutex_init(&cq->lock, NULL);
+	cq->o.user_handle = q->user_handle;
+	cq->channel = ch;
+	if (ch)
+		object_hold(&ch->o);
+	*out = cq;
+	return 0;
+}
+
+int uverbs_create_cq(struct command *c)
+{
+	struct ib_uverbs_create_cq q;
+	struct ib_uverbs_ex_create_cq ex = { 0 };
+	struct ib_uverbs_create_cq_resp r = { 0 };
+	struct rxe_create_cq_resp driver = { 0 };
+	struct cq *cq;
+	int rc;
+
+	memcpy(&q, c->in, sizeof(q));
+	ex.user_handle = q.user_handle;
+	ex.cqe = q.cqe;
+	ex.comp_vector = q.comp_vector;
+	ex.comp_channel = q.comp_channel;
+	rc = create(c, &ex, &cq);
+	if (rc < 0)
+		return rc;
+	r.cq_handle = cq->o.handle;
+	r.cqe = ring_capacity(cq->ring);
+	driver.mi = map_info(cq->ring);
+	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+}
+
+int uverbs_ex_create_cq(struct command *c)
+{
+	struct ib_uverbs_ex_create_cq q;
+	struct ib_uverbs_ex_create_cq_resp r = { 0 };
+	struct rxe_create_cq_resp driver = { 0 };
+	struct cq *cq;
+	int rc;
+
+	memcpy(&q, c->in, sizeof(q));
+	if (q.comp_mask || q.flags || q.reserved)
+		return -EOPNOTSUPP;
+	rc = create(c, &q, &cq);
+	if (rc < 0)
+		return rc;
+	r.base.cq_handle = cq->o.handle;
+	r.base.cqe = ring_capacity(cq->ring);
+	r.response_length = sizeof(r);
+	driver.mi = map_info(cq->ring);
+	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+}
+
+int uverbs_resize_cq(struct command *c)
+{
+	struct ib_uverbs_resize_cq q;
+	struct ib_uverbs_resize_cq_resp r = { 0 };
+	struct rxe_resize_cq_resp driver = { 0 };
+	struct ring *ring;
+	struct ring *old;
+	struct cq *cq;
+	uint32_t used;
+	uint32_t first;
+
+	memcpy(&q, c->in, sizeof(q));
+	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
+	if (!cq || !q.cqe || q.cqe > MAX_CQE)
+		return -EINVAL;
+	old = cq->ring;
+	first = __atomic_load_n(&old->shared->consumer_index,
+				__ATOMIC_ACQUIRE) &
+		old->mask;
+	used = (old->index - first) & old->mask;
+	if (q.cqe < used)
+		return -EINVAL;
+	ring = object_ring(c->client, q.cqe, ELEMENT_BYTES);
+	if (!ring)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < used; i++)
+		ring_produce(ring,
+			     old->shared->data +
+				 ((size_t)((first + i) & old->mask)
+				  << old->shift),
+			     sizeof(struct ib_uverbs_wc));
+	cq->ring = ring;
+	object_ring_drop(c->client, old);
+	r.cqe = ring_capacity(ring);
+	driver.mi = map_info(ring);
+	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+}
+
+int uverbs_destroy_cq(struct command *c)
+{
+	struct ib_uverbs_destroy_cq q;
+	struct ib_uverbs_destroy_cq_resp r = { 0 };
+	struct cq *cq;
+	uint32_t unread;
+
+	memcpy(&q, c->in, sizeof(q));
+	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
+	if (!cq)
+		return -EINVAL;
+	if (atomic_load(&cq->o.refs))
+		return -EBUSY;
+	if (cq->channel && cq->comp_sent) {
+		unread = notifier_withdraw(&cq->channel->notifier,
+					   cq->o.user_handle);
+		r.comp_events_reported =
+		    cq->comp_sent > unread ? cq->comp_sent - unread : 0;
+	}
+	r.async_events_reported = event_reported(&cq->o);
+	object_destroy(&cq->o);
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+int uverbs_req_notify_cq(struct command *c)
+{
+	struct ib_uverbs_req_notify_cq q;
+	struct cq *cq;
+
+	memcpy(&q, c->in, sizeof(q));
+	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
+	if (!cq)
+		return -EINVAL;
+	cq_arm(cq, q.solicited_only != 0);
+	return 0;
+}

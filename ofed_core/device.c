@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * device: the table of devices and their GIDs.
+ */
+#include "device.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "params.h"
+
+/* Ethernet, IPv6, UDP, BTH, the longest extended header, ICRC. */
+#define HEADERS_MAX 96
+
+struct device devices[DEVICES_MAX];
+unsigned device_count;
+
+struct device *device_by_uverbs(unsigned uverbs)
+{
+	for (unsigned i = 0; i < device_count; i++)
+		if (devices[i].uverbs == uverbs && !devices[i].is_gone)
+			return &devices[i];
+	return NULL;
+}
+
+struct device *device_by_ifindex(unsigned ifindex)
+{
+	for (unsigned i = 0; i < device_count; i++)
+		if (devices[i].ifindex == ifindex && !devices[i].is_gone)
+			return &devices[i];
+	return NULL;
+}
+
+struct device *device_by_gid(const uint8_t gid[16], unsigned *index)
+{
+	for (unsigned i = 0; i < device_count; i++) {
+		struct device *d = &devices[i];
+
+		for (unsigned k = 0; k < GIDS_MAX && !d->is_gone; k++) {
+			if (!d->gids[k].is_used ||
+			    memcmp(d->gids[k].raw, gid, 16) != 0)
+				continue;
+			if (index)
+				*index = k;
+			return d;
+		}
+	}
+	return NULL;
+}
+
+unsigned mtu_bytes(unsigned value)
+{
+	return value >= 1 && value <= 5 ? 128u << value : 0;
+}
+
+unsigned mtu_enum(unsigned bytes)
+{
+	unsigned e = 1;
+
+	while (e < 5 && mtu_bytes(e + 1) <= bytes)
+		e++;
+	return e;
+}
+
+unsigned device_mtu(const struct device *d)
+{
+	unsigned e = 1;
+
+	if (d->netdev_mtu > HEADERS_MAX)
+		e = mtu_enum(d->netdev_mtu - HEADERS_MAX);
+	if (param(PARAMETER_TAVOR_QUIRK) && e > 3)
+		e = 3;
+	return e;
+}
+
+bool gid_is_ip4(const uint8_t gid[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+bool gid_is_multicast(const uint8_t gid[16])
+{
+	return gid[0] == 0xff || (gid_is_ip4(gid) && (gid[12] & 0xf0) == 0xe0);
+}
+
+void gid_from_ip4(uint8_t gid[16], uint32_t address)
+{
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	memcpy(gid + 12, &address, 4);
+}

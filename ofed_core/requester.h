@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * requester: parts of the send side that the files of a queue pair share.
+ *
+ * Locking: sq_lock of the pair is held.
+ */
+#ifndef OFED_CORE_REQUESTER_H
+#define OFED_CORE_REQUESTER_H
+
+#include "qp.h"
+
+/* Copies new requests out of the ring, as many as there is room for. */
+void requester_take(struct qp *qp);
+/* The pair may send: sequence numbers begin. */
+void requester_start(struct qp *qp);
+/* Its timer fired. */
+void requester_timer(struct qp *qp);
+/* In SQD: reports once that nothing is under way. */
+void requester_drained(struct qp *qp);
+
+/* Waits for an answer, or for the peer to have a receive. */
+void requester_await_ack(struct qp *qp);
+void requester_await_rnr(struct qp *qp, unsigned timer_code);
+/* Progress: nothing to wait for, counters start again. */
+void requester_progress(struct qp *qp);
+
+/* The oldest request failed: completes it, and the pair leaves RTS. */
+void requester_fail(struct qp *qp, enum wc_status status);
+
+/* True when another retry is allowed; counts it. */
+bool requester_may_retry(struct qp *qp);
+bool requester_may_retry_rnr(struct qp *qp);
+
+/* READ and atomic requests: all before una are answered; from `from` on they
+ * are going to be sent again. */
+void requester_reads_done(struct qp *qp, uint32_t una);
+void requester_reads_undo(struct qp *qp, uint32_t from);
+
+/* Packets that a message of so many bytes takes. */
+uint32_t packets_of(uint32_t bytes, uint32_t mtu);
+
+/* AETH timer code 0..31 in ns; local ACK timeout code 0..31 (0: for ever). */
+uint64_t rnr_timer_ns(unsigned code);
+uint64_t ack_timeout_ns(unsigned code);
+
+/* Multicast groups (mcast.c); core_lock for writing. */
+int mcast_attach(struct qp *qp, const uint8_t gid[16]);
+int mcast_detach(struct qp *qp, const uint8_t gid[16]);
+void mcast_forget(struct qp *qp);
+/* Calls fn for every pair attached to the group. */
+void mcast_each(const uint8_t gid[16], void (*fn)(struct qp *qp, void *owner),
+		void *owner);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * requester_send: requests of a connected queue pair onto the wire.
+ *
+ * Everything between una and psn may have to be sent again; a packet follows
+ * from its sequence number alone, so going back is setting send_psn.
+ */
+#include "requester.h"
+
+#include <stdlib.h>
+
+#include "wire.h"
+
+#define WINDOW	  128 /* packets not acknowledged */
+#define BURST	  64  /* packets whose data is fetched at once */
+#define ACK_EVERY 32  /* packets of a long message */
+#define IN_FLIGHT_MAX (1 << 22) /* sequence numbers; half of what compares */
+#define UC_PACKETS_MAX 256 /* before others have their turn */
+
+static bool is_read(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_RDMA_READ;
+}
+
+static bool is_atomic(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t *counter)
+{
+	for (uint32_t i = qp->req.tail; i != qp->req.head; i++) {
+		struct wqe *w = requester_wqe(qp, i);
+
+		if (psn_diff(psn, w->last_psn) <= 0) {
+			*counter = i;
+			return w;
+		}
+	}
+	return NULL;
+}
+
+static void sent(struct qp *qp, uint32_t count)
+{
+	struct requester *r = &qp->req;
+
+	r->send_psn = (r->send_psn + count) & PSN_MASK;
+	if (psn_diff(r->send_psn, r->sent_end) > 0)
+		r->sent_end = r->send_psn;
+}
+
+static uint8_t opcode_of(const struct wqe *w, uint32_t i, uint32_t n)
+{
+	bool is_write = w->opcode == IB_UVERBS_WR_RDMA_WRITE ||
+			w->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+	bool has_imm = w->opcode == IB_UVERBS_WR_SEND_WITH_IMM ||
+		       w->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+	uint8_t base = is_write ? OP_WRITE_FIRST : OP_SEND_FIRST;
+
+	if (n == 1)
+		return (uint8_t)(base + (OP_SEND_ONLY - OP_SEND_FIRST) +
+				 has_imm);
+	if (i == 0)
+		return base;
+	if (i < n - 1)
+		return (uint8_t)(base + (OP_SEND_MIDDLE - OP_SEND_FIRST));
+	return (uint8_t)(base + (OP_SEND_LAST - OP_SEND_FIRST) + has_imm);
+}
+
+static void send_piece(struct qp *qp, const struct wqe *w, uint32_t i,
+		       uint32_t n, const uint8_t *data, size_t bytes)
+{
+	bool is_last = i == n - 1;
+	struct packet p = {
+		.opcode = (uint8_t)((qp->type == QP_UC ? TRANSPORT_UC :
+							 TRANSPORT_RC) |
+				    opcode_of(w, i, n)),
+		.pkey = PACKET_PKEY,
+		.dest_qpn = qp->attr.dest_qpn,
+		.psn = (w->first_psn + i) & PSN_MASK,
+		.is_solicited = is_last && (w->flags & SEND_SOLICITED),
+		.address = w->remote_address,
+		.rkey = w->rkey,
+		.dma_bytes = w->length,
+		.imm = w->imm,
+		.payload = data,
+		.payload_bytes = bytes,
+	};
+
+	if (qp->type == QP_RC)
+		p.wants_ack = is_last || (i + 1) % ACK_EVERY == 0;
+	wire_send(&qp->attr.address, &p, qp->qpn);
+}
+
+/* Sends up to `room` packets of a SEND or WRITE. False on a local error. */
+static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
+{
+	static __thread uint8_t *data;
+	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
+	uint32_t n = packets_of(w->length, mtu);
+	uint32_t i = (uint32_t)psn_diff(qp->req.send_psn, w->first_psn);
+	uint32_t count = n - i;
+	struct span from[MAX_SGE];
+	unsigned spans;
+	uint64_t bytes;
+
+	if (!data)
+		data = malloc(BURST * 4096);
+	if (!data || wqe_spans(qp, w, 0, from, &spans) < 0)
+		return false;
+	if (count > room)
+		count = room;
+	if (count > BURST)
+		count = BURST;
+	bytes = (uint64_t)w->length - (uint64_t)i * mtu;
+	if (bytes > (uint64_t)count * mtu)
+		bytes = (uint64_t)count * mtu;
+	if (spans_read(from, spans, (uint64_t)i * mtu, data, bytes) < 0)
+		return false;
+	for (uint32_t k = 0; k < count; k++) {
+		uint64_t skip = (uint64_t)k * mtu;
+
+		send_piece(qp, w, i + k, n, data + skip,
+			   bytes - skip < mtu ? bytes - skip : mtu);
+	}
+	sent(qp, count);
+	return true;
+}
+
+/* ---- READ and atomics: requests that bring data back ---- */
+
+void requester_reads_done(struct qp *qp, uint32_t una)
+{
+	struct requester *r = &qp->req;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < r->read_count; i++)
+		if (psn_diff(una, r->read_ends[i]) <= 0)
+			r->read_ends[kept++] = r->read_ends[i];
+	r->read_count = kept;
+}
+
+void requester_reads_undo(struct qp *qp, uint32_t from)
+{
+	struct requester *r = &qp->req;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < r->read_count; i++)
+		if (psn_diff(r->read_ends[i], from) < 0)
+			r->read_ends[kept++] = r->read_ends[i];
+	r->read_count = kept;
+}
+
+/* A READ is asked for in pieces of a burst: that bounds what comes back. */
+static void send_read(struct qp *qp, struct wqe *w)
+{
+	struct requester *r = &qp->req;
+	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
+	uint32_t i = (uint32_t)psn_diff(r->send_psn, w->first_psn);
+	uint32_t count = packets_of(w->length, mtu) - i;
+	uint64_t at = (uint64_t)i * mtu;
+	struct packet p = { .opcode = TRANSPORT_RC | OP_READ_REQUEST,
+			    .pkey = PACKET_PKEY,
+			    .dest_qpn = qp->attr.dest_qpn,
+			    .psn = r->send_psn,
+			    .wants_ack = true,
+			    .address = w->remote_address + at,
+			    .rkey = w->rkey };
+
+	if (count > BURST)
+		count = BURST;
+	p.dma_bytes = (uint32_t)(w->length - at);
+	if (p.dma_bytes > count * mtu)
+		p.dma_bytes = count * mtu;
+	wire_send(&qp->attr.address, &p, qp->qpn);
+	r->read_ends[r->read_count++] = (r->send_psn + count - 1) & PSN_MASK;
+	sent(qp, count);
+}
+
+static void send_atomic(struct qp *qp, struct wqe *w)
+{
+	struct requester *r = &qp->req;
+	bool is_swap = w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP;
+	struct packet p = {
+		.opcode = (uint8_t)(TRANSPORT_RC |
+				    (is_swap ? OP_COMPARE_SWAP : OP_FETCH_ADD)),
+		.pkey = PACKET_PKEY,
+		.dest_qpn = qp->attr.dest_qpn,
+		.psn = r->send_psn,
+		.wants_ack = true,
+		.address = w->remote_address,
+		.rkey = w->rkey,
+		.swap_add = is_swap ? w->swap : w->compare_add,
+		.compare = is_swap ? w->compare_add : 0,
+	};
+
+	wire_send(&qp->attr.address, &p, qp->qpn);
+	r->read_ends[r->read_count++] = r->send_psn;
+	sent(qp, 1);
+}
+
+/* ---- The loop ---- */
+
+/* A fenced request waits until what was read before it has arrived. */
+static bool is_fenced(struct qp *qp, const struct wqe *w, uint32_t counter)
+{
+	if (!(w->flags & SEND_FENCE))
+		return false;
+	for (uint32_t i = qp->req.tail; i != counter; i++) {
+		const struct wqe *before = requester_wqe(qp, i);
+
+		if (is_read(before) || is_atomic(before))
+			return true;
+	}
+	return false;
+}
+
+/* An error is reported when everything before it has completed. */
+static void fail_in_turn(struct qp *qp, struct wqe *w, uint32_t counter,
+			 enum wc_status status)
+{
+	w->error = status;
+	if (counter == qp->req.tail)
+		requester_fail(qp, status);
+}
+
+/* Sends some of the next request; false when it must wait. */
+static bool send_some(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+	uint32_t counter;
+	struct wqe *w = wqe_at(qp, r->send_psn, &counter);
+	int32_t in_flight = psn_diff(r->send_psn, r->una);
+	struct span local[MAX_SGE];
+	unsigned count;
+
+	if (!w || is_fenced(qp, w, counter))
+		return false;
+	if (w->error != WC_SUCCESS) {
+		fail_in_turn(qp, w, counter, w->error);
+		return false;
+	}
+	if (is_read(w) || is_atomic(w)) {
+		if (!qp->attr.max_rd_atomic ||
+		    wqe_spans(qp, w, ACCESS_LOCAL_WRITE, local, &count) < 0) {
+			fail_in_turn(qp, w, counter,
+				     qp->attr.max_rd_atomic ?
+					 WC_LOC_PROT_ERR :
+					 WC_LOC_QP_OP_ERR);
+			return false;
+		}
+		if (r->read_count >= qp->attr.max_rd_atomic ||
+		    in_flight > IN_FLIGHT_MAX)
+			return false;
+		if (is_read(w))
+			send_read(qp, w);
+		else
+			send_atomic(qp, w);
+		return true;
+	}
+	/* Behind a long READ the distance says nothing about the wire. */
+	if (in_flight >= WINDOW && (!r->read_count || in_flight > IN_FLIGHT_MAX))
+		return false;
+	if (send_message(qp, w, WINDOW))
+		return true;
+	fail_in_turn(qp, w, counter, WC_LOC_PROT_ERR);
+	return false;
+}
+
+static void run_reliable(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	if (r->wait == WAIT_RNR)
+		return;
+	while (psn_diff(r->send_psn, r->psn) < 0 &&
+	       atomic_load(&qp->state) != QP_ERR && send_some(qp))
+		continue;
+	if (r->wait == WAIT_NOTHING && r->una != r->send_psn &&
+	    r->tail != r->head)
+		requester_await_ack(qp);
+}
+
+static void run_unreliable(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	for (uint32_t n = 0; r->tail != r->head;) {
+		struct wqe *w = requester_wqe(qp, r->tail);
+		uint32_t before = r->send_psn;
+
+		if (n >= UC_PACKETS_MAX) {
+			work_post(&qp->work);
+			return;
+		}
+		if (w->error == WC_SUCCESS && !send_message(qp, w, BURST))
+			w->error = WC_LOC_PROT_ERR;
+		if (w->error != WC_SUCCESS) {
+			requester_fail(qp, w->error);
+			return;
+		}
+		n += (uint32_t)psn_diff(r->send_psn, before);
+		if (psn_diff(r->send_psn, w->last_psn) <= 0)
+			continue;
+		r->una = r->send_psn;
+		requester_complete(qp, WC_SUCCESS);
+		requester_take(qp);
+	}
+}
+
+void requester_run(struct qp *qp)
+{
+	if (atomic_load(&qp->state) == QP_RTS)
+		requester_take(qp);
+	if (qp->type == QP_UC)
+		run_unreliable(qp);
+	else
+		run_reliable(qp);
+	/* In order: while the lock is held. */
+	wire_flush();
+}

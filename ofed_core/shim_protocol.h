@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * shim_protocol: the messages between the shim library and the core.
+ *
+ * A SOCK_SEQPACKET connection to ofed_rundir_path("verbs") stands for one open
+ * device node. The shim sends struct shim_request followed by `bytes` bytes.
+ * Requests that want an answer carry the write end of a fresh socket pair in
+ * SCM_RIGHTS; the answer goes there. So threads and forked processes that
+ * share the connection need no lock, and cannot take each other's answers.
+ * A second descriptor may follow: the one the command names (the completion
+ * channel of CREATE_CQ, the event channel of MIGRATE_ID).
+ *
+ * On a connection opened for rdma_cm the core sends one byte per event.
+ * Both ends are of one build: the first request carries SHIM_PROTOCOL.
+ */
+#ifndef OFED_CORE_SHIM_PROTOCOL_H
+#define OFED_CORE_SHIM_PROTOCOL_H
+
+#include <stdint.h>
+
+#define SHIM_PROTOCOL	   3
+#define SHIM_COMMAND_BYTES 8192 /* longest command or reply */
+#define SHIM_NAME_BYTES	   64
+#define SHIM_DEVICES_MAX   32
+
+/* Character device numbers that the kernel gives these nodes. */
+#define SHIM_UVERBS_MAJOR      231
+#define SHIM_UVERBS_MINOR_BASE 192
+#define SHIM_CM_MAJOR	       10
+#define SHIM_CM_MINOR	       124
+
+enum shim_kind {
+	SHIM_OPEN_UVERBS = 1, /* argument: uverbs number; offset: protocol */
+	SHIM_OPEN_CM,	      /* offset: protocol */
+	SHIM_LIST,	      /* answer: struct shim_device[] */
+	SHIM_COMMAND,	      /* bytes as given to write() */
+	SHIM_DOORBELL,	      /* argument: QP handle; no answer */
+	SHIM_MAP,	      /* offset: as given to mmap(); answer: memfd */
+};
+
+struct shim_request {
+	uint32_t kind;
+	uint32_t argument;
+	uint64_t offset;
+	uint32_t bytes;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct shim_request) == 24, "shared layout");
+
+struct shim_reply {
+	int32_t result; /* 0 or -errno */
+	uint32_t bytes; /* that follow */
+	/* Where in the bytes the number of the passed descriptor belongs. */
+	uint32_t fd_offset;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct shim_reply) == 16, "shared layout");
+
+struct shim_device {
+	char name[SHIM_NAME_BYTES]; /* ent0 */
+	uint64_t node_guid;	    /* network order */
+	uint32_t uverbs;	    /* N of uverbsN */
+	uint32_t index;		    /* of the device, for netlink */
+};
+_Static_assert(sizeof(struct shim_device) == 80, "shared layout");
+
+#endif

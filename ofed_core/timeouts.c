@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * timeouts: how long a requester waits, and how often it tries again.
+ */
+#include "requester.h"
+
+#include "completer.h"
+
+#define RETRY_FOREVER 7 /* of rnr_retry; a plain number for retry_count */
+
+uint64_t rnr_timer_ns(unsigned code)
+{
+	/* Units of 10 us; InfiniBand table 45. */
+	static const uint32_t tens_of_us[32] = {
+		65536, 1,    2,	   3,	 4,    6,    8,	    12,
+		16,    24,   32,   48,	 64,   96,   128,   192,
+		256,   384,  512,  768,	 1024, 1536, 2048,  3072,
+		4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	};
+
+	return tens_of_us[code & 31] * 10 * NS_PER_US;
+}
+
+uint64_t ack_timeout_ns(unsigned code)
+{
+	return code & 31 ? UINT64_C(4096) << (code & 31) : 0;
+}
+
+/*
+ * The timer is not moved with every packet: when it fires early it is set
+ * again for the deadline that holds by then.
+ */
+static void set_timer(struct qp *qp)
+{
+	uint64_t armed = __atomic_load_n(&qp->timer.when, __ATOMIC_RELAXED);
+
+	if (!__atomic_load_n(&qp->timer.slot, __ATOMIC_RELAXED) ||
+	    armed > qp->req.deadline)
+		timer_set(&qp->timer, qp->req.deadline);
+}
+
+void requester_await_ack(struct qp *qp)
+{
+	uint64_t ns = ack_timeout_ns(qp->attr.timeout);
+
+	qp->req.wait = WAIT_ACK;
+	/* Without a time-out a lost packet is never sent again; but a peer
+	 * in this core that becomes ready later is looked for. */
+	if (!ns && !qp->is_local)
+		return;
+	qp->req.deadline = clock_ns() + (ns ? ns : 100 * NS_PER_MS);
+	set_timer(qp);
+}
+
+void requester_await_rnr(struct qp *qp, unsigned timer_code)
+{
+	qp->req.wait = WAIT_RNR;
+	qp->req.deadline = clock_ns() + rnr_timer_ns(timer_code);
+	set_timer(qp);
+}
+
+void requester_progress(struct qp *qp)
+{
+	qp->req.wait = WAIT_NOTHING;
+	qp->req.retries = 0;
+	qp->req.rnr_retries = 0;
+}
+
+bool requester_may_retry(struct qp *qp)
+{
+	if (!qp->attr.timeout)
+		return true;
+	return qp->req.retries++ < qp->attr.retry_count;
+}
+
+bool requester_may_retry_rnr(struct qp *qp)
+{
+	if (qp->attr.rnr_retry == RETRY_FOREVER)
+		return true;
+	return qp->req.rnr_retries++ < qp->attr.rnr_retry;
+}
+
+void requester_timer(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+	enum requester_wait wait = r->wait;
+
+	if (wait == WAIT_NOTHING)
+		return;
+	if (clock_ns() < r->deadline) {
+		timer_set(&qp->timer, r->deadline);
+		return;
+	}
+	r->wait = WAIT_NOTHING;
+	if (wait == WAIT_RNR || r->tail == r->head)
+		return;
+	if (!requester_may_retry(qp)) {
+		requester_fail(qp, WC_RETRY_EXC_ERR);
+		return;
+	}
+	if (!qp->is_local)
+		completer_go_back(qp, r->una);
+}

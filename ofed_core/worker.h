@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * worker: the threads of the core; each waits for descriptors, timers and
+ * posted work, and sleeps when it has none.
+ *
+ * Locking: two locks make object life-time simple. core_lock is held for
+ * reading while a worker runs timers, work and packets, and for writing while
+ * an object is made, changed by a command or destroyed; so what a reader found
+ * stays until it lets go. Readers never nest. sources are called without it
+ * and take what they need. Timer and work lists have a lock per worker.
+ */
+#ifndef OFED_CORE_WORKER_H
+#define OFED_CORE_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WORKERS_MAX 8 /* a power of two */
+
+struct worker;
+
+/* A timer belongs to one worker and sits in its heap while armed. */
+struct timer {
+	uint64_t when; /* ns of CLOCK_MONOTONIC */
+	size_t slot;   /* place in the heap + 1; 0: not armed */
+	struct worker *worker;
+	void (*fire)(struct timer *t); /* under core_lock, for reading */
+};
+
+struct work {
+	struct work *next;
+	bool is_queued;
+	struct worker *worker;
+	void (*run)(struct work *w); /* under core_lock, for reading */
+};
+
+/*
+ * A descriptor. ready() runs on the worker's thread; only there may the
+ * source be removed.
+ */
+struct source {
+	int fd;
+	void (*ready)(struct source *s, uint32_t events);
+};
+
+extern pthread_rwlock_t core_lock;
+
+/* count is a power of two up to WORKERS_MAX. */
+int workers_start(unsigned count);
+/* Asks every thread to end after its batch; does not wait. */
+void workers_stop(void);
+unsigned workers_count(void);
+struct worker *worker_at(unsigned i);
+/* The worker whose thread this is, NULL elsewhere. */
+struct worker *worker_self(void);
+/* Waits until every thread has ended. */
+void workers_wait(void);
+
+int worker_add_source(struct worker *w, struct source *s);
+void worker_remove_source(struct worker *w, struct source *s);
+
+void timer_init(struct timer *t, struct worker *w, void (*fire)(struct timer *));
+void timer_set(struct timer *t, uint64_t when);
+/* Under core_lock for writing, or from its own worker: does not fire later. */
+void timer_cancel(struct timer *t);
+
+void work_init(struct work *k, struct worker *w, void (*run)(struct work *));
+/* Posting queued work again does nothing. */
+void work_post(struct work *k);
+void work_cancel(struct work *k);
+
+/* Called after each batch, still under core_lock: hands packets over. */
+extern void (*worker_after_batch)(void);
+
+uint64_t clock_ns(void);
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * wqe: send requests: copied out of the ring, judged, completed.
+ */
+#include "requester.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client.h"
+
+struct wqe *requester_wqe(struct qp *qp, uint32_t counter)
+{
+	return &qp->req.wqes[counter & (qp->req.slots - 1)];
+}
+
+uint32_t packets_of(uint32_t bytes, uint32_t mtu)
+{
+	return bytes ? (bytes - 1) / mtu + 1 : 1;
+}
+
+static bool is_supported(enum qp_type type, uint32_t opcode)
+{
+	switch (opcode) {
+	case IB_UVERBS_WR_SEND:
+	case IB_UVERBS_WR_SEND_WITH_IMM:
+		return true;
+	case IB_UVERBS_WR_RDMA_WRITE:
+	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
+		return type == QP_RC || type == QP_UC;
+	case IB_UVERBS_WR_RDMA_READ:
+	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
+	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+		return type == QP_RC;
+	default:
+		return false;
+	}
+}
+
+static void copy_operation(struct wqe *w, const struct rxe_send_wr *wr,
+			   enum qp_type type)
+{
+	w->wr_id = wr->wr_id;
+	w->opcode = wr->opcode;
+	w->flags = wr->send_flags;
+	w->imm = wr->ex.imm_data;
+	if (type == QP_UD) {
+		w->ud_qpn = wr->wr.ud.remote_qpn & 0xffffff;
+		w->ud_qkey = wr->wr.ud.remote_qkey;
+		w->ah_number = wr->wr.ud.ah_num;
+	} else if (wr->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+		   wr->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD) {
+		w->remote_address = wr->wr.atomic.remote_addr;
+		w->rkey = wr->wr.atomic.rkey;
+		w->compare_add = wr->wr.atomic.compare_add;
+		w->swap = wr->wr.atomic.swap;
+	} else {
+		w->remote_address = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	}
+}
+
+static void copy_data(struct qp *qp, struct wqe *w,
+		      const struct rxe_send_wqe *fixed,
+		      const unsigned char *shared)
+{
+	const unsigned char *data =
+	    shared + offsetof(struct rxe_send_wqe, dma.inline_data);
+	struct rxe_sge sge[MAX_SGE];
+	uint64_t length = 0;
+
+	if (w->flags & SEND_INLINE) {
+		w->is_inline = true;
+		if (fixed->dma.length > qp->max_inline) {
+			w->error = WC_LOC_LEN_ERR;
+			return;
+		}
+		w->length = fixed->dma.length;
+		memcpy(w->data, data, w->length);
+		return;
+	}
+	if (fixed->dma.num_sge > qp->max_send_sge) {
+		w->error = WC_LOC_QP_OP_ERR;
+		return;
+	}
+	memcpy(sge, data, fixed->dma.num_sge * sizeof(sge[0]));
+	w->sge_count = fixed->dma.num_sge;
+	for (uint32_t i = 0; i < w->sge_count; i++) {
+		w->sge[i] = (struct sge){ sge[i].addr, sge[i].length,
+					  sge[i].lkey };
+		length += sge[i].length;
+	}
+	if (length > MAX_MSG_BYTES)
+		w->error = WC_LOC_LEN_ERR;
+	else
+		w->length = (uint32_t)length;
+}
+
+static void wqe_copy(struct qp *qp, struct wqe *w, const unsigned char *shared)
+{
+	struct rxe_send_wqe fixed;
+	bool is_atomic;
+
+	memcpy(&fixed, shared, sizeof(fixed));
+	memset(w, 0, offsetof(struct wqe, sge));
+	copy_operation(w, &fixed.wr, qp->type);
+	if (!is_supported(qp->type, w->opcode)) {
+		w->error = WC_LOC_QP_OP_ERR;
+		return;
+	}
+	copy_data(qp, w, &fixed, shared);
+	is_atomic = w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+		    w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
+	if (is_atomic && w->length != 8)
+		w->error = WC_LOC_LEN_ERR;
+	if (w->is_inline &&
+	    (is_atomic || w->opcode == IB_UVERBS_WR_RDMA_READ))
+		w->error = WC_LOC_QP_OP_ERR;
+}
+
+static void assign_psns(struct qp *qp, struct wqe *w)
+{
+	struct requester *r = &qp->req;
+	uint32_t n = 1;
+
+	if (qp->type != QP_UD)
+		n = packets_of(w->length, mtu_bytes(qp->attr.path_mtu));
+	w->first_psn = r->psn;
+	w->last_psn = (r->psn + n - 1) & PSN_MASK;
+	w->response_psn = w->first_psn;
+	r->psn = (r->psn + n) & PSN_MASK;
+}
+
+void requester_take(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+	uint32_t waiting = ring_waiting(qp->sq);
+
+	/* The ring's index stands at the tail: it moves on completion. */
+	while (r->head - r->tail < waiting && r->head - r->tail < r->slots) {
+		struct wqe *w = requester_wqe(qp, r->head);
+
+		wqe_copy(qp, w, ring_peek(qp->sq, r->head - r->tail));
+		assign_psns(qp, w);
+		r->head++;
+	}
+}
+
+int wqe_spans(const struct qp *qp, const struct wqe *w, uint32_t access,
+	      struct span *out, unsigned *count)
+{
+	if (w->is_inline) {
+		*out = (struct span){ .address = (uintptr_t)w->data,
+				      .bytes = w->length };
+		*count = 1;
+		return 0;
+	}
+	*count = w->sge_count;
+	return mr_resolve_local(qp->pd, w->sge, w->sge_count, access, out);
+}
+
+static uint32_t completion_opcode(uint32_t opcode)
+{
+	switch (opcode) {
+	case IB_UVERBS_WR_RDMA_WRITE:
+	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
+		return IB_UVERBS_WC_RDMA_WRITE;
+	case IB_UVERBS_WR_RDMA_READ:
+		return IB_UVERBS_WC_RDMA_READ;
+	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
+		return IB_UVERBS_WC_COMP_SWAP;
+	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_UVERBS_WC_FETCH_ADD;
+	default:
+		return IB_UVERBS_WC_SEND;
+	}
+}
+
+void requester_complete(struct qp *qp, enum wc_status status)
+{
+	struct requester *r = &qp->req;
+	struct wqe *w = requester_wqe(qp, r->tail);
+	struct ib_uverbs_wc wc = { .wr_id = w->wr_id,
+				   .status = status,
+				   .opcode = completion_opcode(w->opcode),
+				   .byte_len = w->length };
+
+	r->tail++;
+	ring_consume(qp->sq, 1);
+	if (status != WC_SUCCESS || qp->sig_all || (w->flags & SEND_SIGNALED))
+		qp_complete(qp, qp->send_cq, &wc, false);
+}
+
+void requester_fail(struct qp *qp, enum wc_status status)
+{
+	requester_complete(qp, status);
+	qp->req.wait = WAIT_NOTHING;
+	if (qp->type == QP_RC)
+		qp_set_error(qp);
+	else if (atomic_load(&qp->state) != QP_ERR)
+		atomic_store(&qp->state, QP_SQE);
+}
+
+void requester_flush(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	r->wait = WAIT_NOTHING;
+	for (requester_take(qp); r->tail != r->head; requester_take(qp))
+		requester_complete(qp, WC_WR_FLUSH_ERR);
+}
+
+void requester_reset(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	timer_cancel(&qp->timer);
+	*r = (struct requester){ .wqes = r->wqes, .slots = r->slots };
+}
+
+void requester_start(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	requester_reset(qp);
+	r->psn = r->send_psn = r->sent_end = r->una = qp->attr.sq_psn;
+}
+
+void requester_drained(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	if (r->wait != WAIT_NOTHING || r->has_drained || !qp->attr.sqd_notify)
+		return;
+	r->has_drained = true;
+	event_send(qp->o.client, &qp->o, EVENT_SQ_DRAINED);
+}
