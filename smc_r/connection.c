@@ -251,6 +251,6 @@ void connection_signal_room(struct connection *c)
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);
 		bell_ring(c->bell_room);
+		wake_waiter(c);
 	}
-	wake_waiter(c);
 }

@@ -83,7 +83,8 @@ struct status_stream {
 	_Atomic uint64_t requests; /* calls that moved bytes */
 	_Atomic uint32_t flags;	   /* engine's own: connection.h */
 	_Atomic uint32_t sleepers; /* threads asleep for this direction */
-	uint64_t spare1;
+	_Atomic uint32_t blocked;  /* calls that met a full or empty ring */
+	uint32_t spare;
 } __attribute__((aligned(64)));
 
 struct status_slot {

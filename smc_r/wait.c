@@ -225,6 +225,13 @@ static int sleep_on(struct connection *c, int fd, int bell, bool alone,
 	return result;
 }
 
+/* The peer wants this end to go back to TCP: the caller must see to that. */
+static bool demotion_is_due(const struct connection *c)
+{
+	return (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP);
+}
+
 struct wait_deadline {
 	bool set;
 	uint64_t end_ns;
@@ -276,11 +283,12 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		result = 0;
 		atomic_store(&c->own_wait->armed_data, 1);
 		if (input_state(c, fd, need) != INPUT_NONE ||
-		    atomic_load(&c->dead))
+		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
 		result = sleep_on(c, fd, c->bell_data, alone,
 				  deadline_left(&d));
-	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE);
+	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
+		 !demotion_is_due(c));
 	atomic_fetch_sub(&rx->sleepers, 1);
 	atomic_fetch_sub(&c->sleepers_data, 1);
 	return result;

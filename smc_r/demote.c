@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* demote: a connection goes back to plain TCP in mid-stream. */
+#include "demote.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "bell.h"
+#include "handshake.h"
+#include "lock.h"
+#include "real.h"
+#include "reason.h"
+#include "segment.h"
+#include "stream.h"
+#include "sys.h"
+
+static void ring_both(struct connection *c)
+{
+	bell_ring(c->bell_data);
+	bell_ring(c->bell_room);
+}
+
+/* ---- our writing direction ---- */
+
+/* Bytes that a frozen reader left in the ring. TCP may be full; the other end
+ * reads it, so this ends. */
+static void send_rest(struct connection *c, int fd, uint64_t at, uint64_t end)
+{
+	while (at < end) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		size_t offset = (size_t)(at & (c->size - 1));
+		size_t n = c->size - offset;
+		long sent;
+
+		if (n > end - at)
+			n = (size_t)(end - at);
+		sent = SYS_CALL6(SYS_sendto, fd, c->out + offset, n,
+				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+		if (sent > 0)
+			at += (uint64_t)sent;
+		else if (sent == -EAGAIN)
+			SYS_CALL3(SYS_poll, &p, 1, 1000);
+		else if (sent != -EINTR)
+			return;
+	}
+}
+
+/* The stream lock of tx is held. */
+static void seal(struct connection *c, int fd)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint32_t asked = atomic_load(&c->out_consumer->flags);
+	uint64_t end = atomic_load(&tx->position);
+	uint64_t cursor = atomic_load(&c->out_consumer->cursor);
+
+	if (atomic_load(&tx->flags) & STREAM_TCP)
+		return;
+	if ((asked & CONSUMER_FROZEN) && cursor <= end &&
+	    end - cursor <= c->size)
+		send_rest(c, fd, cursor, end);
+	atomic_fetch_or(&tx->flags, STREAM_TCP);
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
+	/* What the program had shut stays shut on the other path. */
+	if (atomic_load(&tx->flags) & STREAM_SHUT)
+		real.shutdown(fd, SHUT_WR);
+}
+
+static void seal_output(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->tx);
+
+	seal(c, fd);
+	stream_unlock(&c->slot->tx, taken);
+	ring_both(c);
+}
+
+void demote_serve(struct connection *c, int fd)
+{
+	if (!(atomic_load_explicit(&c->out_consumer->flags,
+				   memory_order_relaxed) &
+	      CONSUMER_DEMOTE) ||
+	    atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		return;
+	if (c->slot->reason == REASON_NONE)
+		c->slot->reason = REASON_DEMOTED_PEER;
+	seal_output(c, fd);
+}
+
+/* ---- our reading direction ---- */
+
+static void ask_writer(struct connection *c, uint32_t flags)
+{
+	atomic_fetch_or(&c->in_consumer->flags, flags);
+	ring_both(c);
+}
+
+static void freeze(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+
+	atomic_fetch_or(&rx->flags, STREAM_FROZEN);
+	atomic_store(&c->in_consumer->cursor, atomic_load(&rx->position));
+	stream_unlock(rx, taken);
+}
+
+static bool input_is_sealed(struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_TCP ||
+	       atomic_load(&c->in_producer->flags) & PRODUCER_SEALED;
+}
+
+/* Sealed after a freeze: what lay in the ring comes over TCP. */
+static void leave_frozen_ring(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+
+	atomic_fetch_or(&rx->flags, STREAM_TCP);
+	stream_unlock(rx, taken);
+}
+
+static bool wait_for_seal(struct connection *c, int fd)
+{
+	uint64_t end = sys_now_ns() + DEMOTE_WAIT_MS * 1000000ull;
+
+	while (!input_is_sealed(c)) {
+		struct pollfd p[2] = {
+			{ .fd = c->bell_data, .events = POLLIN },
+			{ .fd = fd, .events = POLLRDHUP },
+		};
+
+		if (sys_now_ns() >= end)
+			return false;
+		SYS_CALL3(SYS_poll, p, 2, 50);
+		bell_drain(c->bell_data);
+		/* The peer is gone: the ring's rest is ours to pass on. */
+		if (p[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
+			return stream_fill(c) == 0;
+	}
+	return true;
+}
+
+/* ---- both ---- */
+
+static void note(struct connection *c, uint32_t reason)
+{
+	if (c->slot->reason != REASON_NONE)
+		return;
+	c->slot->reason = reason;
+	segment_count(demoted);
+}
+
+void demote(struct connection *c, int fd, uint32_t reason)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		handshake_abort(c, fd, reason);
+		phase = connection_phase(c);
+	}
+	if (phase != PHASE_ACTIVE)
+		return;
+	note(c, reason);
+	seal_output(c, fd);
+	ask_writer(c, CONSUMER_DEMOTE);
+	demote_settle(c);
+}
+
+static bool hand_over(struct connection *c, int fd, uint32_t reason)
+{
+	note(c, reason);
+	freeze(c);
+	ask_writer(c, CONSUMER_FROZEN);
+	ask_writer(c, CONSUMER_DEMOTE);
+	seal_output(c, fd);
+	if (!wait_for_seal(c, fd))
+		return false;
+	leave_frozen_ring(c);
+	demote_settle(c);
+	return true;
+}
+
+bool demote_for_successor(struct connection *c, int fd, uint32_t reason)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		handshake_abort(c, fd, reason);
+		/* A CLC message that is still due must not reach somebody who
+		 * cannot read it. */
+		if (connection_phase(c) == PHASE_HANDSHAKE)
+			handshake_for_read(c, fd, true);
+		phase = connection_phase(c);
+	}
+	return phase != PHASE_ACTIVE || hand_over(c, fd, reason);
+}
+
+void demote_settle(struct connection *c)
+{
+	sigset_t saved;
+
+	if (!(atomic_load(&c->slot->rx.flags) & STREAM_TCP) ||
+	    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP))
+		return;
+	engine_lock(&saved);
+	if (connection_phase(c) == PHASE_ACTIVE) {
+		atomic_store(&c->slot->phase, PHASE_NATIVE);
+		atomic_store(&c->slot->state,
+			     c->slot->reason ? STATUS_TCP : STATUS_CLOSING);
+	}
+	engine_unlock(&saved);
+}

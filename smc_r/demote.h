@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * demote: a connection goes back to plain TCP in mid-stream, without losing a
+ * byte. The two directions are independent:
+ *
+ *  - we write: the ring is sealed where it stands; later bytes go to TCP, and
+ *    the reader goes over when it has drained the ring;
+ *  - we read and stay: the writer is asked to seal;
+ *  - we read and somebody without the engine follows us (exec, a passed
+ *    descriptor): our cursor is frozen, the writer sends what lies behind it
+ *    over TCP, and only then seals.
+ *
+ * When both directions are the kernel's the element is given back.
+ *
+ * Locking: takes the stream locks, one at a time.
+ */
+#ifndef SMC_R_DEMOTE_H
+#define SMC_R_DEMOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "connection.h"
+
+#define DEMOTE_WAIT_MS 2000
+
+/* Starts demotion in both directions; this process goes on using the socket.
+ * Any phase. */
+void demote(struct connection *c, int fd, uint32_t reason);
+
+/*
+ * The same for a successor without the engine; returns when the kernel's
+ * socket is the whole truth: true, or false when the peer did not answer.
+ */
+bool demote_for_successor(struct connection *c, int fd, uint32_t reason);
+
+/* Does what the peer asked for, if it did. Called from every wait. */
+void demote_serve(struct connection *c, int fd);
+
+/* Makes the connection NATIVE when both directions are the kernel's. */
+void demote_settle(struct connection *c);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* engine: the life of the engine in one process: start, fork, end. */
+#include "engine.h"
+
+#include <pthread.h>
+
+#include "conf/rundir.h"
+#include "fdtable.h"
+#include "handshake.h"
+#include "linkgroup.h"
+#include "offer.h"
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "registry.h"
+#include "segment.h"
+#include "successor.h"
+
+static void before_fork(void)
+{
+	engine_lock_for_fork();
+	handshake_before_fork();
+	segment_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+	segment_after_fork(false);
+	engine_unlock_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+	process_forked();
+	segment_after_fork(true);
+	linkgroup_forked();
+	registry_forked();
+	engine_unlock_after_fork(true);
+}
+
+void engine_start(void)
+{
+	real_init();
+	process_init();
+	if (process.off || fdtable_init() < 0) {
+		process.off = true;
+		return;
+	}
+	offer_init(rundir_path());
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void engine_stop(void)
+{
+	sigset_t saved;
+
+	if (process.off || process_is_foreign())
+		return;
+	engine_lock(&saved);
+	linkgroup_close();
+	segment_close();
+	engine_unlock(&saved);
+}
+
+void engine_retire(void)
+{
+	successor_all(REASON_DEMOTED_IO_URING);
+	process.off = true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * engine: the life of the engine in one process: start, fork, end.
+ *
+ * Locking: as process.h says; start runs before the program has threads.
+ */
+#ifndef SMC_R_ENGINE_H
+#define SMC_R_ENGINE_H
+
+#include <stdbool.h>
+
+/* Called by the preload library's constructor and destructor. */
+void engine_start(void);
+void engine_stop(void);
+
+/* The program set up io_uring: no new connection is served from here on. */
+void engine_retire(void);
+
+#endif

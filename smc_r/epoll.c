@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll: instances and registrations. */
+#include "epoll.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include "process.h"
+#include "real.h"
+#include "registrations.h"
+#include "sys.h"
+
+#define MEMBERS_FIRST 64u
+
+static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
+static uint8_t *registered;	  /* by fd: was once put into an epoll */
+
+static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event e = { .events = events, .data.u64 = data };
+
+	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
+}
+
+/* ---- instances ---- */
+
+void epoll_created(int fd)
+{
+	struct epoll *e;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	e = pool_get(sizeof(*e));
+	if (e) {
+		e->entry.kind = FDENTRY_EPOLL;
+		e->fd = fd;
+		e->shadow = -1;
+		e->poke = -1;
+		e->pid = process.pid;
+		fdtable_set(fd, &e->entry);
+	}
+	engine_unlock(&saved);
+}
+
+static uint32_t take_waiter(void)
+{
+	for (uint32_t w = 1; w < RMB_WAITERS; w++)
+		if (!(waiters_used >> w & 1)) {
+			waiters_used |= 1u << w;
+			return w;
+		}
+	return 0;
+}
+
+static int draw_cookie(struct epoll *e, int op)
+{
+	uint64_t cookie;
+
+	if (SYS_CALL3(SYS_getrandom, &cookie, sizeof(cookie), 0) !=
+	    sizeof(cookie))
+		return -EAGAIN;
+	e->cookie = cookie;
+	return (int)ctl(e->fd, op, e->shadow, EPOLLIN | EPOLLET, cookie);
+}
+
+static int make_shadow(struct epoll *e)
+{
+	long fd;
+	int result;
+
+	if (e->shadow >= 0)
+		return 0;
+	fd = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
+	e->shadow = fd < 0 ? (int)fd : hidden_fd((int)fd);
+	if (e->shadow < 0)
+		return e->shadow;
+	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK, 0);
+	e->poke = fd < 0 ? (int)fd : hidden_fd((int)fd);
+	result = e->poke < 0 ? e->poke
+			     : (int)ctl(e->shadow, EPOLL_CTL_ADD, e->poke,
+					EPOLLIN | EPOLLET, 0);
+	if (result == 0)
+		result = draw_cookie(e, EPOLL_CTL_ADD);
+	if (result < 0) {
+		hidden_close(e->poke);
+		hidden_close(e->shadow);
+		e->shadow = e->poke = -1;
+		return result;
+	}
+	e->waiter = take_waiter();
+	return 0;
+}
+
+static void poke(struct epoll *e)
+{
+	uint64_t one = 1;
+
+	if (e->poke >= 0 && atomic_load(&e->sleepers))
+		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
+}
+
+void epoll_poke(struct connection *c)
+{
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		poke(m->epoll);
+}
+
+/* ---- the table ---- */
+
+static bool grow(struct epoll *e)
+{
+	uint32_t capacity = atomic_load(&e->capacity);
+	uint32_t wanted = capacity ? capacity * 2 : MEMBERS_FIRST;
+	struct epoll_member *_Atomic *old = atomic_load(&e->members);
+	void *table = mmap(NULL, wanted * sizeof(*old),
+			   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+
+	if (table == MAP_FAILED)
+		return false;
+		for (uint32_t i = 0; old && i < capacity; i++)
+		atomic_store(&((struct epoll_member *_Atomic *)table)[i],
+			     atomic_load(&old[i]));
+	/* The old table stays mapped: somebody may be reading it. */
+	atomic_store(&e->members, table);
+	atomic_store(&e->capacity, wanted);
+	return true;
+}
+
+static struct epoll_member *find(struct epoll *e, int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	for (struct epoll_member *m = c ? c->members : NULL; m; m = m->next)
+		if (m->epoll == e && m->key == fd)
+			return m;
+	return NULL;
+}
+
+static struct epoll_member *add(struct epoll *e, struct connection *c, int fd,
+				const struct epoll_event *event)
+{
+	uint32_t n = atomic_load(&e->count);
+	struct epoll_member *m;
+
+	if (n == atomic_load(&e->capacity) && !grow(e))
+		return NULL;
+	m = pool_get(sizeof(*m));
+	if (!m)
+		return NULL;
+	m->epoll = e;
+	m->connection = c;
+	m->fd = m->key = fd;
+	m->data = event->data.u64;
+	atomic_store(&m->events, event->events);
+	atomic_store(&m->enabled, 1);
+	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->out_seen, UINT32_MAX);
+	atomic_store(&m->live, 1);
+	m->next = c->members;
+	c->members = m;
+	atomic_store(&atomic_load(&e->members)[n], m);
+	atomic_store(&e->count, n + 1);
+	atomic_fetch_add(&e->version, 1);
+	return m;
+}
+
+static void detach(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	struct connection *c = m->connection;
+
+	if (e->pid == process.pid) {
+		ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
+		if (c->rmb && m->attached) {
+			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_data, 0, 0);
+			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_room, 0, 0);
+		}
+	}
+	if (c->rmb && !m->shared)
+		atomic_store(&c->own_wait->waiter, 0);
+	m->attached = false;
+}
+
+static void drop(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	struct epoll_member **at = &m->connection->members;
+	struct epoll_member *_Atomic *table = atomic_load(&e->members);
+	uint32_t n = atomic_load(&e->count);
+
+	atomic_store(&m->live, 0);
+	detach(m);
+	while (*at && *at != m)
+		at = &(*at)->next;
+	if (*at)
+		*at = m->next;
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&table[i]) == m) {
+			atomic_store(&table[i], atomic_load(&table[n - 1]));
+			atomic_store(&e->count, n - 1);
+			break;
+		}
+	atomic_fetch_add(&e->version, 1);
+	pool_put(m, sizeof(*m));
+}
+
+/* One instance may own a connection's waiter word; a second one is served by
+ * the connection's own bells. */
+static void take_waiter_word(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t none = 0;
+
+	m->shared = m->epoll->waiter == 0 ||
+		    !atomic_compare_exchange_strong(&c->own_wait->waiter,
+						    &none, m->epoll->waiter);
+}
+
+void epoll_member_attach(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	int shadow = m->epoll->shadow;
+	bool ring = connection_phase(c) == PHASE_ACTIVE;
+	uint32_t tcp = ring ? EPOLLRDHUP | EPOLLET
+			    : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	uint64_t data = (uint64_t)(uintptr_t)m;
+
+	if (ctl(shadow, EPOLL_CTL_ADD, m->fd, tcp, data) == -EEXIST)
+		ctl(shadow, EPOLL_CTL_MOD, m->fd, tcp, data);
+	if (!ring || m->attached)
+		return;
+	take_waiter_word(m);
+	ctl(shadow, EPOLL_CTL_ADD, c->bell_data, EPOLLIN | EPOLLET, data);
+	if (m->shared)
+		ctl(shadow, EPOLL_CTL_ADD, c->bell_room, EPOLLIN | EPOLLET,
+		    data);
+	m->attached = true;
+}
+
+void epoll_member_to_kernel(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	uint32_t events = atomic_load(&m->events);
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (atomic_load(&m->live)) {
+		/* Disabled by EPOLLONESHOT: registered, but silent. */
+		if (!atomic_load(&m->enabled))
+			events &= EPOLLET | EPOLLONESHOT;
+		ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
+		drop(m);
+	}
+	engine_unlock(&saved);
+}
+
+/* ---- epoll_ctl ---- */
+
+static bool belongs_to_kernel(struct connection *c)
+{
+	return !c || connection_phase(c) == PHASE_NATIVE;
+}
+
+static int control_member(struct epoll *e, int op, int fd,
+			  struct epoll_event *event)
+{
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m = find(e, fd);
+
+	if (op == EPOLL_CTL_ADD && m)
+		return -EEXIST;
+	if (op != EPOLL_CTL_ADD && !m)
+		return -ENOENT;
+	if (op == EPOLL_CTL_DEL) {
+		drop(m);
+		return 0;
+	}
+	if (!event)
+		return -EFAULT;
+	if (op == EPOLL_CTL_ADD) {
+		int result = make_shadow(e);
+
+		if (result < 0)
+			return result;
+		m = add(e, c, fd, event);
+		if (!m)
+			return -ENOMEM;
+		epoll_member_attach(m);
+	} else {
+		m->data = event->data.u64;
+		atomic_store(&m->events, event->events);
+		atomic_store(&m->in_seen, UINT64_MAX);
+		atomic_store(&m->out_seen, UINT32_MAX);
+		atomic_store(&m->bits_seen, 0);
+		atomic_store(&m->enabled, 1);
+		atomic_fetch_add(&e->version, 1);
+	}
+	poke(e);
+	return 0;
+}
+
+/* An fd that is registered with the kernel may become a candidate later. */
+static void remember_registration(int fd)
+{
+	if (!registered) {
+		void *table = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				   -1, 0);
+
+		if (table == MAP_FAILED)
+			return;
+		registered = table;
+	}
+	if ((unsigned)fd < FDTABLE_SIZE)
+		registered[fd] = 1;
+}
+
+static int control_kernel(struct epoll *e, int op, int fd,
+			  struct epoll_event *event)
+{
+	int result;
+
+	/* The program drew our cookie: nobody may mistake one for the other. */
+	if (e && e->shadow >= 0 && event && op != EPOLL_CTL_DEL &&
+	    event->data.u64 == e->cookie)
+		draw_cookie(e, EPOLL_CTL_MOD);
+	result = real.epoll_ctl(e ? e->fd : -1, op, fd, event);
+	return result;
+}
+
+int epoll_control(int ep, int op, int fd, struct epoll_event *event)
+{
+	struct epoll *e = epoll_of(ep);
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m;
+	sigset_t saved;
+	int result;
+
+	if (!e)
+		return real.epoll_ctl(ep, op, fd, event);
+	if (!c) {
+		if (op == EPOLL_CTL_ADD)
+			remember_registration(fd);
+		return control_kernel(e, op, fd, event);
+	}
+	engine_lock(&saved);
+	m = find(e, fd);
+	engine_unlock(&saved);
+	if (belongs_to_kernel(c)) {
+		if (m)
+			epoll_member_to_kernel(m);
+		return control_kernel(e, op, fd, event);
+	}
+	engine_lock(&saved);
+	result = control_member(e, op, fd, event);
+	engine_unlock(&saved);
+	if (result == 0)
+		return 0;
+	errno = -result;
+	return -1;
+}
+
+/* ---- registrations made before connect ---- */
+
+static void adopt_one(struct epoll *e, struct connection *c, int fd)
+{
+	struct epoll_event event;
+	struct epoll_member *m;
+
+	if (!registrations_find(e->fd, fd, &event) || make_shadow(e) < 0)
+		return;
+	m = add(e, c, fd, &event);
+	if (!m)
+		return;
+	ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
+	epoll_member_attach(m);
+	poke(e);
+}
+
+void epoll_adopt(struct connection *c, int fd)
+{
+	sigset_t saved;
+
+	if (!registered || !registered[fd])
+		return;
+	registered[fd] = 0;
+	engine_lock(&saved);
+	for (int ep = 0; ep < fdtable_end(); ep++)
+		if (epoll_of(ep))
+			adopt_one(epoll_of(ep), c, fd);
+	engine_unlock(&saved);
+}
+
+/* ---- descriptors that go ---- */
+
+static int another_number(const struct connection *c, int fd)
+{
+	for (int i = 0; i < fdtable_end(); i++)
+		if (i != fd && connection_of(i) == c)
+			return i;
+	return -1;
+}
+
+/* The kernel keeps a registration until the last descriptor of the file goes;
+ * so do we, under a number that still names it. */
+void epoll_forget(struct connection *c, int fd)
+{
+	struct epoll_member *m = c->members;
+	int other = -1;
+
+	if (m && atomic_load(&c->entry.references) > 1)
+		other = another_number(c, fd);
+	while (m) {
+		struct epoll_member *next = m->next;
+
+		if (other < 0)
+			drop(m);
+		else if (m->fd == fd)
+			m->fd = other;
+		m = next;
+	}
+}
+
+void epoll_closing(int fd)
+{
+	struct epoll *e = epoll_of(fd);
+	struct fdentry *entry;
+
+	if (!e || !fdtable_clear(fd, &entry))
+		return;
+	while (atomic_load(&e->count) > 0)
+		drop(atomic_load(&atomic_load(&e->members)[0]));
+	if (e->waiter)
+		waiters_used &= ~(1u << e->waiter);
+	hidden_close(e->poke);
+	hidden_close(e->shadow);
+	pool_put(e, sizeof(*e));
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll: readiness of connections inside the program's own epoll instances.
+ *
+ * A connection is never registered with the kernel's instance E itself. It is
+ * a member in our table, and its bell and TCP socket sit, edge-triggered, in a
+ * shadow instance S, which sits edge-triggered in E under a random cookie. So
+ * E wakes when a member changes, in whatever way somebody waits on E, nested
+ * instances and poll included; and which members are ready is read off their
+ * cursors, without entering the kernel.
+ *
+ * Members become kernel registrations when their connection is plain TCP.
+ *
+ * Locking: the table changes under the engine lock. Waiting threads read it
+ *          without a lock: members are never unmapped, `live` is cleared
+ *          first, and a waiter that sees `version` move looks again before it
+ *          sleeps. What is reported once (EPOLLONESHOT, an edge) is taken by
+ *          compare-and-swap.
+ * Fork:    a child has a copy of the table; the kernel's instances are shared
+ *          and it leaves what it inherited in them alone.
+ */
+#ifndef SMC_R_EPOLL_H
+#define SMC_R_EPOLL_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "connection.h"
+
+struct epoll_member {
+	struct epoll *epoll;
+	struct connection *connection;
+	struct epoll_member *next; /* of the same connection */
+	int fd;			   /* a descriptor of the connection */
+	int key;		   /* the number it was registered by */
+	_Atomic uint32_t live;
+	_Atomic uint32_t enabled; /* 0 after EPOLLONESHOT reported */
+	_Atomic uint32_t events;  /* EPOLL* as asked for */
+	uint64_t data;
+	bool shared;   /* the connection's waiter word names another instance */
+	bool attached; /* its bells are in the shadow */
+	/* What was last reported, for EPOLLET. */
+	_Atomic uint64_t in_seen;
+	_Atomic uint32_t out_seen;
+	_Atomic uint32_t bits_seen;
+};
+
+struct epoll {
+	struct fdentry entry; /* FDENTRY_EPOLL */
+	int fd;		      /* E */
+	int shadow;	      /* S, -1 until the first member */
+	int poke;	      /* eventfd in S: wakes sleepers of E */
+	pid_t pid;	      /* whose it is */
+	uint64_t cookie;
+	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
+	_Atomic uint32_t count;
+	_Atomic uint32_t capacity;
+	struct epoll_member *_Atomic *_Atomic members;
+	_Atomic uint32_t version;
+	_Atomic uint32_t sleepers;
+	_Atomic uint32_t turn;	   /* where the next scan begins */
+	_Atomic uint32_t calls;
+	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
+	uint32_t spin_score;
+};
+
+static inline struct epoll *epoll_of(int fd)
+{
+	return (struct epoll *)(void *)fdtable_kind(fd, FDENTRY_EPOLL);
+}
+
+/* After epoll_create that worked. */
+void epoll_created(int fd);
+/* epoll_ctl of the program; libc's result with errno. */
+int epoll_control(int ep, int op, int fd, struct epoll_event *event);
+/* Has this instance members that only we know? */
+static inline bool epoll_has_members(const struct epoll *e)
+{
+	return e && atomic_load_explicit(&e->count, memory_order_relaxed);
+}
+/* epoll_wait of an instance with members. timeout NULL: for ever. */
+int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
+		       const struct timespec *timeout, const sigset_t *mask);
+
+/* Registrations that were made before connect() made it a candidate. */
+void epoll_adopt(struct connection *c, int fd);
+
+/* Engine lock held. */
+void epoll_forget(struct connection *c, int fd);
+void epoll_closing(int fd);
+
+/* The state of c changed by our own doing: wake who sleeps on it. */
+void epoll_poke(struct connection *c);
+
+/* Moves a member whose connection is plain TCP to the kernel. */
+void epoll_member_to_kernel(struct epoll_member *m);
+/* (Re)places a member's descriptors in the shadow for its phase. */
+void epoll_member_attach(struct epoll_member *m);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_wait: who is ready, and sleeping until somebody is. */
+#include "epoll.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "bell.h"
+#include "handshake.h"
+#include "process.h"
+#include "readiness.h"
+#include "real.h"
+#include "segment.h"
+#include "sys.h"
+#include "wait.h"
+
+#define ALWAYS	     (EPOLLERR | EPOLLHUP)
+#define ASK_EVERY    16u   /* calls between questions to the kernel */
+#define ASK_NS	     50000u /* time between them */
+#define HARVEST	     64
+#define RINGS_MAX    64u /* outstanding bytes in a bell before it is emptied */
+
+/* ---- one member ---- */
+
+/* Edge: something moved since it was last reported, or the kernel's half of a
+ * demoted connection shows other bits. */
+static bool takes_edge(struct epoll_member *m, uint32_t bits)
+{
+	struct connection *c = m->connection;
+	uint64_t in = 0;
+	uint64_t in_seen = atomic_load(&m->in_seen);
+	uint32_t out = 0;
+	uint32_t out_seen = atomic_load(&m->out_seen);
+	uint32_t bits_seen = atomic_exchange(&m->bits_seen, bits);
+	bool edge = (bits & ~bits_seen & ~(uint32_t)EPOLLOUT) != 0;
+
+	if (connection_phase(c) == PHASE_ACTIVE) {
+		in = atomic_load(&c->in_producer->cursor) << 2 |
+		     (atomic_load(&c->in_producer->flags) & 3);
+		out = atomic_load(&c->slot->tx.blocked);
+	}
+	if ((bits & EPOLLIN) && in != in_seen &&
+	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, in))
+		edge = true;
+	if ((bits & EPOLLOUT) && out != out_seen &&
+	    atomic_compare_exchange_strong(&m->out_seen, &out_seen, out))
+		edge = true;
+	return edge;
+}
+
+/* The events to report, 0 for none. */
+static uint32_t evaluate(struct epoll_member *m)
+{
+	uint32_t events = atomic_load_explicit(&m->events,
+					       memory_order_relaxed);
+	uint32_t one = 1;
+	uint32_t bits;
+
+	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
+		return 0;
+	bits = readiness(m->connection, m->fd) & (events | ALWAYS);
+	if (bits == 0 || ((events & EPOLLET) && !takes_edge(m, bits)))
+		return 0;
+	if ((events & EPOLLONESHOT) &&
+	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
+		return 0;
+	return bits;
+}
+
+/* The connection became active, or plain TCP, since it was registered. */
+static bool follow_phase(struct epoll_member *m)
+{
+	uint32_t phase = connection_phase(m->connection);
+	sigset_t saved;
+
+	if (phase == PHASE_NATIVE) {
+		epoll_member_to_kernel(m);
+		return false;
+	}
+	if (phase == PHASE_ACTIVE && !m->attached) {
+		engine_lock(&saved);
+		if (atomic_load(&m->live))
+			epoll_member_attach(m);
+		engine_unlock(&saved);
+	}
+	return true;
+}
+
+/* ---- all members ---- */
+
+static struct epoll_member *member_at(struct epoll *e, uint32_t i)
+{
+	struct epoll_member *_Atomic *table = atomic_load(&e->members);
+	struct epoll_member *m = atomic_load(&table[i]);
+
+	return m && atomic_load_explicit(&m->live, memory_order_relaxed)
+		   ? m
+		   : NULL;
+}
+
+static int scan(struct epoll *e, struct epoll_event *events, int max)
+{
+	uint32_t count = atomic_load(&e->count);
+	uint32_t start = count ? atomic_load(&e->turn) % count : 0;
+	int n = 0;
+
+	for (uint32_t i = 0; i < count && n < max; i++) {
+		uint32_t at = (start + i) % count;
+		struct epoll_member *m = member_at(e, at);
+		uint64_t data;
+		uint32_t bits;
+
+		if (!m)
+			continue;
+		data = m->data;
+		bits = evaluate(m);
+		if (__builtin_expect(!m->attached, 0))
+			follow_phase(m);
+		else if (connection_phase(m->connection) == PHASE_NATIVE)
+			follow_phase(m);
+		if (!bits)
+			continue;
+		events[n].events = bits;
+		events[n].data.u64 = data;
+		n++;
+		if (n == max)
+			atomic_store(&e->turn, at + 1);
+	}
+	return n;
+}
+
+static void arm_member(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t events = atomic_load(&m->events);
+	_Atomic uint32_t *armed;
+
+	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
+		return;
+	if (m->shared) {
+		readiness_arm(c, events);
+	} else {
+		armed = &c->own_waiters->armed[m->epoll->waiter];
+		if (!atomic_load_explicit(armed, memory_order_relaxed))
+			atomic_store(armed, 1);
+		if (events & EPOLLOUT)
+			atomic_store(&c->own_wait->armed_room, 1);
+	}
+	if (atomic_load(&c->own_wait->rings_data) - c->drained_data >
+	    RINGS_MAX) {
+		c->drained_data = atomic_load(&c->own_wait->rings_data);
+		bell_drain(c->bell_data);
+	}
+}
+
+static void arm(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
+
+		if (m)
+			arm_member(m);
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* ---- the kernel's events ---- */
+
+/* What the shadow knows and cursors do not show: the end of a peer. */
+static void harvest(struct epoll *e)
+{
+	struct epoll_event events[HARVEST];
+	long n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
+			   0);
+
+	for (long i = 0; i < n; i++) {
+		struct epoll_member *m =
+		    (struct epoll_member *)(uintptr_t)events[i].data.u64;
+
+		if (m && atomic_load(&m->live) && m->epoll == e &&
+		    (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+			tcp_has_ended(m->connection, m->fd);
+	}
+}
+
+/* Takes our own cookie out of what the kernel returned. */
+static int filter(struct epoll *e, struct epoll_event *events, int n,
+		  bool *woken)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == e->cookie)
+			*woken = true;
+		else
+			events[kept++] = events[i];
+	}
+	return kept;
+}
+
+static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
+{
+	bool woken = false;
+	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
+
+	atomic_store(&e->asked_ns, sys_now_ns());
+	if (n <= 0)
+		return 0;
+	n = filter(e, events, n, &woken);
+	if (woken)
+		harvest(e);
+	return n;
+}
+
+/* Members are ready; others must not starve beside them. */
+static int add_kernel_events(struct epoll *e, struct epoll_event *events,
+			     int n, int max)
+{
+	if (n == max)
+		return n;
+	if (atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
+		    ASK_EVERY &&
+	    sys_now_ns() - atomic_load(&e->asked_ns) < ASK_NS)
+		return n;
+	return n + ask_kernel(e, events + n, max - n);
+}
+
+/* ---- waiting ---- */
+
+static bool may_spin(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count && i < 4; i++) {
+		struct epoll_member *m = member_at(e, i);
+
+		if (m && connection_phase(m->connection) == PHASE_ACTIVE &&
+		    peer_is_on_our_core(m->connection))
+			return false;
+	}
+	return true;
+}
+
+static int spin(struct epoll *e, struct epoll_event *events, int max)
+{
+	uint64_t budget = spin_budget(&e->spin_score);
+	uint64_t start = sys_now_ns();
+	uint64_t asked = start;
+	uint64_t now = start;
+	int n;
+
+	if (budget == 0 || !may_spin(e))
+		return 0;
+	while (now - start < budget) {
+		for (int i = 0; i < 8; i++) {
+			n = scan(e, events, max);
+			if (n > 0) {
+				spin_learn(&e->spin_score, true);
+				return n;
+			}
+		}
+		sys_relax();
+		now = sys_now_ns();
+		if (now - asked < 5000)
+			continue;
+		asked = now;
+		n = ask_kernel(e, events, max);
+		if (n > 0)
+			return n;
+	}
+	spin_learn(&e->spin_score, false);
+	return 0;
+}
+
+/* A member whose handshake is not over changes by the clock as well. */
+static int pending_ms(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+	int least = -1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
+		int left;
+
+		if (!m || connection_phase(m->connection) != PHASE_HANDSHAKE)
+			continue;
+		left = handshake_left_ms(m->connection);
+		if (left > 0 && (least < 0 || left < least))
+			least = left;
+	}
+	return least;
+}
+
+struct wait_until {
+	bool for_ever;
+	uint64_t end_ns;
+};
+
+static struct timespec left_of(const struct wait_until *u, int pending)
+{
+	uint64_t now = sys_now_ns();
+	uint64_t left = u->for_ever ? UINT64_MAX
+				    : now < u->end_ns ? u->end_ns - now : 0;
+	struct timespec t;
+
+	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
+		left = (uint64_t)pending * 1000000u;
+	if (left == UINT64_MAX)
+		left = 3600ull * 1000000000u;
+	t.tv_sec = (time_t)(left / 1000000000u);
+	t.tv_nsec = (long)(left % 1000000000u);
+	return t;
+}
+
+static int sleep_in_kernel(struct epoll *e, struct epoll_event *events,
+			   int max, const struct timespec *t,
+			   const sigset_t *mask)
+{
+	int ms = (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000);
+
+	segment_count(sleeps);
+	return real.epoll_pwait(e->fd, events, max, ms, mask);
+}
+
+/* One round: events, 0 to go on, or -1 with errno. */
+static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
+		       const struct wait_until *until, const sigset_t *mask)
+{
+	uint32_t version = atomic_load(&e->version);
+	struct timespec t;
+	bool woken = false;
+	int n;
+
+	atomic_fetch_add(&e->sleepers, 1);
+	arm(e);
+	n = scan(e, events, max);
+	if (n == 0 && version == atomic_load(&e->version)) {
+		t = left_of(until, pending_ms(e));
+		n = sleep_in_kernel(e, events, max, &t, mask);
+		atomic_store(&e->asked_ns, sys_now_ns());
+	}
+	atomic_fetch_sub(&e->sleepers, 1);
+	if (n <= 0)
+		return n;
+	n = filter(e, events, n, &woken);
+	if (woken && n == 0) {
+		n = scan(e, events, max);
+		if (n == 0)
+			harvest(e);
+	}
+	return n;
+}
+
+int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
+		       const struct timespec *timeout, const sigset_t *mask)
+{
+	struct wait_until until = { .for_ever = timeout == NULL };
+	int n = scan(e, events, max);
+
+	if (n > 0)
+		return add_kernel_events(e, events, n, max);
+	if (timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0) {
+		n = ask_kernel(e, events, max);
+		return n ? n : scan(e, events, max);
+	}
+	if (timeout)
+		until.end_ns = sys_now_ns() +
+			       (uint64_t)timeout->tv_sec * 1000000000u +
+			       (uint64_t)timeout->tv_nsec;
+	n = spin(e, events, max);
+	if (n > 0)
+		return n;
+	for (;;) {
+		n = sleep_round(e, events, max, &until, mask);
+		if (n != 0)
+			return n;
+		if (!until.for_ever && sys_now_ns() >= until.end_ns)
+			return scan(e, events, max);
+	}
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* poll_wait: poll and select over mixed sets of descriptors. */
+#include "poll_wait.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bell.h"
+#include "connection.h"
+#include "handshake.h"
+#include "process.h"
+#include "readiness.h"
+#include "real.h"
+#include "segment.h"
+#include "sys.h"
+#include "wait.h"
+
+#define ON_STACK 64 /* descriptors; larger sets get pages of their own */
+#define PER_FD	 3  /* kernel entries that one descriptor may need */
+
+static struct connection *member_of(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	return c && connection_phase(c) != PHASE_NATIVE ? c : NULL;
+}
+
+bool poll_has_members(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (member_of(fds[i].fd))
+			return true;
+	return false;
+}
+
+/* ---- one look ---- */
+
+static int look_members(struct pollfd *fds, nfds_t n)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = member_of(fds[i].fd);
+		uint32_t asked = (unsigned short)fds[i].events | POLLERR |
+				 POLLHUP;
+
+		if (!c)
+			continue;
+		fds[i].revents = (short)(readiness(c, fds[i].fd) & asked);
+		ready += fds[i].revents != 0;
+	}
+	return ready;
+}
+
+/* The others, by the kernel and without waiting. */
+static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n)
+{
+	int ready;
+
+	for (nfds_t i = 0; i < n; i++) {
+		all[i] = fds[i];
+		if (member_of(fds[i].fd))
+			all[i].fd = -1;
+	}
+	ready = (int)SYS_CALL3(SYS_poll, all, n, 0);
+	if (ready < 0)
+		return ready;
+	for (nfds_t i = 0; i < n; i++)
+		if (!member_of(fds[i].fd))
+			fds[i].revents = all[i].revents;
+	return ready;
+}
+
+/* ---- sleeping ---- */
+
+static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)
+{
+	all[at] = (struct pollfd){ .fd = fd, .events = events };
+	return at + 1;
+}
+
+static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
+			 const struct pollfd *p)
+{
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		short events = POLLIN | POLLRDHUP;
+
+		if (connection_phase(c) == PHASE_CONNECTING)
+			events |= POLLOUT;
+		return add(all, at, p->fd, events);
+	}
+	atomic_fetch_add(&c->slot->rx.sleepers, 1);
+	readiness_arm(c, (uint32_t)(unsigned short)p->events);
+	at = add(all, at, c->bell_data, POLLIN);
+	if (p->events & (POLLOUT | POLLWRNORM))
+		at = add(all, at, c->bell_room, POLLIN);
+	return add(all, at, p->fd, POLLRDHUP);
+}
+
+/* Kernel entries after the first n; those stand for foreign descriptors. */
+static nfds_t prepare(struct pollfd *fds, struct pollfd *all, nfds_t n)
+{
+	nfds_t at = n;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = member_of(fds[i].fd);
+
+		all[i] = fds[i];
+		if (!c)
+			continue;
+		all[i].fd = -1;
+		at = add_member(all, at, c, &fds[i]);
+	}
+	return at;
+}
+
+/* Empties the bells that rang for nothing: a byte that stays would wake every
+ * poll from here on. */
+static void leave(struct pollfd *fds, nfds_t n, bool ready)
+{
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = connection_of(fds[i].fd);
+		bool alone;
+
+		if (!c || !c->rmb || connection_phase(c) != PHASE_ACTIVE)
+			continue;
+		alone = atomic_fetch_sub(&c->slot->rx.sleepers, 1) == 1;
+		if (!alone && ready)
+			continue;
+		if (bell_drain(c->bell_data))
+			tcp_has_ended(c, fds[i].fd);
+		if (fds[i].events & (POLLOUT | POLLWRNORM))
+			bell_drain(c->bell_room);
+	}
+}
+
+static int pending_ms(const struct pollfd *fds, nfds_t n)
+{
+	int least = -1;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = member_of(fds[i].fd);
+		int left;
+
+		if (!c || connection_phase(c) != PHASE_HANDSHAKE)
+			continue;
+		left = handshake_left_ms(c);
+		if (left > 0 && (least < 0 || left < least))
+			least = left;
+	}
+	return least;
+}
+
+struct poll_call {
+	struct pollfd *fds;
+	struct pollfd *all;
+	nfds_t n;
+	const sigset_t *mask;
+	bool for_ever;
+	uint64_t end_ns;
+};
+
+static uint64_t left_ns(const struct poll_call *p)
+{
+	uint64_t now = sys_now_ns();
+
+	if (p->for_ever)
+		return UINT64_MAX;
+	return now < p->end_ns ? p->end_ns - now : 0;
+}
+
+/* Ready descriptors, 0 to go on, -1 with errno. */
+static int sleep_round(struct poll_call *p)
+{
+	nfds_t entries = prepare(p->fds, p->all, p->n);
+	uint64_t left = left_ns(p);
+	int pending = pending_ms(p->fds, p->n);
+	struct timespec t;
+	int ready;
+	int error;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	ready = look_members(p->fds, p->n);
+	if (ready == 0) {
+		if (pending >= 0 && left > (uint64_t)pending * 1000000u)
+			left = (uint64_t)pending * 1000000u;
+		t.tv_sec = (time_t)(left / 1000000000u);
+		t.tv_nsec = (long)(left % 1000000000u);
+		segment_count(sleeps);
+		ready = real.ppoll(p->all, entries,
+				   left == UINT64_MAX ? NULL : &t, p->mask);
+		error = errno;
+		if (ready >= 0)
+			ready = look_members(p->fds, p->n);
+		errno = error;
+	}
+	error = errno;
+	leave(p->fds, p->n, ready > 0);
+	errno = error;
+	if (ready < 0)
+		return -1;
+	error = look_kernel(p->fds, p->all, p->n);
+	return error < 0 ? ready : ready + error;
+}
+
+static bool only_members(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (fds[i].fd >= 0 && !member_of(fds[i].fd))
+			return false;
+	return true;
+}
+
+static int spin(struct poll_call *p)
+{
+	struct connection *c = NULL;
+	uint64_t start;
+	uint64_t budget;
+	int ready;
+
+	for (nfds_t i = 0; i < p->n && !c; i++)
+		c = member_of(p->fds[i].fd);
+	if (!c || connection_phase(c) != PHASE_ACTIVE || p->n > 16 ||
+	    !only_members(p->fds, p->n) || peer_is_on_our_core(c))
+		return 0;
+	budget = spin_budget(&c->spin_score);
+	if (budget > left_ns(p))
+		budget = left_ns(p);
+	if (budget == 0)
+		return 0;
+	start = sys_now_ns();
+	do {
+		for (int i = 0; i < 8; i++) {
+			ready = look_members(p->fds, p->n);
+			if (ready) {
+				spin_learn(&c->spin_score, true);
+				return ready;
+			}
+		}
+		sys_relax();
+	} while (sys_now_ns() - start < budget);
+	spin_learn(&c->spin_score, false);
+	return 0;
+}
+
+static int wait_rounds(struct poll_call *p)
+{
+	int ready = look_members(p->fds, p->n);
+	int others = 0;
+
+	if (ready == 0 && left_ns(p) > 0)
+		ready = spin(p);
+	if (ready == 0 || !only_members(p->fds, p->n)) {
+		others = look_kernel(p->fds, p->all, p->n);
+		if (others < 0) {
+			errno = -others;
+			return -1;
+		}
+	}
+	if (ready + others > 0)
+		return ready + others;
+	while (left_ns(p) > 0) {
+		ready = sleep_round(p);
+		if (ready != 0)
+			return ready;
+	}
+	return 0;
+}
+
+int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+		 const sigset_t *mask)
+{
+	struct pollfd stack[ON_STACK * (1 + PER_FD)];
+	size_t bytes = n * (1 + PER_FD) * sizeof(struct pollfd);
+	struct poll_call p = { .fds = fds,
+			       .all = stack,
+			       .n = n,
+			       .mask = mask,
+			       .for_ever = timeout == NULL };
+	int result;
+
+	if (timeout)
+		p.end_ns = sys_now_ns() +
+			   (uint64_t)timeout->tv_sec * 1000000000u +
+			   (uint64_t)timeout->tv_nsec;
+	if (n > ON_STACK) {
+		p.all = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p.all == MAP_FAILED) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
+	result = wait_rounds(&p);
+	if (n > ON_STACK) {
+		int error = errno;
+
+		munmap(p.all, bytes);
+		errno = error;
+	}
+	return result;
+}
+
+/* ---- select ---- */
+
+/* Sets larger than FD_SETSIZE are legal for those who bring the memory. */
+static bool is_set(const fd_set *s, int fd)
+{
+	const unsigned long *words = (const void *)s;
+	unsigned bits = 8 * sizeof(*words);
+
+	return s && (words[(unsigned)fd / bits] >> ((unsigned)fd % bits) & 1);
+}
+
+static void set_bit(fd_set *s, int fd)
+{
+	unsigned long *words = (void *)s;
+	unsigned bits = 8 * sizeof(*words);
+
+	if (s)
+		words[(unsigned)fd / bits] |= 1ul << ((unsigned)fd % bits);
+}
+
+static void clear(fd_set *s, int n)
+{
+	unsigned bits = 8 * sizeof(unsigned long);
+
+	if (s && n > 0)
+		memset(s, 0, ((unsigned)n + bits - 1) / bits * sizeof(long));
+}
+
+bool select_has_members(int n, const fd_set *r, const fd_set *w,
+			const fd_set *x)
+{
+	for (int fd = 0; fd < n; fd++)
+		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&
+		    member_of(fd))
+			return true;
+	return false;
+}
+
+static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
+{
+	static const short asks[3] = { POLLIN, POLLOUT, POLLPRI };
+	nfds_t count = 0;
+
+	for (int fd = 0; fd < n; fd++) {
+		short events = 0;
+
+		for (int k = 0; k < 3; k++)
+			if (is_set(sets[k], fd))
+				events |= asks[k];
+		if (events)
+			out[count++] =
+			    (struct pollfd){ .fd = fd, .events = events };
+	}
+	return count;
+}
+
+/* Which poll bits make a descriptor ready for select: see select(2). */
+static int from_poll(const struct pollfd *in, nfds_t count, int n,
+		     fd_set *const sets[3])
+{
+	static const short asks[3] = { POLLIN, POLLOUT, POLLPRI };
+	static const short bits[3] = { POLLIN | POLLHUP | POLLERR,
+				       POLLOUT | POLLERR, POLLPRI };
+	int ready = 0;
+
+	for (nfds_t i = 0; i < count; i++)
+		if (in[i].revents & POLLNVAL) {
+			errno = EBADF;
+			return -1;
+		}
+	for (int k = 0; k < 3; k++) {
+		clear(sets[k], n);
+		for (nfds_t i = 0; i < count; i++)
+			if ((in[i].events & asks[k]) &&
+			    (in[i].revents & bits[k])) {
+				set_bit(sets[k], in[i].fd);
+				ready++;
+			}
+	}
+	return ready;
+}
+
+/* poll may return for bits that select does not count (POLLHUP for writers):
+ * then the wait goes on. */
+static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
+			 const struct timespec *timeout, const sigset_t *mask)
+{
+	nfds_t count = to_poll(fds, n, sets);
+	int result = poll_members(fds, count, timeout, mask);
+
+	if (result < 0)
+		return -1;
+	return from_poll(fds, count, n, sets);
+}
+
+int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
+		   const struct timespec *timeout, const sigset_t *mask)
+{
+	fd_set *const sets[3] = { r, w, x };
+	struct pollfd stack[ON_STACK];
+	struct pollfd *fds = stack;
+	size_t bytes = (size_t)n * sizeof(*fds);
+	int result;
+	int error;
+
+	if (n > ON_STACK) {
+		fds = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fds == MAP_FAILED) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
+	result = select_rounds(fds, n, sets, timeout, mask);
+	error = errno;
+	if (fds != stack)
+		munmap(fds, bytes);
+	errno = error;
+	return result;
+}

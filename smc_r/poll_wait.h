@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * poll_wait: poll and select over mixed sets of descriptors.
+ *
+ * Locking: none of its own.
+ */
+#ifndef SMC_R_POLL_WAIT_H
+#define SMC_R_POLL_WAIT_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/select.h>
+#include <time.h>
+
+/* Is any of these ours? If not, the caller asks the kernel. */
+bool poll_has_members(const struct pollfd *fds, nfds_t n);
+
+/* ppoll(2). timeout NULL: for ever. */
+int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+		 const sigset_t *mask);
+
+bool select_has_members(int n, const fd_set *r, const fd_set *w,
+			const fd_set *x);
+/* pselect(2), without changing the time-out. */
+int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
+		   const struct timespec *timeout, const sigset_t *mask);
+
+#endif

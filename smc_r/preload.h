@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * preload: the names of libc that this library defines. Each looks the
+ * descriptor up and either goes straight to the real function (tail call; the
+ * cancellation point is that function's own) or to the engine.
+ *
+ * preload.map lists the names; everything else stays local.
+ */
+#ifndef SMC_R_PRELOAD_H
+#define SMC_R_PRELOAD_H
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "connection.h"
+#include "real.h"
+
+#define PRELOAD __attribute__((visibility("default")))
+/* Old binaries know these functions under a second name. */
+#define PRELOAD_ALIAS(name, of) \
+	extern __typeof__(of) name __attribute__((alias(#of), \
+						  visibility("default")))
+
+/* The connection behind fd if calls on it concern us, else NULL. */
+static inline struct connection *served(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (__builtin_expect(!c, 1))
+		return NULL;
+	return connection_phase(c) == PHASE_NATIVE ? NULL : c;
+}
+
+extern void __chk_fail(void) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* preload_control: sockets come, change and go. */
+#include "preload.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "demote.h"
+#include "engine.h"
+#include "epoll.h"
+#include "handshake.h"
+#include "process.h"
+#include "reason.h"
+#include "socket_ctl.h"
+#include "socket_io.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+
+/* ---- making ---- */
+
+/* A number that the kernel hands out again was closed behind our back. */
+static int fresh(int fd)
+{
+	if (fd >= 0)
+		socket_number_is_new(fd);
+	return fd;
+}
+
+/* AF_SMC, af_smc(7): protocol 0 is IPv4, 1 is IPv6. */
+PRELOAD int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_SMC && !process.off) {
+		if ((type & 0xf) != SOCK_STREAM) {
+			errno = ESOCKTNOSUPPORT;
+			return -1;
+		}
+		if (protocol != 0 && protocol != 1) {
+			errno = EPROTONOSUPPORT;
+			return -1;
+		}
+		domain = protocol == 0 ? AF_INET : AF_INET6;
+		protocol = IPPROTO_TCP;
+	}
+	return fresh(real.socket(domain, type, protocol));
+}
+
+PRELOAD int listen(int fd, int backlog)
+{
+	int result = real.listen(fd, backlog);
+	int error = errno;
+
+	if (result == 0 && fdtable)
+		socket_listening(fd);
+	errno = error;
+	return result;
+}
+
+PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
+{
+	struct connection *c = connection_of(fd);
+	bool ours = c != NULL;
+	int result;
+	int error;
+
+	/* Asked again while it is on its way: the kernel answers. */
+	if (c && connection_phase(c) != PHASE_CONNECTING)
+		return real.connect(fd, a, n);
+	if (!ours && fdtable && a && !process.off)
+		ours = handshake_before_connect(fd, a, n);
+	if (!ours)
+		return real.connect(fd, a, n);
+	if (!c)
+		epoll_adopt(connection_of(fd), fd);
+	result = real.connect(fd, a, n);
+	error = errno;
+	handshake_after_connect(fd, result, error);
+	errno = error;
+	return result;
+}
+
+int __connect(int, const struct sockaddr *, socklen_t);
+PRELOAD_ALIAS(__connect, connect);
+
+PRELOAD int accept4(int fd, struct sockaddr *restrict a,
+		    socklen_t *restrict n, int flags)
+{
+	int result;
+	int error;
+
+	if (!fdtable)
+		return real.accept4(fd, a, n, flags);
+	socket_before_accept(fd);
+	result = fresh(real.accept4(fd, a, n, flags));
+	error = errno;
+	if (result >= 0 && socket_accept_matches(fd))
+		handshake_accepted(fd, result);
+	errno = error;
+	return result;
+}
+
+PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
+{
+	return accept4(fd, a, n, 0);
+}
+
+/* ---- ending ---- */
+
+PRELOAD int shutdown(int fd, int how)
+{
+	struct connection *c = served(fd);
+	int result = (int)SOCKET_KERNEL;
+
+	if (c && how >= SHUT_RD && how <= SHUT_RDWR)
+		result = socket_shutdown(c, fd, how);
+	return result == (int)SOCKET_KERNEL ? real.shutdown(fd, how) : result;
+}
+
+PRELOAD int close(int fd)
+{
+	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
+		return socket_close(fd);
+	return real.close(fd);
+}
+
+int __close(int);
+PRELOAD_ALIAS(__close, close);
+
+/* The kernel closes a range around the numbers that are ours. */
+static int close_around(unsigned first, unsigned last, int flags)
+{
+	unsigned end = (unsigned)fdtable_end();
+	unsigned from = first;
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		struct fdentry *e = fdtable_get((int)fd);
+
+		if (!e || e->kind != FDENTRY_HIDDEN)
+			continue;
+		if (fd > from && real.close_range(from, fd - 1, flags) < 0)
+			return -1;
+		from = fd + 1;
+		if (from == 0)
+			return 0;
+	}
+	return from > last ? 0 : real.close_range(from, last, flags);
+}
+
+PRELOAD int close_range(unsigned first, unsigned last, int flags)
+{
+	if (!fdtable || first > last || process_is_foreign())
+		return real.close_range(first, last, flags);
+	socket_close_range(first, last, flags & CLOSE_RANGE_CLOEXEC);
+	return close_around(first, last, flags);
+}
+
+PRELOAD void closefrom(int first)
+{
+	close_range(first < 0 ? 0u : (unsigned)first, ~0u, 0);
+}
+
+/* ---- copies of descriptors ---- */
+
+PRELOAD int dup(int fd)
+{
+	int result = real.dup(fd);
+
+	if (result >= 0 && (fdtable_get(fd) || fdtable_get(result)))
+		socket_dup(fd, result);
+	return result;
+}
+
+static bool dup_is_ours(int from, int to)
+{
+	return from != to && (fdtable_get(from) || fdtable_get(to));
+}
+
+/* The target is closed by the kernel in the same step; what it was to us must
+ * go before, while it still can be told apart. */
+static int dup_over(int from, int to, int flags, bool three)
+{
+	int result;
+
+	if (!socket_make_way(to)) {
+		errno = EBADF;
+		return -1;
+	}
+	if (SYS_CALL3(SYS_fcntl, from, F_GETFD, 0) >= 0)
+		socket_forget(to);
+	result = three ? real.dup3(from, to, flags) : real.dup2(from, to);
+	if (result >= 0) {
+		int error = errno;
+
+		socket_dup(from, to);
+		errno = error;
+	}
+	return result;
+}
+
+PRELOAD int dup2(int from, int to)
+{
+	if (!dup_is_ours(from, to))
+		return real.dup2(from, to);
+	return dup_over(from, to, 0, false);
+}
+
+PRELOAD int dup3(int from, int to, int flags)
+{
+	if (!dup_is_ours(from, to))
+		return real.dup3(from, to, flags);
+	return dup_over(from, to, flags, true);
+}
+
+PRELOAD int __dup2(int from, int to);
+PRELOAD int __dup2(int from, int to)
+{
+	return dup2(from, to);
+}
+
+/* ---- flags ---- */
+
+static int after_fcntl(int fd, int command, long argument, int result)
+{
+	int error = errno;
+
+	switch (command) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		if (fdtable_get(fd) || fdtable_get(result))
+			socket_dup(fd, result);
+		break;
+	case F_SETFL:
+		socket_note_nonblock(fd, argument & O_NONBLOCK);
+		break;
+	default:
+		break;
+	}
+	errno = error;
+	return result;
+}
+
+PRELOAD int fcntl(int fd, int command, ...)
+{
+	struct connection *c = served(fd);
+	va_list ap;
+	long argument;
+	int result;
+
+	va_start(ap, command);
+	argument = va_arg(ap, long);
+	va_end(ap);
+	/* Signals for readiness come from the kernel's socket only. */
+	if (c && (command == F_SETSIG || command == F_SETOWN ||
+		  command == F_SETOWN_EX ||
+		  (command == F_SETFL && (argument & O_ASYNC))))
+		demote(c, fd, REASON_DEMOTED_AIO);
+	result = real.fcntl(fd, command, argument);
+	if (result >= 0 && fdtable)
+		return after_fcntl(fd, command, argument, result);
+	return result;
+}
+
+int fcntl64(int, int, ...);
+int __fcntl(int, int, ...);
+PRELOAD_ALIAS(fcntl64, fcntl);
+PRELOAD_ALIAS(__fcntl, fcntl);
+
+static int readable_bytes(struct connection *c, int fd, int *out)
+{
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		*out = 0;
+		return 0;
+	}
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		return real.ioctl(fd, FIONREAD, out);
+	*out = (int)stream_fill(c);
+	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
+		return real.ioctl(fd, FIONREAD, out);
+	return 0;
+}
+
+static int ioctl_served(struct connection *c, int fd, unsigned long request,
+			long argument)
+{
+	switch (request) {
+	case FIONREAD:
+		return readable_bytes(c, fd, (int *)argument);
+	case TIOCOUTQ: /* delivered is what the peer has in its memory */
+	case 0x894B: /* SIOCOUTQNSD */
+		if (connection_phase(c) == PHASE_ACTIVE &&
+		    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP)) {
+			*(int *)argument = 0;
+			return 0;
+		}
+		return real.ioctl(fd, request, argument);
+	case FIOASYNC:
+	case 0x8901: /* FIOSETOWN */
+	case 0x8902: /* SIOCSPGRP */
+	case 0x8905: /* SIOCATMARK */
+		demote(c, fd, REASON_DEMOTED_AIO);
+		return real.ioctl(fd, request, argument);
+	default:
+		return real.ioctl(fd, request, argument);
+	}
+}
+
+PRELOAD int ioctl(int fd, unsigned long request, ...)
+{
+	struct connection *c = served(fd);
+	va_list ap;
+	long argument;
+	int result;
+
+	va_start(ap, request);
+	argument = va_arg(ap, long);
+	va_end(ap);
+	if (!c)
+		return real.ioctl(fd, request, argument);
+	result = ioctl_served(c, fd, request, argument);
+	if (result == 0 && request == FIONBIO)
+		socket_note_nonblock(fd, *(int *)argument);
+	return result;
+}
+
+PRELOAD int setsockopt(int fd, int level, int name, const void *v,
+		       socklen_t n)
+{
+	struct connection *c = served(fd);
+	int result;
+
+	if (__builtin_expect(!c, 1))
+		return real.setsockopt(fd, level, name, v, n);
+	/* As the kernel's SMC: no kernel TLS on top. */
+	if (level == IPPROTO_TCP && name == TCP_ULP &&
+	    connection_phase(c) == PHASE_ACTIVE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (socket_option_demotes(level, name))
+		demote(c, fd, REASON_DEMOTED_OPTION);
+	result = real.setsockopt(fd, level, name, v, n);
+	if (result == 0)
+		socket_note_option(fd, level, name);
+	return result;
+}
+
+PRELOAD int sockatmark(int fd)
+{
+	int mark = 0;
+
+	return ioctl(fd, 0x8905, &mark) < 0 ? -1 : mark != 0;
+}
+
+/* ---- the end of the library's own life ---- */
+
+__attribute__((constructor(101))) static void start(void)
+{
+	engine_start();
+}
+
+__attribute__((destructor(101))) static void stop(void)
+{
+	engine_stop();
+}

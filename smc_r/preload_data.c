@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* preload_data: read, write and their kin. */
+#include "preload.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "demote.h"
+#include "reason.h"
+#include "socket_io.h"
+#include "splice_copy.h"
+#include "successor.h"
+
+/* ---- in ---- */
+
+PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
+			 struct sockaddr *restrict a, socklen_t *restrict l)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_receive(c, fd, &v, 1, flags);
+	if (r == SOCKET_KERNEL)
+		return real.recvfrom(fd, p, n, flags, a, l);
+	/* TCP names nobody. */
+	if (r >= 0 && a && l)
+		*l = 0;
+	return r;
+}
+
+PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_receive(c, fd, &v, 1, flags);
+	if (r == SOCKET_KERNEL)
+		return real.recvfrom(fd, p, n, flags, NULL, NULL);
+	return r;
+}
+
+PRELOAD ssize_t read(int fd, void *p, size_t n)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_receive(c, fd, &v, 1, 0);
+	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
+}
+
+static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
+{
+	struct connection *c = served(fd);
+
+	if (!c)
+		return SOCKET_KERNEL;
+	/* The kernel refuses these before it looks at the socket. */
+	if (n < 0 || n > IOV_MAX)
+		return SOCKET_KERNEL;
+	return socket_receive(c, fd, v, (size_t)n, flags);
+}
+
+PRELOAD ssize_t readv(int fd, const struct iovec *v, int n)
+{
+	ssize_t r = receive_vector(fd, v, n, 0);
+
+	return r == SOCKET_KERNEL ? real.readv(fd, v, n) : r;
+}
+
+PRELOAD ssize_t preadv2(int fd, const struct iovec *v, int n, off_t at,
+			int flags)
+{
+	ssize_t r = SOCKET_KERNEL;
+
+	if (at == -1 && (flags & ~RWF_NOWAIT) == 0)
+		r = receive_vector(fd, v, n,
+				   flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
+	return r == SOCKET_KERNEL ? real.preadv2(fd, v, n, at, flags) : r;
+}
+
+PRELOAD_ALIAS(preadv64v2, preadv2);
+
+static ssize_t receive_message(int fd, struct msghdr *m, int flags)
+{
+	struct connection *c = served(fd);
+	ssize_t r;
+
+	if (!c || m->msg_iovlen > IOV_MAX)
+		return SOCKET_KERNEL;
+	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
+	if (r >= 0) {
+		m->msg_namelen = 0;
+		m->msg_controllen = 0;
+		m->msg_flags = 0;
+	}
+	return r;
+}
+
+PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t r = receive_message(fd, m, flags);
+
+	return r == SOCKET_KERNEL ? real.recvmsg(fd, m, flags) : r;
+}
+
+/* One message after the other; only the first one waits. */
+PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
+		     struct timespec *t)
+{
+	unsigned done = 0;
+
+	if (!served(fd))
+		return real.recvmmsg(fd, m, n, flags, t);
+	while (done < n) {
+		int how = flags & ~MSG_WAITFORONE;
+		ssize_t r;
+
+		if (done > 0 && (flags & MSG_WAITFORONE))
+			how |= MSG_DONTWAIT;
+		r = receive_message(fd, &m[done].msg_hdr, how);
+		if (r == SOCKET_KERNEL)
+			r = real.recvmsg(fd, &m[done].msg_hdr, how);
+		if (r < 0)
+			return done ? (int)done : -1;
+		m[done++].msg_len = (unsigned)r;
+		if (r == 0)
+			break;
+	}
+	return (int)done;
+}
+
+/* ---- out ---- */
+
+PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
+		       const struct sockaddr *a, socklen_t l)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { (void *)(uintptr_t)p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_send(c, fd, &v, 1, flags);
+	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, a, l) : r;
+}
+
+PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { (void *)(uintptr_t)p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_send(c, fd, &v, 1, flags);
+	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, NULL, 0) : r;
+}
+
+PRELOAD ssize_t write(int fd, const void *p, size_t n)
+{
+	struct connection *c = served(fd);
+	struct iovec v = { (void *)(uintptr_t)p, n };
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c)
+		r = socket_send(c, fd, &v, 1, 0);
+	return r == SOCKET_KERNEL ? real.write(fd, p, n) : r;
+}
+
+static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
+{
+	struct connection *c = served(fd);
+
+	if (!c || n < 0 || n > IOV_MAX)
+		return SOCKET_KERNEL;
+	return socket_send(c, fd, v, (size_t)n, flags);
+}
+
+PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)
+{
+	ssize_t r = send_vector(fd, v, n, 0);
+
+	return r == SOCKET_KERNEL ? real.writev(fd, v, n) : r;
+}
+
+PRELOAD ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t at,
+			 int flags)
+{
+	ssize_t r = SOCKET_KERNEL;
+
+	if (at == -1 && (flags & ~RWF_NOWAIT) == 0)
+		r = send_vector(fd, v, n,
+				flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
+	return r == SOCKET_KERNEL ? real.pwritev2(fd, v, n, at, flags) : r;
+}
+
+PRELOAD_ALIAS(pwritev64v2, pwritev2);
+
+static ssize_t send_message(int fd, const struct msghdr *m, int flags)
+{
+	struct connection *c = served(fd);
+
+	if (!c || m->msg_iovlen > IOV_MAX)
+		return SOCKET_KERNEL;
+	if (m->msg_control && m->msg_controllen) {
+		demote(c, fd, REASON_DEMOTED_CALL);
+		return SOCKET_KERNEL;
+	}
+	return socket_send(c, fd, m->msg_iov, m->msg_iovlen, flags);
+}
+
+PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t r;
+
+	if (m && m->msg_controllen)
+		successor_message(m);
+	r = send_message(fd, m, flags);
+	return r == SOCKET_KERNEL ? real.sendmsg(fd, m, flags) : r;
+}
+
+PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
+{
+	unsigned done = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (m[i].msg_hdr.msg_controllen)
+			successor_message(&m[i].msg_hdr);
+	if (!served(fd))
+		return real.sendmmsg(fd, m, n, flags);
+	while (done < n) {
+		ssize_t r = send_message(fd, &m[done].msg_hdr, flags);
+
+		if (r == SOCKET_KERNEL)
+			r = real.sendmsg(fd, &m[done].msg_hdr, flags);
+		if (r < 0)
+			return done ? (int)done : -1;
+		m[done++].msg_len = (unsigned)r;
+	}
+	return (int)done;
+}
+
+/* ---- from file to socket ---- */
+
+static bool is_regular(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
+{
+	struct connection *c = served(out);
+	ssize_t r = SOCKET_KERNEL;
+
+	if (c && is_regular(in) && (!at || *at >= 0))
+		r = socket_send_file(c, out, in, at, n);
+	else if (c && !at)
+		r = splice_copy(in, out, n, 0);
+	return r == SOCKET_KERNEL ? real.sendfile(out, in, at, n) : r;
+}
+
+PRELOAD_ALIAS(sendfile64, sendfile);
+
+PRELOAD ssize_t splice(int in, loff_t *ia, int out, loff_t *oa, size_t n,
+		       unsigned flags)
+{
+	ssize_t r = SOCKET_KERNEL;
+
+	if ((served(in) || served(out)) && !ia && !oa)
+		r = splice_copy(in, out, n, flags);
+	return r == SOCKET_KERNEL ? real.splice(in, ia, out, oa, n, flags) : r;
+}
+
+/* ---- formatted ---- */
+
+PRELOAD int vdprintf(int fd, const char *restrict format, va_list ap)
+{
+	char *text;
+	int n = vasprintf(&text, format, ap);
+	int done = 0;
+
+	if (n < 0)
+		return -1;
+	while (done < n) {
+		ssize_t r = write(fd, text + done, (size_t)(n - done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0) {
+			n = -1;
+			break;
+		}
+		done += (int)r;
+	}
+	free(text);
+	return n;
+}
+
+PRELOAD int dprintf(int fd, const char *restrict format, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vdprintf(fd, format, ap);
+	va_end(ap);
+	return n;
+}
+
+PRELOAD int __vdprintf_chk(int fd, int level, const char *restrict format,
+			   va_list ap);
+PRELOAD int __vdprintf_chk(int fd, int level, const char *restrict format,
+			   va_list ap)
+{
+	(void)level;
+	return vdprintf(fd, format, ap);
+}
+
+PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...);
+PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...)
+{
+	va_list ap;
+	int n;
+
+	(void)level;
+	va_start(ap, format);
+	n = vdprintf(fd, format, ap);
+	va_end(ap);
+	return n;
+}
+
+/* ---- second names, and those of fortified programs ---- */
+
+ssize_t __read(int, void *, size_t);
+ssize_t __write(int, const void *, size_t);
+ssize_t __send(int, const void *, size_t, int);
+PRELOAD_ALIAS(__read, read);
+PRELOAD_ALIAS(__write, write);
+PRELOAD_ALIAS(__send, send);
+
+PRELOAD ssize_t __read_chk(int fd, void *p, size_t n, size_t room);
+PRELOAD ssize_t __read_chk(int fd, void *p, size_t n, size_t room)
+{
+	if (n > room)
+		__chk_fail();
+	return read(fd, p, n);
+}
+
+PRELOAD ssize_t __recv_chk(int fd, void *p, size_t n, size_t room, int flags);
+PRELOAD ssize_t __recv_chk(int fd, void *p, size_t n, size_t room, int flags)
+{
+	if (n > room)
+		__chk_fail();
+	return recv(fd, p, n, flags);
+}
+
+PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
+			       int flags, struct sockaddr *a, socklen_t *l);
+PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
+			       int flags, struct sockaddr *a, socklen_t *l)
+{
+	if (n > room)
+		__chk_fail();
+	return recvfrom(fd, p, n, flags, a, l);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* preload_successor: exec, spawn, stdio: descriptors that go elsewhere. */
+#include "preload.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "reason.h"
+#include "socket_ctl.h"
+#include "successor.h"
+
+extern char **environ;
+
+/* ---- exec ---- */
+
+PRELOAD int execve(const char *path, char *const argv[], char *const env[])
+{
+	successor_exec();
+	return real.execve(path, argv, env);
+}
+
+PRELOAD int execv(const char *path, char *const argv[])
+{
+	successor_exec();
+	return real.execve(path, argv, environ);
+}
+
+PRELOAD int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	successor_exec();
+	if (!real.execvpe) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return real.execvpe(file, argv, env);
+}
+
+PRELOAD int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+PRELOAD int execveat(int dir, const char *path, char *const argv[],
+		     char *const env[], int flags)
+{
+	successor_exec();
+	return real.execveat(dir, path, argv, env, flags);
+}
+
+PRELOAD int fexecve(int fd, char *const argv[], char *const env[])
+{
+	successor_exec();
+	if (!real.fexecve) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return real.fexecve(fd, argv, env);
+}
+
+/* The argument lists of execl and its kin: counted, then laid out. */
+static size_t count_arguments(va_list ap)
+{
+	size_t n = 1;
+
+	while (va_arg(ap, const char *))
+		n++;
+	return n;
+}
+
+static void lay_out(const char **out, const char *first, va_list ap)
+{
+	*out++ = first;
+	do {
+		*out = va_arg(ap, const char *);
+	} while (*out++);
+}
+
+#define ARGUMENTS(first, argv)                                         \
+	const char **argv;                                              \
+	va_list ap;                                                     \
+	va_start(ap, first);                                            \
+	argv = alloca((count_arguments(ap) + 2) * sizeof(*argv));       \
+	va_end(ap);                                                     \
+	va_start(ap, first);                                            \
+	lay_out(argv, first, ap)
+
+PRELOAD int execl(const char *path, const char *first, ...)
+{
+	ARGUMENTS(first, argv);
+	va_end(ap);
+	return execv(path, (char *const *)(uintptr_t)argv);
+}
+
+PRELOAD int execlp(const char *file, const char *first, ...)
+{
+	ARGUMENTS(first, argv);
+	va_end(ap);
+	return execvp(file, (char *const *)(uintptr_t)argv);
+}
+
+PRELOAD int execle(const char *path, const char *first, ...)
+{
+	char *const *env;
+
+	ARGUMENTS(first, argv);
+	env = va_arg(ap, char *const *);
+	va_end(ap);
+	return execve(path, (char *const *)(uintptr_t)argv, env);
+}
+
+/* ---- spawn ---- */
+
+PRELOAD int posix_spawn(pid_t *restrict pid, const char *restrict path,
+			const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *restrict attr,
+			char *const argv[restrict], char *const env[restrict])
+{
+	successor_exec();
+	if (!real.posix_spawn)
+		return ENOSYS;
+	return real.posix_spawn(pid, path, actions, attr, argv, env);
+}
+
+PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
+			 const posix_spawn_file_actions_t *actions,
+			 const posix_spawnattr_t *restrict attr,
+			 char *const argv[restrict], char *const env[restrict])
+{
+	successor_exec();
+	if (!real.posix_spawnp)
+		return ENOSYS;
+	return real.posix_spawnp(pid, file, actions, attr, argv, env);
+}
+
+/* ---- stdio: libc reads and writes below us ---- */
+
+PRELOAD FILE *fdopen(int fd, const char *mode)
+{
+	successor_descriptor(fd, REASON_DEMOTED_STDIO);
+	if (!real.fdopen) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	return real.fdopen(fd, mode);
+}
+
+/* The descriptor is closed inside libc, unseen. */
+static void forget_stream(FILE *f)
+{
+	int error = errno;
+	int fd = f ? fileno(f) : -1;
+
+	if (fd >= 0 && fdtable_get(fd))
+		socket_forget(fd);
+	errno = error;
+}
+
+PRELOAD int fclose(FILE *f)
+{
+	fflush(f);
+	forget_stream(f);
+	if (!real.fclose) {
+		errno = ENOSYS;
+		return EOF;
+	}
+	return real.fclose(f);
+}
+
+PRELOAD FILE *freopen(const char *restrict path, const char *restrict mode,
+		      FILE *restrict f)
+{
+	forget_stream(f);
+	if (!real.freopen) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	return real.freopen(path, mode, f);
+}
+
+PRELOAD FILE *freopen64(const char *restrict path, const char *restrict mode,
+			FILE *restrict f)
+{
+	forget_stream(f);
+	if (!real.freopen64) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	return real.freopen64(path, mode, f);
+}

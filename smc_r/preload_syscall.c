@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * preload_syscall: programs that call the kernel by number (libuv closes its
+ * descriptors that way). Calls that concern us go the way of the named
+ * functions; all others go through as they are.
+ */
+#include "preload.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+/* Exported by ourselves; their headers disagree about attributes. */
+int close_range(unsigned, unsigned, int);
+ssize_t preadv2(int, const struct iovec *, int, off_t, int);
+ssize_t pwritev2(int, const struct iovec *, int, off_t, int);
+int execveat(int, const char *, char *const[], char *const[], int);
+
+#define P(T, x) ((T)(uintptr_t)(x))
+#define FD(x)	((int)(x))
+
+static bool data_call(long number, const long *a, long *r)
+{
+	switch (number) {
+	case SYS_read:
+		*r = read(FD(a[0]), P(void *, a[1]), (size_t)a[2]);
+		return true;
+	case SYS_write:
+		*r = write(FD(a[0]), P(const void *, a[1]), (size_t)a[2]);
+		return true;
+	case SYS_readv:
+		*r = readv(FD(a[0]), P(const struct iovec *, a[1]),
+			   (int)a[2]);
+		return true;
+	case SYS_writev:
+		*r = writev(FD(a[0]), P(const struct iovec *, a[1]),
+			    (int)a[2]);
+		return true;
+	case SYS_recvfrom:
+		*r = recvfrom(FD(a[0]), P(void *, a[1]), (size_t)a[2],
+			      (int)a[3], P(struct sockaddr *, a[4]),
+			      P(socklen_t *, a[5]));
+		return true;
+	case SYS_sendto:
+		*r = sendto(FD(a[0]), P(const void *, a[1]), (size_t)a[2],
+			    (int)a[3], P(const struct sockaddr *, a[4]),
+			    (socklen_t)a[5]);
+		return true;
+	case SYS_recvmsg:
+		*r = recvmsg(FD(a[0]), P(struct msghdr *, a[1]), (int)a[2]);
+		return true;
+	case SYS_sendmsg:
+		*r = sendmsg(FD(a[0]), P(const struct msghdr *, a[1]),
+			     (int)a[2]);
+		return true;
+	case SYS_recvmmsg:
+		*r = recvmmsg(FD(a[0]), P(struct mmsghdr *, a[1]),
+			      (unsigned)a[2], (int)a[3],
+			      P(struct timespec *, a[4]));
+		return true;
+	case SYS_sendmmsg:
+		*r = sendmmsg(FD(a[0]), P(struct mmsghdr *, a[1]),
+			      (unsigned)a[2], (int)a[3]);
+		return true;
+	case SYS_sendfile:
+		*r = sendfile(FD(a[0]), FD(a[1]), P(off_t *, a[2]),
+			      (size_t)a[3]);
+		return true;
+	case SYS_splice:
+		*r = splice(FD(a[0]), P(loff_t *, a[1]), FD(a[2]),
+			    P(loff_t *, a[3]), (size_t)a[4], (unsigned)a[5]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The kernel's pselect6 and ppoll write back the time; their callers by
+ * number know that and do not count on it being kept. */
+static bool wait_call(long number, const long *a, long *r)
+{
+	const struct {
+		const sigset_t *mask;
+		size_t bytes;
+	} *six;
+
+	switch (number) {
+#ifdef SYS_poll
+	case SYS_poll:
+		*r = poll(P(struct pollfd *, a[0]), (nfds_t)a[1], (int)a[2]);
+		return true;
+	case SYS_select:
+		*r = select(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
+			    P(fd_set *, a[3]), P(struct timeval *, a[4]));
+		return true;
+	case SYS_epoll_wait:
+		*r = epoll_wait(FD(a[0]), P(struct epoll_event *, a[1]),
+				(int)a[2], (int)a[3]);
+		return true;
+	case SYS_epoll_create:
+		*r = epoll_create((int)a[0]);
+		return true;
+#endif
+	case SYS_ppoll:
+		*r = ppoll(P(struct pollfd *, a[0]), (nfds_t)a[1],
+			   P(const struct timespec *, a[2]),
+			   P(const sigset_t *, a[3]));
+		return true;
+	case SYS_pselect6:
+		six = P(const void *, a[5]);
+		*r = pselect(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
+			     P(fd_set *, a[3]),
+			     P(const struct timespec *, a[4]),
+			     six ? six->mask : NULL);
+		return true;
+	case SYS_epoll_pwait:
+		*r = epoll_pwait(FD(a[0]), P(struct epoll_event *, a[1]),
+				 (int)a[2], (int)a[3],
+				 P(const sigset_t *, a[4]));
+		return true;
+	case SYS_epoll_create1:
+		*r = epoll_create1((int)a[0]);
+		return true;
+	case SYS_epoll_ctl:
+		*r = epoll_ctl(FD(a[0]), (int)a[1], FD(a[2]),
+			       P(struct epoll_event *, a[3]));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool descriptor_call(long number, const long *a, long *r)
+{
+	switch (number) {
+	case SYS_close:
+		*r = close(FD(a[0]));
+		return true;
+	case SYS_close_range:
+		*r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
+		return true;
+	case SYS_dup:
+		*r = dup(FD(a[0]));
+		return true;
+#ifdef SYS_dup2
+	case SYS_dup2:
+		*r = dup2(FD(a[0]), FD(a[1]));
+		return true;
+#endif
+	case SYS_dup3:
+		*r = dup3(FD(a[0]), FD(a[1]), (int)a[2]);
+		return true;
+	case SYS_fcntl:
+		*r = fcntl(FD(a[0]), (int)a[1], a[2]);
+		return true;
+	case SYS_ioctl:
+		*r = ioctl(FD(a[0]), (unsigned long)a[1], a[2]);
+		return true;
+	case SYS_execve:
+		*r = execve(P(const char *, a[0]), P(char *const *, a[1]),
+			    P(char *const *, a[2]));
+		return true;
+	case SYS_io_uring_setup:
+		engine_retire();
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool socket_call(long number, const long *a, long *r)
+{
+	switch (number) {
+	case SYS_socket:
+		*r = socket((int)a[0], (int)a[1], (int)a[2]);
+		return true;
+	case SYS_listen:
+		*r = listen(FD(a[0]), (int)a[1]);
+		return true;
+	case SYS_connect:
+		*r = connect(FD(a[0]), P(const struct sockaddr *, a[1]),
+			     (socklen_t)a[2]);
+		return true;
+	case SYS_accept:
+		*r = accept(FD(a[0]), P(struct sockaddr *, a[1]),
+			    P(socklen_t *, a[2]));
+		return true;
+	case SYS_accept4:
+		*r = accept4(FD(a[0]), P(struct sockaddr *, a[1]),
+			     P(socklen_t *, a[2]), (int)a[3]);
+		return true;
+	case SYS_shutdown:
+		*r = shutdown(FD(a[0]), (int)a[1]);
+		return true;
+	case SYS_setsockopt:
+		*r = setsockopt(FD(a[0]), (int)a[1], (int)a[2],
+				P(const void *, a[3]), (socklen_t)a[4]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+PRELOAD long syscall(long number, ...)
+{
+	long a[6];
+	long r;
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (fdtable && (data_call(number, a, &r) || wait_call(number, a, &r) ||
+			descriptor_call(number, a, &r) ||
+			socket_call(number, a, &r)))
+		return r;
+	return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* liburing's own way in. */
+struct io_uring_params;
+PRELOAD int io_uring_setup(unsigned entries, struct io_uring_params *p);
+PRELOAD int io_uring_setup(unsigned entries, struct io_uring_params *p)
+{
+	long r = syscall(SYS_io_uring_setup, entries, p);
+
+	return r < 0 ? -errno : (int)r;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* preload_wait: poll, select, epoll. */
+#include "preload.h"
+
+#include <sys/time.h>
+#include <time.h>
+
+#include "epoll.h"
+#include "poll_wait.h"
+#include "sys.h"
+
+static const struct timespec *from_ms(int ms, struct timespec *t)
+{
+	if (ms < 0)
+		return NULL;
+	t->tv_sec = ms / 1000;
+	t->tv_nsec = (long)(ms % 1000) * 1000000;
+	return t;
+}
+
+/* ---- poll ---- */
+
+PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	struct timespec t;
+
+	if (!poll_has_members(fds, n))
+		return real.poll(fds, n, ms);
+	return poll_members(fds, n, from_ms(ms, &t), NULL);
+}
+
+PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
+		  const sigset_t *mask)
+{
+	if (!poll_has_members(fds, n))
+		return real.ppoll(fds, n, t, mask);
+	return poll_members(fds, n, t, mask);
+}
+
+int __poll(struct pollfd *, nfds_t, int);
+PRELOAD_ALIAS(__poll, poll);
+
+PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room);
+PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room)
+{
+	if (n * sizeof(*fds) > room)
+		__chk_fail();
+	return poll(fds, n, ms);
+}
+
+PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n,
+			const struct timespec *t, const sigset_t *mask,
+			size_t room);
+PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n,
+			const struct timespec *t, const sigset_t *mask,
+			size_t room)
+{
+	if (n * sizeof(*fds) > room)
+		__chk_fail();
+	return ppoll(fds, n, t, mask);
+}
+
+/* ---- select ---- */
+
+/* Linux writes back the time that is left. */
+PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
+		   fd_set *restrict x, struct timeval *restrict t)
+{
+	struct timespec timeout;
+	uint64_t start;
+	uint64_t used;
+	int result;
+
+	if (!select_has_members(n, r, w, x))
+		return real.select(n, r, w, x, t);
+	if (!t)
+		return select_members(n, r, w, x, NULL, NULL);
+	if (t->tv_sec < 0 || t->tv_usec < 0)
+		return real.select(n, r, w, x, t);
+	timeout.tv_sec = t->tv_sec + t->tv_usec / 1000000;
+	timeout.tv_nsec = t->tv_usec % 1000000 * 1000;
+	start = sys_now_ns();
+	result = select_members(n, r, w, x, &timeout, NULL);
+	used = (sys_now_ns() - start) / 1000;
+	if (used < (uint64_t)timeout.tv_sec * 1000000u +
+		       (uint64_t)timeout.tv_nsec / 1000) {
+		uint64_t left = (uint64_t)timeout.tv_sec * 1000000u +
+				(uint64_t)timeout.tv_nsec / 1000 - used;
+
+		t->tv_sec = (time_t)(left / 1000000);
+		t->tv_usec = (suseconds_t)(left % 1000000);
+	} else {
+		t->tv_sec = 0;
+		t->tv_usec = 0;
+	}
+	return result;
+}
+
+PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
+		    fd_set *restrict x, const struct timespec *restrict t,
+		    const sigset_t *restrict mask)
+{
+	if (!select_has_members(n, r, w, x))
+		return real.pselect(n, r, w, x, t, mask);
+	return select_members(n, r, w, x, t, mask);
+}
+
+int __select(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+PRELOAD_ALIAS(__select, select);
+
+/* ---- epoll ---- */
+
+PRELOAD int epoll_create1(int flags)
+{
+	int fd = real.epoll_create1(flags);
+
+	if (fd >= 0 && fdtable)
+		epoll_created(fd);
+	return fd;
+}
+
+PRELOAD int epoll_create(int size)
+{
+	if (size <= 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	return epoll_create1(0);
+}
+
+PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
+{
+	return epoll_control(ep, op, fd, event);
+}
+
+PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
+{
+	struct epoll *e = epoll_of(ep);
+	struct timespec t;
+
+	if (__builtin_expect(!epoll_has_members(e) || max <= 0, 0))
+		return real.epoll_wait(ep, events, max, ms);
+	return epoll_wait_members(e, events, max, from_ms(ms, &t), NULL);
+}
+
+PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
+			const sigset_t *mask)
+{
+	struct epoll *e = epoll_of(ep);
+	struct timespec t;
+
+	if (!epoll_has_members(e) || max <= 0)
+		return real.epoll_pwait(ep, events, max, ms, mask);
+	return epoll_wait_members(e, events, max, from_ms(ms, &t), mask);
+}
+
+PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
+			 const struct timespec *t, const sigset_t *mask)
+{
+	struct epoll *e = epoll_of(ep);
+
+	if (!epoll_has_members(e) || max <= 0)
+		return real.epoll_pwait2(ep, events, max, t, mask);
+	return epoll_wait_members(e, events, max, t, mask);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* readiness: what poll() would say of a connection, from its cursors. */
+#include "readiness.h"
+
+#include <sys/socket.h>
+
+#include "demote.h"
+#include "handshake.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+static uint32_t kernel_bits(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
+		return 0;
+	return (uint32_t)(unsigned short)p.revents;
+}
+
+#define ALL_IN  (POLLIN | POLLRDNORM)
+#define ALL_OUT (POLLOUT | POLLWRNORM)
+#define ALL	(ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
+
+static uint32_t before_active(struct connection *c, int fd)
+{
+	uint32_t bits;
+	uint32_t phase = handshake_step(c, fd);
+
+	if (phase == PHASE_ACTIVE)
+		return readiness(c, fd);
+	bits = kernel_bits(fd, ALL);
+	if (phase != PHASE_HANDSHAKE)
+		return bits;
+	/* Readable for the kernel means: a piece of a CLC message. */
+	if (!(bits & (POLLERR | POLLHUP)))
+		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
+	if (handshake_hides_output(c, fd))
+		bits &= ~(uint32_t)ALL_OUT;
+	return bits;
+}
+
+static uint32_t low_water(struct connection *c, int fd)
+{
+	int mark = 1;
+	socklen_t n = sizeof(mark);
+
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      SOCKET_RCVLOWAT))
+		return 1;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
+	return mark < 1 ? 1 : (uint32_t)mark;
+}
+
+static uint32_t input_bits(struct connection *c, int fd)
+{
+	uint32_t flags;
+
+	switch (input_state(c, fd, low_water(c, fd))) {
+	case INPUT_NONE:
+		return 0;
+	case INPUT_DATA:
+		flags = atomic_load(&c->in_producer->flags);
+		return ALL_IN | (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
+					 atomic_load(&c->tcp_ended)
+				     ? POLLRDHUP
+				     : 0);
+	case INPUT_END:
+		return ALL_IN | POLLRDHUP;
+	case INPUT_ERROR:
+		return ALL_IN | POLLERR;
+	case INPUT_KERNEL:
+		return kernel_bits(fd, ALL_IN | POLLRDHUP | POLLPRI);
+	}
+	return 0;
+}
+
+static uint32_t output_bits(struct connection *c, int fd)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+
+	if (own & STREAM_TCP)
+		return kernel_bits(fd, ALL_OUT);
+	if ((own & STREAM_SHUT) ||
+	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED ||
+	    atomic_load(&c->tcp_ended))
+		return ALL_OUT;
+	return stream_has_room(c, stream_free(c)) ? ALL_OUT : 0;
+}
+
+uint32_t readiness(struct connection *c, int fd)
+{
+	uint32_t phase = connection_phase(c);
+	uint32_t bits;
+
+	if (phase == PHASE_NATIVE)
+		return kernel_bits(fd, ALL);
+	if (phase != PHASE_ACTIVE)
+		return before_active(c, fd);
+	demote_serve(c, fd);
+	bits = input_bits(c, fd) | output_bits(c, fd);
+	/* Both directions over: POLLHUP, as TCP. */
+	if ((bits & POLLRDHUP) &&
+	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		bits |= POLLHUP;
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		bits |= kernel_bits(fd, 0);
+	demote_settle(c);
+	return bits;
+}
+
+void readiness_arm(struct connection *c, uint32_t events)
+{
+	atomic_store(&c->own_wait->armed_data, 1);
+	if (events & ALL_OUT)
+		atomic_store(&c->own_wait->armed_room, 1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * readiness: what poll() would say of a connection, from its cursors.
+ *
+ * Locking: none.
+ */
+#ifndef SMC_R_READINESS_H
+#define SMC_R_READINESS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "connection.h"
+
+/* POLL* bits that hold now; POLLERR and POLLHUP need not be asked for. The
+ * bits equal those of epoll. */
+uint32_t readiness(struct connection *c, int fd);
+
+/* Arms the bells for `events` so that a change from here on rings. The caller
+ * looks at readiness again after a fence. */
+void readiness_arm(struct connection *c, uint32_t events);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_ctl: what happens to tracked descriptors besides data. */
+#include "socket_ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+
+#include "bell.h"
+#include "demote.h"
+#include "epoll.h"
+#include "handshake.h"
+#include "lock.h"
+#include "offer.h"
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "registry.h"
+#include "segment.h"
+#include "settings.h"
+#include "socket_io.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+/* ---- listeners ---- */
+
+static struct listener *listener_of(int fd)
+{
+	return (struct listener *)(void *)fdtable_kind(fd, FDENTRY_LISTENER);
+}
+
+static uint16_t local_port(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (SYS_CALL3(SYS_getsockname, fd, &a, &n) < 0 ||
+	    (a.ss_family != AF_INET && a.ss_family != AF_INET6))
+		return 0;
+	return ntohs(((struct sockaddr_in *)(void *)&a)->sin_port);
+}
+
+static bool is_tcp_listener(int fd)
+{
+	int value[2] = { 0, 0 };
+	socklen_t n = sizeof(int);
+
+	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL,
+			 &value[0], &n, 0) == 0 &&
+	       value[0] == IPPROTO_TCP &&
+	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
+			 &value[1], &n, 0) == 0 &&
+	       value[1];
+}
+
+/* Marked whatever the port is: the settings may come to match later, and then
+ * the BPF program alone decides. */
+static void mark(struct listener *l, int fd)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+
+	if (!s || l->marked_at == s->generation + 1)
+		return;
+	l->marked_at = s->generation + 1;
+	if (offer_mark(fd) < 0)
+		registry_listen(l->port);
+}
+
+static struct listener *track_listener(int fd)
+{
+	struct listener *l = listener_of(fd);
+
+	if (l || process.off || !is_tcp_listener(fd))
+		return l;
+	l = pool_get(sizeof(*l));
+	if (!l)
+		return NULL;
+	l->entry.kind = FDENTRY_LISTENER;
+	l->port = local_port(fd);
+	fdtable_set(fd, &l->entry);
+	return l;
+}
+
+void socket_listening(int fd)
+{
+	struct listener *l;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	l = track_listener(fd);
+	if (l)
+		mark(l, fd);
+	engine_unlock(&saved);
+}
+
+void socket_before_accept(int fd)
+{
+	struct listener *l = listener_of(fd);
+	sigset_t saved;
+
+	if (!l && fdtable_get(fd))
+		return;
+	/* An inherited listener is met here for the first time. */
+	engine_lock(&saved);
+	l = track_listener(fd);
+	if (l)
+		mark(l, fd);
+	engine_unlock(&saved);
+}
+
+bool socket_accept_matches(int fd)
+{
+	struct listener *l = listener_of(fd);
+	const struct snapshot *s;
+	uint32_t reason;
+	sigset_t saved;
+	bool matches;
+
+	if (!l)
+		return false;
+	engine_lock(&saved);
+	s = settings_now(&reason);
+	matches = s && settings_match(s, NULL, l->port) == REASON_NONE;
+	engine_unlock(&saved);
+	return matches;
+}
+
+/* ---- shutdown ---- */
+
+static void shut_output(struct connection *c)
+{
+	struct status_stream *tx = &c->slot->tx;
+	bool taken = stream_lock(tx);
+
+	atomic_fetch_or(&tx->flags, STREAM_SHUT);
+	if (!(atomic_load(&tx->flags) & STREAM_TCP))
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
+	stream_unlock(tx, taken);
+	connection_signal_data(c);
+	/* Threads of our own that wait for room must see it too. */
+	connection_signal_room(c);
+}
+
+int socket_shutdown(struct connection *c, int fd, int how)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		if (handshake_for_write(c, fd, true) != WAY_RING)
+			return (int)SOCKET_KERNEL;
+	} else if (phase == PHASE_NATIVE) {
+		return (int)SOCKET_KERNEL;
+	}
+	if (how == SHUT_WR || how == SHUT_RDWR)
+		shut_output(c);
+	if (how == SHUT_RD || how == SHUT_RDWR)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+	epoll_poke(c);
+	/* Half closed, TCP must stay open: demotion may still need it. */
+	if (how == SHUT_RDWR || (atomic_load(&c->slot->tx.flags) & STREAM_TCP))
+		return (int)SOCKET_KERNEL;
+	return 0;
+}
+
+/* ---- close ---- */
+
+/* SO_LINGER with a time: until the reader has it all. */
+static void linger(struct connection *c, int fd)
+{
+	struct linger l = { 0, 0 };
+	socklen_t n = sizeof(l);
+	uint64_t end;
+
+	if (connection_phase(c) != PHASE_ACTIVE ||
+	    SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &l, &n, 0) <
+		0 ||
+	    !l.l_onoff || l.l_linger <= 0)
+		return;
+	end = sys_now_ns() + (uint64_t)l.l_linger * 1000000000u;
+	while (stream_free(c) < c->size && sys_now_ns() < end) {
+		struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+		if (real.poll(&p, 1, 1) != 0)
+			return;
+	}
+}
+
+/* Bytes that nobody read make TCP reset the connection at the last close. */
+static void reset_if_unread(struct connection *c, int fd)
+{
+	struct linger l = { 1, 0 };
+
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		return;
+	if (stream_fill(c) > 0)
+		real.setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+}
+
+/* Before the kernel's close, when nobody else of this end holds it. The bell
+ * rings after the close: the reader then finds the FIN without waiting. */
+static void say_goodbye(struct connection *c, int fd)
+{
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		handshake_step(c, fd);
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		handshake_abort(c, fd, REASON_CLOSED);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	linger(c, fd);
+	reset_if_unread(c, fd);
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
+}
+
+static void wake_reader(struct connection *c)
+{
+	connection_signal_data(c);
+	connection_signal_room(c);
+}
+
+static void free_listener(struct listener *l)
+{
+	registry_unlisten(l->port);
+	pool_put(l, sizeof(*l));
+}
+
+static int close_socket(struct connection *c, int fd)
+{
+	struct fdentry *e;
+	bool active;
+	bool last;
+	int result;
+	int error;
+	sigset_t saved;
+
+	if (atomic_load(&c->entry.references) == 1 &&
+	    segment_slot_is_mine(c->slot))
+		say_goodbye(c, fd);
+	active = c->rmb != NULL;
+	engine_lock(&saved);
+	epoll_forget(c, fd);
+	last = fdtable_clear(fd, &e) && e == &c->entry;
+	engine_unlock(&saved);
+	result = real.close(fd);
+	error = errno;
+	if (last) {
+		engine_lock(&saved);
+		if (active)
+			wake_reader(c);
+		connection_release(c);
+		engine_unlock(&saved);
+	}
+	errno = error;
+	return result;
+}
+
+int socket_close(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+	sigset_t saved;
+
+	if (process_is_foreign())
+		return real.close(fd);
+	if (e->kind == FDENTRY_HIDDEN) {
+		errno = EBADF;
+		return -1;
+	}
+	if (e->kind == FDENTRY_SOCKET)
+		return close_socket((struct connection *)(void *)e, fd);
+	engine_lock(&saved);
+	if (e->kind == FDENTRY_EPOLL)
+		epoll_closing(fd);
+	else if (fdtable_clear(fd, &e))
+		free_listener((struct listener *)(void *)e);
+	engine_unlock(&saved);
+	return real.close(fd);
+}
+
+static void forget_locked(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+
+	if (!e || e->kind == FDENTRY_HIDDEN)
+		return;
+	if (e->kind == FDENTRY_EPOLL) {
+		epoll_closing(fd);
+		return;
+	}
+	if (e->kind == FDENTRY_SOCKET)
+		epoll_forget((struct connection *)(void *)e, fd);
+	if (!fdtable_clear(fd, &e))
+		return;
+	if (e->kind == FDENTRY_SOCKET)
+		connection_release((struct connection *)(void *)e);
+	else
+		free_listener((struct listener *)(void *)e);
+}
+
+void socket_forget(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+	struct connection *c = connection_of(fd);
+	sigset_t saved;
+	bool active;
+
+	if (!e || process_is_foreign())
+		return;
+	if (c && atomic_load(&c->entry.references) == 1 &&
+	    segment_slot_is_mine(c->slot))
+		say_goodbye(c, fd);
+	active = c && c->rmb;
+	engine_lock(&saved);
+	if (active)
+		wake_reader(c);
+	forget_locked(fd);
+	engine_unlock(&saved);
+}
+
+void socket_number_is_new(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+	sigset_t saved;
+
+	if (__builtin_expect(!e || e->kind == FDENTRY_HIDDEN, 1) ||
+	    process_is_foreign())
+		return;
+	engine_lock(&saved);
+	forget_locked(fd);
+	engine_unlock(&saved);
+}
+
+/* ---- dup ---- */
+
+void socket_dup(int from, int to)
+{
+	struct fdentry *e = fdtable_get(from);
+	sigset_t saved;
+
+	if (from == to)
+		return;
+	if (process_is_foreign()) {
+		struct connection *c = connection_of(from);
+
+		/* A vfork child prepares an exec: what it will run cannot
+		 * read rings. */
+		if (c)
+			demote_for_successor(c, from, REASON_DEMOTED_EXEC);
+		return;
+	}
+	engine_lock(&saved);
+	if (fdtable_get(to))
+		forget_locked(to);
+	if (e && e->kind != FDENTRY_HIDDEN)
+		fdtable_set(to, e);
+	engine_unlock(&saved);
+}
+
+bool socket_make_way(int to)
+{
+	struct fdentry *e = fdtable_get(to);
+
+	/* Numbers of ours lie where programs do not go; one that insists is
+	 * told so rather than served with a broken engine. */
+	return !e || e->kind != FDENTRY_HIDDEN;
+}
+
+void socket_close_range(unsigned first, unsigned last, bool cloexec_only)
+{
+	unsigned end = (unsigned)fdtable_end();
+
+	if (cloexec_only || process_is_foreign())
+		return;
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		struct fdentry *e = fdtable_get((int)fd);
+
+		if (e && e->kind != FDENTRY_HIDDEN)
+			socket_close((int)fd);
+	}
+}
+
+/* ---- flags and options ---- */
+
+static void note(struct connection *c, uint32_t bit, bool on)
+{
+	if (on)
+		atomic_fetch_or(&c->slot->socket_flags, bit);
+	else
+		atomic_fetch_and(&c->slot->socket_flags, ~bit);
+}
+
+void socket_note_nonblock(int fd, bool on)
+{
+	struct connection *c = connection_of(fd);
+
+	if (c)
+		note(c, SOCKET_NONBLOCK, on);
+}
+
+void socket_note_option(int fd, int level, int name)
+{
+	struct connection *c = connection_of(fd);
+
+	if (!c || level != SOL_SOCKET)
+		return;
+	if (name == SO_RCVTIMEO)
+		note(c, SOCKET_RCVTIMEO, true);
+	else if (name == SO_SNDTIMEO)
+		note(c, SOCKET_SNDTIMEO, true);
+	else if (name == SO_RCVLOWAT)
+		note(c, SOCKET_RCVLOWAT, true);
+}
+
+bool socket_option_demotes(int level, int name)
+{
+	if (level == SOL_SOCKET)
+		return name == SO_OOBINLINE || name == SO_TIMESTAMP ||
+		       name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING ||
+		       name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF ||
+		       name == SO_ZEROCOPY;
+	return level == IPPROTO_TCP &&
+	       (name == TCP_INQ || name == TCP_REPAIR || name == TCP_ULP);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socket_ctl: what happens to tracked descriptors besides data: listen,
+ * shutdown, close, dup, flags and options.
+ *
+ * Locking: each takes the engine lock itself where it changes the table.
+ */
+#ifndef SMC_R_SOCKET_CTL_H
+#define SMC_R_SOCKET_CTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "connection.h"
+
+struct listener {
+	struct fdentry entry; /* FDENTRY_LISTENER */
+	uint16_t port;
+	uint64_t marked_at; /* generation of the settings, plus one */
+};
+
+/* After a listen() that worked: says that whoever accepts speaks SMC. */
+void socket_listening(int fd);
+/* Before accept(): marks again when the device was made anew. */
+void socket_before_accept(int fd);
+/* May a connection accepted from this listener match? No system call. */
+bool socket_accept_matches(int fd);
+
+/* shutdown(); libc's result, or SOCKET_KERNEL of socket_io.h. */
+int socket_shutdown(struct connection *c, int fd, int how);
+
+/* close(fd) of any tracked descriptor. */
+int socket_close(int fd);
+/* The number is about to mean something else (dup2) or went away unseen. */
+void socket_forget(int fd);
+/* After a dup that worked. */
+void socket_dup(int from, int to);
+/* dup2 and dup3 onto a number of ours: move ours away. False: cannot. */
+bool socket_make_way(int to);
+/* close_range and closefrom: everything tracked in [first, last] but our own
+ * hidden ones. */
+void socket_close_range(unsigned first, unsigned last, bool cloexec_only);
+
+/* A creator gave us this number, so what we knew of it is stale. */
+void socket_number_is_new(int fd);
+
+void socket_note_nonblock(int fd, bool on);
+void socket_note_option(int fd, int level, int name);
+/* Would this option change the stream in a way that SMC cannot? */
+bool socket_option_demotes(int level, int name);
+
+#endif

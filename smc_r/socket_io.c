@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_io: what a program means when it reads or writes. */
+#include "socket_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "demote.h"
+#include "handshake.h"
+#include "lock.h"
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "segment.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+/* Linux moves at most this much in one call. */
+#define CALL_BYTES_MAX 0x7ffff000u
+
+static size_t total(const struct iovec *v, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += v[i].iov_len;
+	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
+}
+
+bool socket_waits(struct connection *c, int fd, int flags)
+{
+	long real_flags;
+
+	if (flags & MSG_DONTWAIT)
+		return false;
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      SOCKET_NONBLOCK))
+		return true;
+	/* Set behind our back, or unset: the kernel knows. */
+	real_flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+	if (real_flags < 0 || (real_flags & O_NONBLOCK))
+		return false;
+	atomic_fetch_and(&c->slot->socket_flags, ~SOCKET_NONBLOCK);
+	return true;
+}
+
+/* NULL: for ever. */
+static const struct timespec *time_out(struct connection *c, int fd, int name,
+				       uint32_t bit, struct timespec *out)
+{
+	struct timeval t = { 0, 0 };
+	socklen_t n = sizeof(t);
+
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      bit))
+		return NULL;
+	if (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0) < 0 ||
+	    (t.tv_sec == 0 && t.tv_usec == 0))
+		return NULL;
+	out->tv_sec = t.tv_sec;
+	out->tv_nsec = t.tv_usec * 1000;
+	return out;
+}
+
+static ssize_t fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* ---- receiving ---- */
+
+static size_t low_water(struct connection *c, int fd, size_t want, int flags)
+{
+	int mark = 1;
+	socklen_t n = sizeof(mark);
+
+	if (flags & MSG_WAITALL)
+		return want;
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      SOCKET_RCVLOWAT))
+		return 1;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
+	if (mark < 1)
+		mark = 1;
+	return (size_t)mark < want ? (size_t)mark : want;
+}
+
+/* The bytes before were the ring's, those after are TCP's: one call. */
+static ssize_t receive_rest(int fd, const struct place *at, size_t done,
+			    int flags)
+{
+	struct iovec v[8];
+	struct msghdr h = { .msg_iov = v };
+	ssize_t n;
+
+	if (done > 0 && !(flags & MSG_WAITALL))
+		return (ssize_t)done;
+	if (done == 0)
+		return SOCKET_KERNEL;
+	while (h.msg_iovlen < 8 && h.msg_iovlen < at->count) {
+		v[h.msg_iovlen] = at->v[h.msg_iovlen];
+		h.msg_iovlen++;
+	}
+	if (h.msg_iovlen == 0)
+		return (ssize_t)done;
+	v[0].iov_base = (char *)v[0].iov_base + at->offset;
+	v[0].iov_len -= at->offset;
+	n = real.recvmsg(fd, &h, flags);
+	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
+}
+
+struct receive {
+	struct connection *c;
+	int fd;
+	int flags;
+	struct place place;
+	size_t want;
+	size_t need;
+	size_t done;
+};
+
+/* Nothing more for now. True: try again; false: *result is the answer. */
+static bool receive_waits(struct receive *r, ssize_t *result)
+{
+	struct connection *c = r->c;
+	struct timespec storage;
+	size_t need = r->flags & MSG_PEEK ? r->need : 1;
+	int error;
+
+	if (need > c->size)
+		need = c->size;
+	switch (input_state(c, r->fd, need)) {
+	case INPUT_DATA:
+		/* Less than needed, and no more will come. */
+		if ((r->flags & MSG_PEEK) && r->done > 0)
+			break;
+		return true;
+	case INPUT_END:
+		break;
+	case INPUT_ERROR:
+		*result = r->done ? (ssize_t)r->done : fail(ECONNRESET);
+		return false;
+	case INPUT_KERNEL:
+		demote_settle(c);
+		*result = receive_rest(r->fd, &r->place, r->done, r->flags);
+		return false;
+	case INPUT_NONE:
+		demote_serve(c, r->fd);
+		if (!socket_waits(c, r->fd, r->flags)) {
+			*result = r->done ? (ssize_t)r->done : fail(EAGAIN);
+			return false;
+		}
+		error = wait_for_input(c, r->fd, need,
+				       time_out(c, r->fd, SO_RCVTIMEO,
+						SOCKET_RCVTIMEO, &storage));
+		if (error == 0)
+			return true;
+		*result = r->done ? (ssize_t)r->done : fail(-error);
+		return false;
+	}
+	*result = (ssize_t)r->done;
+	return false;
+}
+
+static ssize_t receive_ring(struct receive *r, const struct iovec *v,
+			    size_t count)
+{
+	unsigned how = (r->flags & MSG_PEEK ? TAKE_PEEK : 0) |
+		       (r->flags & MSG_TRUNC ? TAKE_DISCARD : 0);
+	ssize_t result;
+
+	place_init(&r->place, v, count);
+	for (;;) {
+		ssize_t n = stream_take(r->c, &r->place, r->want - r->done, 0,
+					how);
+
+		if (n > 0 && (how & TAKE_PEEK)) {
+			r->done = (size_t)n;
+			if (r->done >= r->need)
+				return n;
+			/* Look again from the start when there is more. */
+			place_init(&r->place, v, count);
+			if (!receive_waits(r, &result))
+				return result;
+			r->done = 0;
+			continue;
+		}
+		if (n > 0) {
+			r->done += (size_t)n;
+			if (r->done >= r->need)
+				return (ssize_t)r->done;
+		} else if (n == -EPIPE) {
+			demote_settle(r->c);
+			return receive_rest(r->fd, &r->place, r->done,
+					    r->flags);
+		} else if (n < 0) {
+			return r->done ? (ssize_t)r->done : fail((int)-n);
+		}
+		if (!receive_waits(r, &result))
+			return result;
+	}
+}
+
+static ssize_t receive_before(struct connection *c, int fd, int flags)
+{
+	switch (handshake_for_read(c, fd, socket_waits(c, fd, flags))) {
+	case WAY_RING:
+		return 0;
+	case WAY_KERNEL:
+		return SOCKET_KERNEL;
+	case WAY_AGAIN:
+		return fail(EAGAIN);
+	case WAY_ERROR:
+		return -1;
+	}
+	return SOCKET_KERNEL;
+}
+
+ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
+		       size_t count, int flags)
+{
+	struct receive r = { .c = c, .fd = fd, .flags = flags };
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
+		return SOCKET_KERNEL;
+	if (__builtin_expect(flags & MSG_OOB, 0)) {
+		demote(c, fd, REASON_DEMOTED_URGENT);
+		return SOCKET_KERNEL;
+	}
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
+		ssize_t result = receive_before(c, fd, flags);
+
+		if (result)
+			return result;
+	}
+	r.want = total(v, count);
+	if (r.want == 0)
+		return 0;
+	r.need = low_water(c, fd, r.want, flags);
+	return receive_ring(&r, v, count);
+}
+
+/* ---- sending ---- */
+
+static ssize_t broken_pipe(int flags)
+{
+	if (!(flags & MSG_NOSIGNAL))
+		SYS_CALL3(SYS_tgkill, sys_getpid(), process_tid(), SIGPIPE);
+	return fail(EPIPE);
+}
+
+static ssize_t send_rest(int fd, const struct place *at, size_t done,
+			 int flags)
+{
+	struct iovec v[8];
+	struct msghdr h = { .msg_iov = v };
+	ssize_t n;
+
+	if (done == 0)
+		return SOCKET_KERNEL;
+	while (h.msg_iovlen < 8 && h.msg_iovlen < at->count) {
+		v[h.msg_iovlen] = at->v[h.msg_iovlen];
+		h.msg_iovlen++;
+	}
+	v[0].iov_base = (char *)v[0].iov_base + at->offset;
+	v[0].iov_len -= at->offset;
+	n = real.sendmsg(fd, &h, flags);
+	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
+}
+
+/* After the peer's last close TCP knows best what a writer gets. */
+static void leave_dead_peer(struct connection *c)
+{
+	uint32_t flags = atomic_load_explicit(&c->in_producer->flags,
+					      memory_order_relaxed);
+
+	if (__builtin_expect(!(flags & PRODUCER_CLOSED) &&
+				 !atomic_load_explicit(&c->tcp_ended,
+						       memory_order_relaxed),
+			     1))
+		return;
+	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
+}
+
+static bool send_waits(struct connection *c, int fd, int flags, size_t done,
+		       ssize_t *result)
+{
+	struct timespec storage;
+	int error;
+
+	demote_serve(c, fd);
+	atomic_fetch_add(&c->slot->tx.blocked, 1);
+	if (!socket_waits(c, fd, flags)) {
+		segment_count(buffer_full);
+		if (output_is_ready(c, fd))
+			return true;
+		*result = done ? (ssize_t)done : fail(EAGAIN);
+		return false;
+	}
+	error = wait_for_output(c, fd,
+				time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO,
+					 &storage));
+	if (error == 0)
+		return true;
+	*result = done ? (ssize_t)done : fail(-error);
+	return false;
+}
+
+static ssize_t send_ring(struct connection *c, int fd, struct place *place,
+			 size_t want, int flags)
+{
+	size_t done = 0;
+	ssize_t result;
+
+	for (;;) {
+		ssize_t n;
+
+		if (__builtin_expect(atomic_load_explicit(
+					 &c->slot->tx.flags,
+					 memory_order_relaxed) &
+					 STREAM_SHUT,
+				     0))
+			return done ? (ssize_t)done : broken_pipe(flags);
+		leave_dead_peer(c);
+		n = stream_put(c, place, want - done);
+		if (n > 0) {
+			done += (size_t)n;
+			if (done == want)
+				return (ssize_t)done;
+			continue;
+		}
+		if (n == -EPIPE) {
+			demote_serve(c, fd);
+			demote_settle(c);
+			return send_rest(fd, place, done, flags);
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : fail((int)-n);
+		if (!send_waits(c, fd, flags, done, &result))
+			return result;
+	}
+}
+
+static ssize_t send_before(struct connection *c, int fd, int flags)
+{
+	switch (handshake_for_write(c, fd, socket_waits(c, fd, flags))) {
+	case WAY_RING:
+		return 0;
+	case WAY_KERNEL:
+		return SOCKET_KERNEL;
+	case WAY_AGAIN:
+		return fail(EAGAIN);
+	case WAY_ERROR:
+		return -1;
+	}
+	return SOCKET_KERNEL;
+}
+
+ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
+		    size_t count, int flags)
+{
+	uint32_t phase = connection_phase(c);
+	struct place place;
+	size_t want;
+
+	if (phase == PHASE_NATIVE || (flags & MSG_FASTOPEN))
+		return SOCKET_KERNEL;
+	if (__builtin_expect(flags & MSG_OOB, 0)) {
+		demote(c, fd, REASON_DEMOTED_URGENT);
+		return SOCKET_KERNEL;
+	}
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
+		ssize_t result = send_before(c, fd, flags);
+
+		if (result)
+			return result;
+	}
+	want = total(v, count);
+	if (want == 0)
+		return SOCKET_KERNEL; /* moves nothing there either */
+	place_init(&place, v, count);
+	return send_ring(c, fd, &place, want, flags);
+}
+
+/* ---- sendfile ---- */
+
+/* From the file straight into the ring; one read for each flat piece. */
+static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
+			      size_t count, int *error)
+{
+	struct room room;
+	size_t filled = 0;
+	ssize_t n = stream_room_begin(c, &room);
+
+	*error = 0;
+	if (n < 0)
+		return n;
+	if ((size_t)n > count)
+		n = (ssize_t)count;
+	for (int i = 0; i < 2 && filled < (size_t)n; i++) {
+		size_t k = room.piece[i].iov_len;
+		long got;
+
+		if (k > (size_t)n - filled)
+			k = (size_t)n - filled;
+		if (k == 0)
+			continue;
+		got = offset ? SYS_CALL4(SYS_pread64, in,
+					 room.piece[i].iov_base, k,
+					 *offset + (off_t)filled)
+			     : SYS_CALL3(SYS_read, in, room.piece[i].iov_base,
+					 k);
+		if (got < 0)
+			*error = (int)-got;
+		if (got > 0)
+			filled += (size_t)got;
+		if (got < (long)k) {
+			n = 0; /* end of file */
+			break;
+		}
+	}
+	stream_room_end(c, &room, filled);
+	if (offset)
+		*offset += (off_t)filled;
+	if (filled == 0 && n > 0)
+		return 0;
+	return filled > 0 ? (ssize_t)filled : n == 0 ? -ENODATA : 0;
+}
+
+ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
+			 size_t count)
+{
+	size_t done = 0;
+	ssize_t result;
+	int error;
+
+	if (connection_phase(c) == PHASE_NATIVE)
+		return SOCKET_KERNEL;
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		result = send_before(c, fd, 0);
+		if (result)
+			return result;
+	}
+	if (count > CALL_BYTES_MAX)
+		count = CALL_BYTES_MAX;
+	while (done < count) {
+		ssize_t n;
+
+		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+			return done ? (ssize_t)done : broken_pipe(0);
+		leave_dead_peer(c);
+		n = fill_from_file(c, in, offset, count - done, &error);
+		if (n > 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (n == -ENODATA)
+			return error && !done ? fail(error) : (ssize_t)done;
+		if (n == -EPIPE) {
+			demote_serve(c, fd);
+			demote_settle(c);
+			if (done == 0)
+				return SOCKET_KERNEL;
+			result = real.sendfile(fd, in, offset, count - done);
+			return result > 0 ? (ssize_t)done + result
+					  : (ssize_t)done;
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : fail((int)-n);
+		if (!send_waits(c, fd, 0, done, &result))
+			return result;
+	}
+	return (ssize_t)done;
+}

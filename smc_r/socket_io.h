@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socket_io: what a program means when it reads or writes a socket that is on
+ * SMC: blocking, errno, time-outs, signals, as TCP does them.
+ *
+ * Each returns what the libc call returns (with errno set), or SOCKET_KERNEL:
+ * nothing was done, call the kernel.
+ */
+#ifndef SMC_R_SOCKET_IO_H
+#define SMC_R_SOCKET_IO_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "connection.h"
+
+#define SOCKET_KERNEL ((ssize_t)-2)
+
+ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
+		       size_t count, int flags);
+ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
+		    size_t count, int flags);
+ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
+			 size_t count);
+
+/* What the kernel's socket would do now: does a call wait? */
+bool socket_waits(struct connection *c, int fd, int flags);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* splice_copy: splice(2) and sendfile(2) between a ring and a pipe. */
+#include "splice_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include "connection.h"
+#include "handshake.h"
+#include "real.h"
+#include "socket_io.h"
+#include "stream.h"
+#include "sys.h"
+
+#define COPY_BYTES 16384
+
+static struct connection *ring_of(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (!c)
+		return NULL;
+	if (connection_phase(c) < PHASE_ACTIVE)
+		handshake_for_read(c, fd, true);
+	return connection_phase(c) == PHASE_ACTIVE ? c : NULL;
+}
+
+static bool waits(int fd, unsigned flags)
+{
+	long real_flags;
+
+	if (flags & SPLICE_F_NONBLOCK)
+		return false;
+	real_flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+	return real_flags >= 0 && !(real_flags & O_NONBLOCK);
+}
+
+/* How much a pipe takes at once without waiting: a page is always free when
+ * poll says so, because only whole buffers count. */
+static long pipe_room(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int used = 0;
+	long size = SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0);
+
+	if (size < 0)
+		return -EINVAL;
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
+		return 0;
+	if (p.revents & POLLERR)
+		return -EPIPE;
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &used);
+	return size - used >= COPY_BYTES + 4096 ? COPY_BYTES : 1;
+}
+
+static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
+			    unsigned flags)
+{
+	char bytes[COPY_BYTES];
+	struct iovec v = { bytes, n < sizeof(bytes) ? n : sizeof(bytes) };
+	long room = pipe_room(out);
+	ssize_t got;
+
+	while (room == 0) {
+		struct pollfd p = { .fd = out, .events = POLLOUT };
+
+		if (!waits(out, flags)) {
+			errno = EAGAIN;
+			return -1;
+		}
+		if (real.poll(&p, 1, -1) < 0)
+			return -1;
+		room = pipe_room(out);
+	}
+	if (room < 0 && room != -EPIPE) {
+		errno = (int)-room;
+		return -1;
+	}
+	if (room > 0 && v.iov_len > (size_t)room)
+		v.iov_len = (size_t)room;
+	got = socket_receive(c, in, &v, 1,
+			     flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0);
+	if (got <= 0)
+		return got;
+	return real.write(out, bytes, (size_t)got);
+}
+
+/* Takes from the pipe only what the ring has room for. */
+static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
+			    unsigned flags)
+{
+	char bytes[COPY_BYTES];
+	size_t room = stream_free(c);
+	struct iovec v = { bytes, 0 };
+	ssize_t got;
+	int there = 0;
+
+	if (n > sizeof(bytes))
+		n = sizeof(bytes);
+	if (room > 0 && n > room)
+		n = room;
+	if (room == 0 && !socket_waits(c, out, flags & SPLICE_F_NONBLOCK
+						   ? MSG_DONTWAIT
+						   : 0)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	SYS_CALL3(SYS_ioctl, in, FIONREAD, &there);
+	if (there == 0 && !waits(in, flags)) {
+		struct pollfd p = { .fd = in, .events = POLLIN };
+
+		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0) {
+			errno = EAGAIN;
+			return -1;
+		}
+	}
+	got = real.read(in, bytes, n);
+	if (got <= 0)
+		return got;
+	v.iov_len = (size_t)got;
+	got = socket_send(c, out, &v, 1, 0);
+	return got == SOCKET_KERNEL ? real.write(out, bytes, v.iov_len) : got;
+}
+
+ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
+{
+	struct connection *from = ring_of(in);
+	struct connection *to = ring_of(out);
+
+	if (n == 0)
+		return 0;
+	if (from && !to)
+		return ring_to_pipe(from, in, out, n, flags);
+	if (to && !from)
+		return pipe_to_ring(to, in, out, n, flags);
+	return SOCKET_KERNEL;
+}

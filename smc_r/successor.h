@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * successor: descriptors that go to somebody who may not have the engine: a
+ * program that is executed, a process that gets one by SCM_RIGHTS, stdio.
+ *
+ * Locking: none of its own.
+ */
+#ifndef SMC_R_SUCCESSOR_H
+#define SMC_R_SUCCESSOR_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Every tracked connection that exec would pass on goes back to TCP. */
+void successor_exec(void);
+/* Those in the control data of a message. */
+void successor_message(const struct msghdr *m);
+/* One descriptor. */
+void successor_descriptor(int fd, uint32_t reason);
+/* All of them: the program set up io_uring, whose requests we cannot see. */
+void successor_all(uint32_t reason);
+
+#endif
