@@ -85,9 +85,13 @@ static int open_reader(struct attrdb *db, const char *path, int lock_wait_ms,
 	if (error == -EACCES && access(path, W_OK) == 0) {
 		error =
 		    open_handle(db, path, SQLITE_OPEN_READWRITE, lock_wait_ms);
-		if (!error)
-			error = schema_version(db, version);
+		return error ? error : schema_version(db, version);
 	}
+	if (error == -EACCES && access(path, R_OK) == 0)
+		return sql_refuse(db, -EACCES,
+				  "%s: a change was cut off and must be undone"
+				  " by somebody who may write",
+				  path);
 	return error;
 }
 
@@ -137,6 +141,10 @@ static int open_place(struct attrdb *db, const struct attrdb_place *place)
 	} else {
 		error = open_handle(db, path, SQLITE_OPEN_READWRITE,
 				    place->lock_wait_ms);
+		/* SQLite falls back to reading, and would say so too late. */
+		if (!error && sqlite3_db_readonly(db->handle, "main"))
+			error = sql_refuse(db, -EACCES, "%s: %s", path,
+					   strerror(EACCES));
 		if (!error)
 			error = schema_version(db, &version);
 	}
