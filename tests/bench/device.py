@@ -51,6 +51,8 @@ class Device:
 
     def command(self, argv, check=True):
         argv = [os.path.join(self.bin, argv[0])] + argv[1:]
+        if not os.path.exists(argv[0]):
+            raise DeviceError(f"{argv[0]}: is not there; run make first")
         told = subprocess.run(as_user(self.user, argv), text=True,
                               env=self.environment(), capture_output=True)
         if check and told.returncode:
