@@ -121,7 +121,7 @@ static bool grow(struct epoll *e)
 
 	if (table == MAP_FAILED)
 		return false;
-		for (uint32_t i = 0; old && i < capacity; i++)
+	for (uint32_t i = 0; old && i < capacity; i++)
 		atomic_store(&((struct epoll_member *_Atomic *)table)[i],
 			     atomic_load(&old[i]));
 	/* The old table stays mapped: somebody may be reading it. */

@@ -58,7 +58,7 @@ static uint32_t evaluate(struct epoll_member *m)
 
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
 		return 0;
-	bits = readiness(m->connection, m->fd) & (events | ALWAYS);
+	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
 	if (bits == 0 || ((events & EPOLLET) && !takes_edge(m, bits)))
 		return 0;
 	if ((events & EPOLLONESHOT) &&

@@ -197,7 +197,7 @@ static uint32_t add_rmb(struct linkgroup *g, const struct snapshot *s)
 		return REASON_MEMORY;
 	}
 	r->reserved = rmb_bytes(elements, rmbe_bytes);
-	r->number = g->rmbs ? g->rmbs->number + 1 : 1;
+	r->number = ++g->rmb_number;
 	segment_count(rmbs_made);
 	reason = fill_rmb(g, r, elements, rmbe_bytes);
 	if (reason) {
@@ -325,6 +325,54 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 	return REASON_NONE;
 }
 
+/* ---- giving memory back ---- */
+
+static void rmb_unlink(struct linkgroup *g, struct rmb *r)
+{
+	struct rmb **at = &g->rmbs;
+
+	while (*at && *at != r)
+		at = &(*at)->next;
+	if (*at)
+		*at = r->next;
+}
+
+static uint32_t idle_elements(const struct linkgroup *g)
+{
+	uint32_t n = 0;
+
+	for (const struct rmb *r = g->rmbs; r; r = r->next)
+		n += r->map.elements - r->references;
+	return n;
+}
+
+/* An RMB that nobody uses is given back, unless the next connections are
+ * likely to want it: one element is kept, and half as many as are in use. */
+static void trim_server(struct linkgroup *g, struct rmb *r)
+{
+	uint32_t rest = idle_elements(g) - r->map.elements;
+
+	if (r->references > 0 || rest < 1 + g->connections / 2)
+		return;
+	atomic_store(&rmb_header(&r->map)->retired, 1);
+	rmb_unlink(g, r);
+	rmb_free(r);
+}
+
+static void trim_client(struct linkgroup *g)
+{
+	struct rmb *next;
+
+	for (struct rmb *r = g->rmbs; r; r = next) {
+		next = r->next;
+		if (r->references > 0 ||
+		    !atomic_load(&rmb_header(&r->map)->retired))
+			continue;
+		rmb_unlink(g, r);
+		rmb_free(r);
+	}
+}
+
 /* ---- elements ---- */
 
 /* Free on both sides. The client's word for it is taken: if it lies it shares
@@ -409,6 +457,10 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	else if (g->side == SIDE_CLIENT)
 		rmb_element_release(e);
 	g->connections--;
+	if (g->side == SIDE_SERVER)
+		trim_server(g, r);
+	else
+		trim_client(g);
 	if (g->connections == 0)
 		drop_dead_groups();
 }
@@ -515,6 +567,7 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 		return REASON_SYNC;
 	r = find_rmb(g, rmb_number);
 	if (!r) {
+		trim_client(g);
 		read_channel(g);
 		r = find_rmb(g, rmb_number);
 	}

@@ -38,6 +38,7 @@ struct linkgroup {
 	int32_t peer_pid;
 	uint32_t number;      /* for the tools */
 	uint32_t connections; /* elements in use */
+	uint32_t rmb_number;  /* of the newest RMB */
 	struct rmb *rmbs;
 };
 

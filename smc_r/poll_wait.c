@@ -47,7 +47,7 @@ static int look_members(struct pollfd *fds, nfds_t n)
 
 		if (!c)
 			continue;
-		fds[i].revents = (short)(readiness(c, fds[i].fd) & asked);
+		fds[i].revents = (short)(readiness(c, fds[i].fd, asked) & asked);
 		ready += fds[i].revents != 0;
 	}
 	return ready;

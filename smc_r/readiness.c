@@ -23,13 +23,13 @@ static uint32_t kernel_bits(int fd, short events)
 #define ALL_OUT (POLLOUT | POLLWRNORM)
 #define ALL	(ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
 
-static uint32_t before_active(struct connection *c, int fd)
+static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 {
 	uint32_t bits;
 	uint32_t phase = handshake_step(c, fd);
 
 	if (phase == PHASE_ACTIVE)
-		return readiness(c, fd);
+		return readiness(c, fd, asked);
 	bits = kernel_bits(fd, ALL);
 	if (phase != PHASE_HANDSHAKE)
 		return bits;
@@ -58,7 +58,7 @@ static uint32_t input_bits(struct connection *c, int fd)
 {
 	uint32_t flags;
 
-	switch (input_state(c, fd, low_water(c, fd))) {
+	switch (input_look(c, low_water(c, fd))) {
 	case INPUT_NONE:
 		return 0;
 	case INPUT_DATA:
@@ -90,15 +90,43 @@ static uint32_t output_bits(struct connection *c, int fd)
 	return stream_has_room(c, stream_free(c)) ? ALL_OUT : 0;
 }
 
-uint32_t readiness(struct connection *c, int fd)
+/* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */
+static bool is_plain(const struct connection *c)
 {
-	uint32_t phase = connection_phase(c);
+	return !(atomic_load_explicit(&c->slot->rx.flags,
+				      memory_order_relaxed) |
+		 atomic_load_explicit(&c->slot->tx.flags,
+				      memory_order_relaxed) |
+		 atomic_load_explicit(&c->in_producer->flags,
+				      memory_order_relaxed) |
+		 atomic_load_explicit(&c->out_consumer->flags,
+				      memory_order_relaxed) |
+		 atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) |
+		 (atomic_load_explicit(&c->slot->socket_flags,
+				       memory_order_relaxed) &
+		  SOCKET_RCVLOWAT));
+}
+
+static uint32_t plain_bits(struct connection *c, uint32_t asked)
+{
+	uint32_t bits = 0;
+
+	if (asked & ALL_IN) {
+		if (stream_fill(c) > 0)
+			bits |= ALL_IN;
+		else if (atomic_load_explicit(&c->peer_wait->armed_room,
+					      memory_order_relaxed))
+			connection_signal_room(c);
+	}
+	if ((asked & ALL_OUT) && stream_has_room(c, stream_free(c)))
+		bits |= ALL_OUT;
+	return bits;
+}
+
+static uint32_t all_bits(struct connection *c, int fd)
+{
 	uint32_t bits;
 
-	if (phase == PHASE_NATIVE)
-		return kernel_bits(fd, ALL);
-	if (phase != PHASE_ACTIVE)
-		return before_active(c, fd);
 	demote_serve(c, fd);
 	bits = input_bits(c, fd) | output_bits(c, fd);
 	/* Both directions over: POLLHUP, as TCP. */
@@ -109,6 +137,17 @@ uint32_t readiness(struct connection *c, int fd)
 		bits |= kernel_bits(fd, 0);
 	demote_settle(c);
 	return bits;
+}
+
+uint32_t readiness(struct connection *c, int fd, uint32_t asked)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (__builtin_expect(phase == PHASE_ACTIVE, 1))
+		return is_plain(c) ? plain_bits(c, asked) : all_bits(c, fd);
+	if (phase == PHASE_NATIVE)
+		return kernel_bits(fd, ALL);
+	return before_active(c, fd, asked);
 }
 
 void readiness_arm(struct connection *c, uint32_t events)

@@ -13,9 +13,9 @@
 
 #include "connection.h"
 
-/* POLL* bits that hold now; POLLERR and POLLHUP need not be asked for. The
- * bits equal those of epoll. */
-uint32_t readiness(struct connection *c, int fd);
+/* POLL* bits that hold now, at least those asked for and POLLERR and POLLHUP.
+ * The bits equal those of epoll. */
+uint32_t readiness(struct connection *c, int fd, uint32_t asked);
 
 /* Arms the bells for `events` so that a change from here on rings. The caller
  * looks at readiness again after a fence. */

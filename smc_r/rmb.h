@@ -88,7 +88,8 @@ struct rmb_header {
 	uint32_t version;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
-	uint8_t pad[48];
+	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
+	uint8_t pad[44];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
 	_Atomic uint64_t ready[2][8];  /* bit: element; one line a side */
 	uint8_t pad2[64];

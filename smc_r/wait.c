@@ -52,12 +52,13 @@ static enum input settle_on_tcp(struct connection *c)
 }
 
 /* The writer published bytes before its flags, so look at the flags first. */
-enum input input_state(struct connection *c, int fd, size_t need)
+enum input input_look(struct connection *c, size_t need)
 {
-	uint32_t own = atomic_load(&c->slot->rx.flags);
+	uint32_t own = atomic_load_explicit(&c->slot->rx.flags,
+					    memory_order_relaxed);
 	uint32_t flags = atomic_load_explicit(&c->in_producer->flags,
 					      memory_order_acquire);
-	bool ended = tcp_ended_now_and_then(c, fd);
+	bool ended = atomic_load_explicit(&c->tcp_ended, memory_order_acquire);
 	size_t fill = stream_fill(c);
 
 	if (own & STREAM_BROKEN)
@@ -66,17 +67,26 @@ enum input input_state(struct connection *c, int fd, size_t need)
 		return INPUT_KERNEL;
 	if (fill >= need)
 		return INPUT_DATA;
-	if (flags || ended || (own & STREAM_SHUT)) {
-		if (fill > 0)
-			return INPUT_DATA;
-		if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
-			return settle_on_tcp(c);
-		return INPUT_END;
-	}
+	if (!flags && !ended && !(own & STREAM_SHUT))
+		return INPUT_NONE;
+	if (fill > 0)
+		return INPUT_DATA;
+	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
+		return settle_on_tcp(c);
+	return INPUT_END;
+}
+
+enum input input_state(struct connection *c, int fd, size_t need)
+{
+	enum input state = input_look(c, need);
+
+	if (state != INPUT_NONE)
+		return state;
 	/* A writer that waits for room must not wait for an empty ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	connection_signal_room(c);
-	return INPUT_NONE;
+	return tcp_ended_now_and_then(c, fd) ? input_look(c, need)
+					     : INPUT_NONE;
 }
 
 bool output_is_ready(struct connection *c, int fd)

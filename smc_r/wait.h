@@ -25,6 +25,10 @@ enum input {
 	INPUT_ERROR,  /* the peer broke the rules */
 };
 
+/* From the cursors alone; for whoever is told of the peer's end otherwise. */
+enum input input_look(struct connection *c, size_t need);
+/* The same for a call that would wait: a writer that sleeps is woken, and the
+ * kernel is asked now and then whether the peer still lives. */
 enum input input_state(struct connection *c, int fd, size_t need);
 
 /* True when the writer should look again: room, or no ring any more. */
