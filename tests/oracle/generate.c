@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * generate: a script from a seed.
+ */
+#include "generate.h"
+
+#include <stddef.h>
+
+#include "model.h"
+
+struct kind {
+	void (*write)(struct model *m, struct connection *c, int i);
+	unsigned weight;
+};
+
+static const struct kind kinds[] = {
+    {write_send, 24},    {write_recv, 24},        {write_splice, 6},
+    {write_probe, 8},    {write_nonblock, 4},     {write_poll, 10},
+    {write_epoll, 16},   {write_blocked_recv, 8}, {write_blocked_wait, 5},
+    {write_signal, 3},   {write_timeout, 1},      {write_transfer, 1},
+    {write_shutdown, 2}, {write_dup, 2},          {write_child, 3},
+    {write_pass, 1},     {write_cat, 1},          {write_finish, 5},
+    {write_fill, 1},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static void write_start(struct model *m)
+{
+	for (char actor = 'A'; actor <= 'B'; actor++) {
+		line(m, "%c0 thread 1", actor);
+		line(m, "%c0 thread 2", actor);
+		line(m, "%c0 epnew e%c", actor, actor);
+	}
+}
+
+/* Each seed likes other kinds of steps, so that rare ones meet. */
+static void weights_choose(struct model *m, unsigned *weights)
+{
+	for (size_t k = 0; k < KINDS; k++)
+		weights[k] = kinds[k].weight * (1 + pick(m, 4) * pick(m, 4));
+}
+
+static const struct kind *kind_choose(struct model *m, const unsigned *weights)
+{
+	unsigned total = 0, at;
+
+	for (size_t k = 0; k < KINDS; k++)
+		total += weights[k];
+	at = pick(m, total);
+	for (size_t k = 0; k < KINDS; k++) {
+		if (at < weights[k])
+			return &kinds[k];
+		at -= weights[k];
+	}
+	return &kinds[0];
+}
+
+static void write_end(struct model *m)
+{
+	for (int k = 0; k < CONNECTIONS; k++)
+		if (m->connections[k].used)
+			write_finish(m, &m->connections[k], (int)pick(m, 2));
+}
+
+void generate(unsigned long seed, FILE *script)
+{
+	struct model m = {.out = script};
+	unsigned weights[KINDS], steps, crowd;
+
+	m.random = (seed + 1) * 0x9e3779b97f4a7c15u;
+	for (int i = 0; i < 4; i++)
+		pick(&m, 2);
+	weights_choose(&m, weights);
+	steps = 10 + pick(&m, 50);
+	crowd = 1 + pick(&m, CONNECTIONS);
+	line(&m, "# seed %lu", seed);
+	write_start(&m);
+	while (steps--) {
+		struct connection *c = &m.connections[pick(&m, crowd)];
+
+		if (!c->used)
+			write_connect(&m, c);
+		else
+			kind_choose(&m, weights)
+			    ->write(&m, c, (int)pick(&m, 2));
+	}
+	if (chance(&m, 15))
+		write_kill(&m, chance(&m, 50) ? 'A' : 'B');
+	else
+		write_end(&m);
+}

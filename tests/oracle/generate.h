@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * generate: a script from a seed. The same seed gives the same script.
+ */
+#ifndef TESTS_ORACLE_GENERATE_H
+#define TESTS_ORACLE_GENERATE_H
+
+#include <stdio.h>
+
+void generate(unsigned long seed, FILE *script);
+
+#endif

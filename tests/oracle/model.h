@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * model: what a generated script knows of its connections.
+ *
+ * A step may only be written if its result does not depend on timing. So the
+ * model counts the bytes that are on their way to each end and remembers which
+ * ends have finished; before a step that looks at an end it writes an "await"
+ * for exactly that. It predicts no results: plain TCP does.
+ */
+#ifndef TESTS_ORACLE_MODEL_H
+#define TESTS_ORACLE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CONNECTIONS   3
+#define IN_FLIGHT_MAX 44000u /* fits into every socket buffer, always */
+
+struct end {
+	char actor;    /* 'A' or 'B' */
+	int task;      /* the lane that holds the descriptor */
+	char name[12]; /* of the descriptor */
+	bool nonblock;
+	bool fin_sent;
+	bool read_shut;
+	bool watched;    /* member of the epoll instance of its actor */
+	unsigned unread; /* bytes */
+	unsigned pieces; /* sends since it was empty */
+};
+
+struct connection {
+	bool used;
+	struct end ends[2]; /* 0 called connect */
+};
+
+struct model {
+	FILE *out;
+	uint64_t random;
+	struct connection connections[CONNECTIONS];
+	unsigned pattern; /* the last one used */
+	unsigned serial;  /* makes names of descriptors */
+	int listener;     /* serial number of the last one */
+	int children[2];  /* last task used for a child, per actor */
+};
+
+unsigned pick(struct model *m, unsigned below);
+bool chance(struct model *m, unsigned percent);
+const char *pick_word(struct model *m, const char *const *words,
+		      unsigned count);
+#define PICK(m, words) pick_word(m, words, sizeof(words) / sizeof(*(words)))
+
+/* One step in the lane of this end. */
+void step(struct model *m, const struct end *e, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A line as it is. */
+void line(struct model *m, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Until what the model knows to be on its way has arrived. */
+void arrive(struct model *m, struct connection *c, int i);
+
+void sent(struct end *to, unsigned bytes);
+void taken(struct end *by, unsigned bytes);
+/*
+ * shutdown WR. The peer's acknowledgement is one more edge for an epoll, so
+ * it is waited for.
+ */
+void finish_sending(struct model *m, struct end *e);
+void set_blocking(struct model *m, struct end *e);
+unsigned next_pattern(struct model *m);
+
+/* The task, as a digit, in which this end may block while others go on. */
+int blocking_task(const struct end *e);
+/* No bytes and no end of stream at this end: a receive would wait. */
+bool is_quiet(const struct connection *c, int i);
+/* Data sent from this end arrives. */
+bool can_send(const struct connection *c, int i);
+
+/*
+ * The kinds of steps. Each writes what is sensible in this state, perhaps
+ * nothing. i is the end that acts.
+ */
+void write_send(struct model *m, struct connection *c, int i);
+void write_recv(struct model *m, struct connection *c, int i);
+void write_splice(struct model *m, struct connection *c, int i);
+void write_transfer(struct model *m, struct connection *c, int i);
+void write_fill(struct model *m, struct connection *c, int i);
+void write_probe(struct model *m, struct connection *c, int i);
+void write_nonblock(struct model *m, struct connection *c, int i);
+void write_shutdown(struct model *m, struct connection *c, int i);
+
+void write_poll(struct model *m, struct connection *c, int i);
+void write_epoll(struct model *m, struct connection *c, int i);
+void write_blocked_recv(struct model *m, struct connection *c, int i);
+void write_blocked_wait(struct model *m, struct connection *c, int i);
+void write_signal(struct model *m, struct connection *c, int i);
+void write_timeout(struct model *m, struct connection *c, int i);
+
+void write_connect(struct model *m, struct connection *c);
+void write_dup(struct model *m, struct connection *c, int i);
+void write_child(struct model *m, struct connection *c, int i);
+void write_pass(struct model *m, struct connection *c, int i);
+void write_cat(struct model *m, struct connection *c, int i);
+void write_finish(struct model *m, struct connection *c, int i);
+/* The process of actor 'A' or 'B' is killed; the script ends with it. */
+void write_kill(struct model *m, char actor);
+
+/* The end leaves the epoll instance of its actor. */
+void unwatch(struct model *m, struct end *e);
+
+#endif
