@@ -123,7 +123,14 @@ static int store(const struct change *c, int i)
 static int store_all(const struct change *c)
 {
 	bool is_available = c->device->status == ODM_STATUS_AVAIL;
+	bool applies = is_available && c->scope != CHANGE_DATABASE_ONLY;
+	int status = EXIT_DONE;
 	int error = 0;
+
+	if (applies)
+		status = method_begin(c->m, c->device, METHOD_CHANGE);
+	if (status != EXIT_DONE)
+		return status;
 
 	for (int i = 0; i < c->count && !error; i++)
 		error = store(c, i);
@@ -136,9 +143,8 @@ static int store_all(const struct change *c)
 		error = attrdb_configured_set(c->m->db, c->device->name);
 	if (error)
 		return database_error(c->m->cmd, c->m->db, error);
-	if (!is_available || c->scope == CHANGE_DATABASE_ONLY)
-		return EXIT_DONE;
-	return method_apply(c->m, c->device, METHOD_CHANGE);
+	return applies ? method_apply(c->m, c->device, METHOD_CHANGE)
+		       : EXIT_DONE;
 }
 
 int change_attributes(struct method *m, const struct attrdb_device *device,

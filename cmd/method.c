@@ -77,7 +77,24 @@ static int running_failed(const struct method *m, const char *method,
 	return complain(m, method, number, m->running.why);
 }
 
-static int begin_running(struct method *m, const char *method)
+/* Did the device, when it was given its values, ask for ld.so.preload? */
+static int had_preload(struct method *m, const struct attrdb_device *device,
+		       bool *out)
+{
+	struct attrdb_attribute *list;
+	int count = attrdb_attributes_of_device(m->db, device->name, &list);
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count; i++)
+		*out |= strcmp(list[i].name, "system_preload") == 0 &&
+			strcmp(list[i].running, "1") == 0;
+	free(list);
+	return 0;
+}
+
+int method_begin(struct method *m, const struct attrdb_device *device,
+		 const char *method)
 {
 	const char *named = getenv(RUNDIR_VARIABLE);
 	char reason[RUNNING_WHY_SIZE];
@@ -96,7 +113,8 @@ static int begin_running(struct method *m, const char *method)
 		return complain(m, method, MESSAGE_SYSTEM, reason);
 	}
 	m->is_running = true;
-	return EXIT_DONE;
+	error = had_preload(m, device, &m->running.had_preload);
+	return error ? database_failed(m, error) : EXIT_DONE;
 }
 
 static bool is_ours(const struct attrdb_device *device)
@@ -118,7 +136,7 @@ int method_apply(struct method *m, const struct attrdb_device *device,
 	if (!is_ours(device))
 		return complain(m, method, MESSAGE_CANNOT_START,
 				"there is no method for this kind of device");
-	status = begin_running(m, method);
+	status = method_begin(m, device, method);
 	if (status != EXIT_DONE)
 		return status;
 	count = attrdb_attributes_of_device(m->db, device->name, &list);
@@ -186,6 +204,8 @@ int method_configure(struct method *m, struct attrdb_device *device)
 	int status = check_parent(m, device);
 	int error;
 
+	if (status == EXIT_DONE)
+		status = method_begin(m, device, METHOD_CONFIGURE);
 	if (status != EXIT_DONE)
 		return status;
 	error = attrdb_configured_set(m->db, device->name);
@@ -246,7 +266,7 @@ int method_unconfigure(struct method *m, struct attrdb_device *device)
 	if (status != EXIT_DONE)
 		return status;
 	if (is_ours(device)) {
-		status = begin_running(m, METHOD_UNCONFIGURE);
+		status = method_begin(m, device, METHOD_UNCONFIGURE);
 		if (status == EXIT_DONE)
 			status = check_holders(m);
 		if (status != EXIT_DONE)

@@ -33,6 +33,13 @@ void method_undo(struct method *m);
 void method_fini(struct method *m);
 
 /*
+ * Looks at the device as it runs now. To be called, in the name of a method,
+ * before the database is changed.
+ */
+int method_begin(struct method *m, const struct attrdb_device *device,
+		 const char *method);
+
+/*
  * Brings the running device to the running values that the database has for
  * it, in the name of a method.
  */

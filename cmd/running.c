@@ -23,6 +23,7 @@ int running_init(struct running *r, const char *rundir)
 	r->rundir = rundir;
 	error = snapshot_read(rundir, &r->old);
 	r->was_published = error == 0;
+	r->had_preload = r->was_published && r->old.system_preload;
 	/* A damaged one, or a stranger's, is replaced like a missing one. */
 	return error == -ENOENT || error == -EPROTO || error == -EPERM ? 0
 								       : error;
@@ -41,12 +42,19 @@ static int explain(struct running *r, int error)
 	return error;
 }
 
+/*
+ * There is one file for the host, but there may be devices in other databases:
+ * the line is taken away only by the device that asked for it.
+ */
 static int set_preload(struct running *r, bool wanted)
 {
 	char library[PATH_MAX];
-	int error =
-	    run_library_find(library, sizeof(library), r->why, sizeof(r->why));
+	int error;
 
+	if (!wanted && !r->had_preload)
+		return 0;
+	error =
+	    run_library_find(library, sizeof(library), r->why, sizeof(r->why));
 	/* To take the line away its name is enough. */
 	if (error && !wanted) {
 		strcpy(library, "/" RUN_LIBRARY_NAME);

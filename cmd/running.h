@@ -27,6 +27,7 @@ struct running {
 	bool is_published;  /* by us, now */
 	bool is_withdrawn;  /* by us, now */
 	bool has_bpf;       /* attached or updated by us, now */
+	bool had_preload;   /* the line in ld.so.preload is this device's */
 	struct ldpreload_edit edit;
 	char why[RUNNING_WHY_SIZE]; /* what failed, in words */
 };
