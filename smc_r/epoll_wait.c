@@ -35,8 +35,9 @@ static bool takes_edge(struct epoll_member *m, uint32_t bits)
 	bool edge = (bits & ~bits_seen & ~(uint32_t)EPOLLOUT) != 0;
 
 	if (connection_phase(c) == PHASE_ACTIVE) {
-		in = atomic_load(&c->in_producer->cursor) << 2 |
-		     (atomic_load(&c->in_producer->flags) & 3);
+		in = atomic_load(&c->in_producer->cursor) << 4 |
+		     (atomic_load(&c->tcp_ended) ? 8u : 0u) |
+		     (atomic_load(&c->in_producer->flags) & 7u);
 		out = atomic_load(&c->slot->tx.blocked);
 	}
 	if ((bits & EPOLLIN) && in != in_seen &&
@@ -243,7 +244,9 @@ static bool may_spin(struct epoll *e)
 	return true;
 }
 
-static int spin(struct epoll *e, struct epoll_event *events, int max)
+/* *spun is when a spin in vain began. */
+static int spin(struct epoll *e, struct epoll_event *events, int max,
+		uint64_t *spun)
 {
 	uint64_t budget = spin_budget(&e->spin_score);
 	uint64_t start = sys_now_ns();
@@ -251,13 +254,14 @@ static int spin(struct epoll *e, struct epoll_event *events, int max)
 	uint64_t now = start;
 	int n;
 
+	*spun = 0;
 	if (budget == 0 || !may_spin(e))
 		return 0;
 	while (now - start < budget) {
 		for (int i = 0; i < 8; i++) {
 			n = scan(e, events, max);
 			if (n > 0) {
-				spin_learn(&e->spin_score, true);
+				spin_hit(&e->spin_score);
 				return n;
 			}
 		}
@@ -270,7 +274,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max)
 		if (n > 0)
 			return n;
 	}
-	spin_learn(&e->spin_score, false);
+	*spun = start;
 	return 0;
 }
 
@@ -357,6 +361,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask)
 {
 	struct wait_until until = { .for_ever = timeout == NULL };
+	uint64_t spun;
 	int n = scan(e, events, max);
 
 	if (n > 0)
@@ -369,11 +374,13 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		until.end_ns = sys_now_ns() +
 			       (uint64_t)timeout->tv_sec * 1000000000u +
 			       (uint64_t)timeout->tv_nsec;
-	n = spin(e, events, max);
+	n = spin(e, events, max, &spun);
 	if (n > 0)
 		return n;
 	for (;;) {
 		n = sleep_round(e, events, max, &until, mask);
+		if (n != 0 && spun)
+			spin_missed(&e->spin_score, sys_now_ns() - spun);
 		if (n != 0)
 			return n;
 		if (!until.for_ever && sys_now_ns() >= until.end_ns)

@@ -31,6 +31,12 @@ struct fdentry {
 	_Atomic uint32_t references; /* descriptors that name it */
 };
 
+struct listener {
+	struct fdentry entry; /* FDENTRY_LISTENER */
+	uint16_t port;
+	uint64_t marked_at; /* generation of the settings, plus one */
+};
+
 extern struct fdentry *_Atomic *fdtable;
 
 /* 0, or -ENOMEM and nothing will be tracked. */

@@ -18,7 +18,12 @@
 #include "settings.h"
 #include "sys.h"
 
-#define NONBLOCK_PATIENCE_MS 1
+/* A write that must not block waits for the acceptor a moment all the same:
+ * once in the life of a connection, and less than a busy host's scheduler
+ * takes to let it run. When the acceptor is this very process it may be this
+ * very thread, so only one look is worth it. */
+#define NONBLOCK_PATIENCE_MS 20
+#define OWN_PATIENCE_MS      1
 #define FORK_PATIENCE_MS     50
 
 /* ---- sending and carrying out ---- */
@@ -703,14 +708,34 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait)
 	return way;
 }
 
+static bool is_own_listener(uint16_t port)
+{
+	for (int fd = 0; fd < fdtable_end(); fd++) {
+		const struct listener *l =
+		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
+
+		if (l && l->port == port)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t patience_ns(const struct connection *c)
+{
+	if (c->slot->role == STATUS_CLIENT &&
+	    is_own_listener(c->slot->peer_port))
+		return OWN_PATIENCE_MS * 1000000u;
+	return NONBLOCK_PATIENCE_MS * 1000000u;
+}
+
 enum way handshake_for_write(struct connection *c, int fd, bool wait)
 {
 	uint64_t until = c->deadline_ns;
 	enum way way;
 
 	handshake_step(c, fd);
-	if (!wait)
-		until = sys_now_ns() + NONBLOCK_PATIENCE_MS * 1000000u;
+	if (!wait && way_of(c, true) == WAY_AGAIN)
+		until = sys_now_ns() + patience_ns(c);
 	while ((way = way_of(c, true)) == WAY_AGAIN) {
 		if (sys_now_ns() >= until) {
 			handshake_abort(c, fd, REASON_TIMEOUT);

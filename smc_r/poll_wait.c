@@ -159,6 +159,8 @@ struct poll_call {
 	const sigset_t *mask;
 	bool for_ever;
 	uint64_t end_ns;
+	struct connection *spun; /* whose spin was in vain */
+	uint64_t spin_start;
 };
 
 static uint64_t left_ns(const struct poll_call *p)
@@ -234,13 +236,14 @@ static int spin(struct poll_call *p)
 		for (int i = 0; i < 8; i++) {
 			ready = look_members(p->fds, p->n);
 			if (ready) {
-				spin_learn(&c->spin_score, true);
+				spin_hit(&c->spin_score);
 				return ready;
 			}
 		}
 		sys_relax();
 	} while (sys_now_ns() - start < budget);
-	spin_learn(&c->spin_score, false);
+	p->spun = c;
+	p->spin_start = start;
 	return 0;
 }
 
@@ -262,6 +265,9 @@ static int wait_rounds(struct poll_call *p)
 		return ready + others;
 	while (left_ns(p) > 0) {
 		ready = sleep_round(p);
+		if (ready != 0 && p->spun)
+			spin_missed(&p->spun->spin_score,
+				    sys_now_ns() - p->spin_start);
 		if (ready != 0)
 			return ready;
 	}

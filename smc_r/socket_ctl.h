@@ -14,12 +14,6 @@
 
 #include "connection.h"
 
-struct listener {
-	struct fdentry entry; /* FDENTRY_LISTENER */
-	uint16_t port;
-	uint64_t marked_at; /* generation of the settings, plus one */
-};
-
 /* After a listen() that worked: says that whoever accepts speaks SMC. */
 void socket_listening(int fd);
 /* Before accept(): marks again when the device was made anew. */

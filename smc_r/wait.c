@@ -19,6 +19,7 @@
 #define ASK_TCP_EVERY  8 /* looks in vain between questions to the kernel */
 #define POLLS_A_ROUND  16
 #define SPIN_ROOM_BYTES 8192
+#define SHORT_WAIT_NS	 120000u
 
 /* ---- conditions ---- */
 
@@ -115,20 +116,33 @@ uint64_t spin_budget(uint32_t *score)
 	return (us < process.spin_us ? us : process.spin_us) * 1000u;
 }
 
-/* Up by a few microseconds for each success, half for each failure; but never
- * so low that a change of the peer's habits would not be noticed. */
-void spin_learn(uint32_t *score, bool hit)
+static void spin_more(uint32_t *score)
 {
 	uint32_t us = *score ? *score - 1 : 20;
 
-	if (hit) {
-		segment_count(spin_hits);
-		us = us + 5 < 50 ? us + 5 : 50;
-	} else {
-		segment_count(spin_misses);
-		us = us / 2 > 2 ? us / 2 : 2;
-	}
-	*score = us + 1;
+	*score = (us + 5 < 50 ? us + 5 : 50) + 1;
+}
+
+void spin_hit(uint32_t *score)
+{
+	segment_count(spin_hits);
+	spin_more(score);
+}
+
+/*
+ * A short wait that ended in sleep all the same is no sign against spinning:
+ * two ends that both sleep answer each other slowly only because they do. A
+ * long one is; but never so low that a change would not be noticed.
+ */
+void spin_missed(uint32_t *score, uint64_t waited_ns)
+{
+	uint32_t us = *score ? *score - 1 : 20;
+
+	segment_count(spin_misses);
+	if (waited_ns < SHORT_WAIT_NS)
+		spin_more(score);
+	else
+		*score = (us / 2 > 2 ? us / 2 : 2) + 1;
 }
 
 bool peer_is_on_our_core(const struct connection *c)
@@ -162,25 +176,31 @@ static bool changed_out(const struct connection *c, uint64_t seen)
 	return cursor - seen >= SPIN_ROOM_BYTES;
 }
 
-static bool spin(struct connection *c, uint64_t seen,
+/* *start is when the wait began, 0 when there was no spin. */
+static bool spin(struct connection *c, uint64_t seen, uint64_t *start,
 		 bool (*changed)(const struct connection *, uint64_t))
 {
 	uint64_t budget = spin_budget(&c->spin_score);
-	uint64_t start;
 
+	*start = 0;
 	if (budget == 0 || peer_is_on_our_core(c))
 		return false;
-	start = sys_now_ns();
+	*start = sys_now_ns();
 	do {
 		for (int i = 0; i < POLLS_A_ROUND; i++)
 			if (changed(c, seen)) {
-				spin_learn(&c->spin_score, true);
+				spin_hit(&c->spin_score);
 				return true;
 			}
 		sys_relax();
-	} while (sys_now_ns() - start < budget);
-	spin_learn(&c->spin_score, false);
+	} while (sys_now_ns() - *start < budget);
 	return false;
+}
+
+static void spin_judge(struct connection *c, uint64_t start)
+{
+	if (start)
+		spin_missed(&c->spin_score, sys_now_ns() - start);
 }
 
 /* ---- sleeping ---- */
@@ -279,12 +299,13 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t seen = atomic_load(&c->in_producer->cursor);
 	struct wait_deadline d;
+	uint64_t start;
 	bool alone;
 	int result;
 
 	if (input_state(c, fd, need) != INPUT_NONE)
 		return 0;
-	if (spin(c, seen, changed_in))
+	if (spin(c, seen, &start, changed_in))
 		return 0;
 	deadline_start(&d, timeout);
 	atomic_fetch_add(&c->sleepers_data, 1);
@@ -299,6 +320,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
+	spin_judge(c, start);
 	atomic_fetch_sub(&rx->sleepers, 1);
 	atomic_fetch_sub(&c->sleepers_data, 1);
 	return result;
@@ -310,13 +332,14 @@ int wait_for_output(struct connection *c, int fd,
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
 	struct wait_deadline d;
+	uint64_t start;
 	bool alone;
 	int result;
 
 	segment_count(buffer_full);
 	if (output_is_ready(c, fd))
 		return 0;
-	if (spin(c, seen, changed_out))
+	if (spin(c, seen, &start, changed_out))
 		return 0;
 	deadline_start(&d, timeout);
 	atomic_fetch_add(&c->sleepers_room, 1);
@@ -329,6 +352,7 @@ int wait_for_output(struct connection *c, int fd,
 		result = sleep_on(c, fd, c->bell_room, alone,
 				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
+	spin_judge(c, start);
 	atomic_fetch_sub(&tx->sleepers, 1);
 	atomic_fetch_sub(&c->sleepers_room, 1);
 	return result;
