@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,11 @@ const char *attrdb_dir(void)
  */
 static int make_file(struct attrdb *db, const char *dir, const char *path)
 {
+	bool is_new = mkdir(dir, 0755) == 0;
 	int fd;
 
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+	if ((!is_new && errno != EEXIST) ||
+	    (is_new && geteuid() == 0 && chmod(dir, 0755) < 0))
 		return sql_refuse(db, -errno, "%s: %s", dir, strerror(errno));
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 && errno == EEXIST)
