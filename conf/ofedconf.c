@@ -84,6 +84,9 @@ static int split_line(const char *at, unsigned number, struct line *out,
 	size_t n;
 
 	memset(out, 0, sizeof(*out));
+	if (strcspn(at, "\n") > OFEDCONF_LINE_MAX)
+		return refuse(error, number, "the line is longer than %d bytes",
+			      OFEDCONF_LINE_MAX);
 	at += strspn(at, blanks);
 	if (is_end(at))
 		return 0;
@@ -171,6 +174,7 @@ int ofedconf_parse(const char *text, size_t length,
 		   struct ofedconf_error *error)
 {
 	config_t config;
+	char *ended;
 	int result;
 
 	memset(error, 0, sizeof(*error));
@@ -188,13 +192,18 @@ int ofedconf_parse(const char *text, size_t length,
 	result = check_lines(text, error);
 	if (result)
 		return result;
+	/* libconfig 1.5 takes a comment that ends without a newline for a
+	 * syntax error. */
+	if (asprintf(&ended, "%s\n", text) < 0)
+		return -ENOMEM;
 	config_init(&config);
-	if (config_read_string(&config, text) == CONFIG_TRUE)
+	if (config_read_string(&config, ended) == CONFIG_TRUE)
 		result = take_lines(&config, text, taker, error);
 	else
 		result = refuse(error, (unsigned)config_error_line(&config),
 				"%s", config_error_text(&config));
 	config_destroy(&config);
+	free(ended);
 	return result;
 }
 

@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #define OFEDCONF_BYTES_MAX 65536
+#define OFEDCONF_LINE_MAX  510 /* as the core reads lines */
 #define OFEDCONF_NAME_SIZE 64
 #define OFEDCONF_WHY_SIZE  160
 

@@ -145,6 +145,20 @@ Test(ofedconf, wrong_lines_are_named_with_the_right_number)
 	}
 }
 
+Test(ofedconf, a_line_that_the_core_would_not_read_is_refused)
+{
+	char text[OFEDCONF_LINE_MAX + 8] = "a=1\n#";
+	struct ofedconf_error error;
+	struct got g;
+
+	memset(text + 5, 'x', OFEDCONF_LINE_MAX - 1);
+	cr_assert_eq(parse(text, &g, &error), 0);
+	text[OFEDCONF_LINE_MAX + 4] = 'x';
+	cr_assert_eq(parse(text, &g, &error), -EINVAL);
+	cr_assert_eq(error.line, 2);
+	cr_assert(strstr(error.why, "longer than 510"));
+}
+
 Test(ofedconf, the_bounds_of_32_bits_fit)
 {
 	struct ofedconf_error error;

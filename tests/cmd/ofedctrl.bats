@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# ofedctrl: syntax, ofed.conf, the conversation with the RDMA core.
+
+load status
+
+setup() {
+	export OFED_CORE_RUNDIR=$BATS_TEST_TMPDIR/core
+	export OFED_CONF=$BATS_TEST_TMPDIR/ofed.conf
+	export SMC_R_TUNABLES=$BATS_TEST_TMPDIR/tunables
+	unset OFED_CORE_ROCE_V2_MODE
+}
+
+teardown() {
+	ofedctrl -u >/dev/null 2>&1 || true
+}
+
+# Fast endings, so that a test need not wait for the defaults.
+load_core() {
+	[ -x "$SMC_R_BUILD/bin/ofed_core" ] || skip "the RDMA core is not built"
+	ofedctrl -l 3>&-
+}
+
+@test "wrong syntax prints the usage on standard error and exits 1" {
+	for words in "" "-l -u" "-q x" "-k /a" "-c -k /a" "-p" "-p x=" "-p =1" \
+		"-p x" "-z"; do
+		# shellcheck disable=SC2086
+		run ofedctrl $words
+		[ "$status" -eq 1 ]
+		has "Usage: ofedctrl { [-k KernextName] -l|u|q } | [ -c | -p ParameterName=Value ] | -h"
+	done
+	run ofedctrl -h
+	[ "$status" -eq 0 ]
+	has "Usage: ofedctrl"
+}
+
+@test "-q without a core: not loaded, and no settings" {
+	ofedctrl -q >"$BATS_TEST_TMPDIR/out"
+	cat >"$BATS_TEST_TMPDIR/expected" <<-'EOT'
+
+		-----------------------------------------
+		Current Status
+		-----------------------------------------
+		ofed_core kernel ext : not loaded
+	EOT
+	diff "$BATS_TEST_TMPDIR/expected" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "without a core -u and -p say so, with the cure" {
+	for words in -u "-p ras_log_level=2" -c; do
+		# shellcheck disable=SC2086
+		run ofedctrl $words
+		[ "$status" -eq 1 ]
+		[ "$output" = "ofedctrl: ofed_core is not loaded; load it with ofedctrl -l" ]
+	done
+}
+
+@test "-p refuses unknown names and values out of range by itself" {
+	run ofedctrl -p no_such=1
+	[ "$status" -eq 1 ]
+	[ "$output" = "ofedctrl: no_such: there is no such parameter" ]
+	for value in 8 -1 x 3x; do
+		run ofedctrl -p def_prec2sl=$value
+		[ "$status" -eq 1 ]
+		[ "$output" = "ofedctrl: def_prec2sl: $value is not a number in 0 to 7" ]
+	done
+}
+
+@test "a wrong ofed.conf is named with its line, and nothing is loaded" {
+	cat >"$BATS_TEST_TMPDIR/core.sh" <<-EOT
+		#!/bin/sh
+		touch "$BATS_TEST_TMPDIR/started"
+	EOT
+	chmod +x "$BATS_TEST_TMPDIR/core.sh"
+	check() { # line, words
+		run ofedctrl -k "$BATS_TEST_TMPDIR/core.sh" -l
+		[ "$status" -eq 1 ]
+		[ "$output" = "ofedctrl: $OFED_CONF:$1: $2" ]
+		[ ! -e "$BATS_TEST_TMPDIR/started" ]
+		run ofedctrl -c
+		[ "$status" -eq 1 ]
+		[ "$output" = "ofedctrl: $OFED_CONF:$1: $2" ]
+	}
+	printf '# c\nno_such=1\n' >"$OFED_CONF"
+	check 2 "no_such: there is no such parameter"
+	printf '\n\ndef_prec2sl=8\n' >"$OFED_CONF"
+	check 3 "def_prec2sl: 8 is not in 0 to 7"
+	printf 'delay_kill=4294967296\n' >"$OFED_CONF"
+	check 1 "delay_kill: 4294967296 does not fit into 32 bits"
+	printf 'mad_recvq_size=512\n# c\nmad_rcvq_size=512\n' >"$OFED_CONF"
+	check 3 "mad_rcvq_size: the parameter is set in line 1 already"
+	printf '@include "/etc/passwd"\n' >"$OFED_CONF"
+	check 1 "the line is neither name=number nor a comment (#)"
+	printf 'tavor_quirk=0\n' >"$OFED_CONF"
+	chmod 666 "$OFED_CONF"
+	run ofedctrl -c
+	[ "$status" -eq 1 ]
+	[ "$output" = "ofedctrl: $OFED_CONF: others may write it; chmod go-w it" ]
+}
+
+@test "-k names the program, whose failure is ours" {
+	run ofedctrl -k "$BATS_TEST_TMPDIR/none" -l
+	[ "$status" -eq 1 ]
+	has "ofedctrl: $BATS_TEST_TMPDIR/none: No such file or directory"
+	run ofedctrl -k /bin/false -l
+	[ "$status" -eq 1 ]
+	run ofedctrl -k /bin/true -l
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "-l tells the core the version of RoCE and notes it for no" {
+	cat >"$BATS_TEST_TMPDIR/core.sh" <<-'EOT'
+		#!/bin/sh
+		echo "roce=$OFED_CORE_ROCE_V2_MODE"
+	EOT
+	chmod +x "$BATS_TEST_TMPDIR/core.sh"
+	run ofedctrl -k "$BATS_TEST_TMPDIR/core.sh" -l
+	[ "$output" = "roce=0" ]
+	no -r -o roce_v2_mode=1
+	run no -o roce_v2_mode
+	[ "$output" = "roce_v2_mode = 0" ]
+	run ofedctrl -k "$BATS_TEST_TMPDIR/core.sh" -l
+	[ "$output" = "roce=1" ]
+	run no -o roce_v2_mode
+	[ "$output" = "roce_v2_mode = 1" ]
+	printf 'no:\n\troce_v2_mode = "7"\n' >"$SMC_R_TUNABLES/nextboot"
+	run ofedctrl -k "$BATS_TEST_TMPDIR/core.sh" -l
+	[ "$status" -eq 1 ]
+	has "$SMC_R_TUNABLES/nextboot, line 2: roce_v2_mode cannot be read"
+}
+
+@test "without the core's program -l says what is missing" {
+	mkdir -p "$BATS_TEST_TMPDIR/alone/bin"
+	cp "$SMC_R_BUILD/bin/ofedctrl" "$BATS_TEST_TMPDIR/alone/bin"
+	[ ! -e /usr/local/lib/smc_r/ofed_core ] || skip "a core is installed"
+	run "$BATS_TEST_TMPDIR/alone/bin/ofedctrl" -l
+	[ "$status" -eq 1 ]
+	has "the RDMA core (ofed_core) is not part of this installation"
+}
+
+@test "load, query, set, reload, unload" {
+	printf 'delay_kill = 100 # ms\nmad_recvq_size=256\n' >"$OFED_CONF"
+	load_core
+	ofedctrl -q >"$BATS_TEST_TMPDIR/out"
+	cat >"$BATS_TEST_TMPDIR/expected" <<-'EOT'
+
+		-----------------------------------------
+		Current Status
+		-----------------------------------------
+		ofed_core kernel ext : loaded
+
+		-----------------------------------------
+		Current Settings
+		-----------------------------------------
+		tavor_quirk           : 0
+		cma_response_timeout  : 20
+		def_prec2sl           : 3
+		mad_sendq_size        : 128
+		mad_rcvq_size         : 256
+		max_timeout           : 21
+		unify_tcp_port_space  : 0
+		mcast_leave_retries   : 3
+		delay_kill            : 100
+		delay_between_signals : 10000
+		bind_route_interface  : 0
+		cm_connect_timeout    : 8000 ms
+		cm_connect_max_retry  : 15
+		cm_disconnect_timeout : 1000 ms
+		cm_disconnect_max_retry : 2
+		enforce_interface_state : 0
+		ras_log_level         : (1) WARNING
+		-----------------------------------------
+	EOT
+	diff "$BATS_TEST_TMPDIR/expected" "$BATS_TEST_TMPDIR/out"
+	run ofedctrl -p ras_log_level=2
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run ofedctrl -q
+	has "ras_log_level         : (2) INFO"
+	printf 'def_prec2sl=5\n' >"$OFED_CONF"
+	run ofedctrl -c
+	[ "$status" -eq 0 ]
+	run ofedctrl -q
+	has "def_prec2sl           : 5"
+	has "ras_log_level         : (1) WARNING"
+	run ofedctrl -l 3>&-
+	[ "$status" -eq 0 ]
+	[ "$output" = "ofedctrl: ofed_core is already loaded" ]
+	run ofedctrl -u
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run ofedctrl -q
+	has "ofed_core kernel ext : not loaded"
+}
