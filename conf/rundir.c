@@ -2,10 +2,20 @@
 #include "rundir.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+/* Kept from the first call on: programs overwrite their environment (nginx,
+ * for its title), and must not change sides by that. */
 const char *rundir_path(void)
 {
-	const char *path = secure_getenv(RUNDIR_VARIABLE);
+	static char kept[512];
+	const char *path;
 
-	return path && path[0] == '/' ? path : RUNDIR_DEFAULT;
+	if (kept[0] != '\0')
+		return kept;
+	path = secure_getenv(RUNDIR_VARIABLE);
+	if (!path || path[0] != '/' || strlen(path) >= sizeof(kept))
+		path = RUNDIR_DEFAULT;
+	strcpy(kept, path);
+	return kept;
 }

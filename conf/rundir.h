@@ -3,8 +3,8 @@
  * rundir: where commands and engines of one host meet.
  *
  * Ownership: the path belongs to the process; nobody frees it.
- * Locking:   none; the answer is the same for the life of the process unless
- *            the program itself changes its environment.
+ * Locking:   the first call is made before the process has threads; the answer
+ *            is the same for the life of the process.
  *
  * Uses libc only and allocates nothing: this runs in strangers' processes.
  */

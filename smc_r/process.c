@@ -122,6 +122,8 @@ void process_init(void)
 		process.spin_us = (unsigned)strtoul(value, NULL, 10);
 	if (process.spin_us > SPIN_DEFAULT_US)
 		process.spin_us = SPIN_DEFAULT_US;
+	value = getenv("SMC_R_REPORTER");
+	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
 	mark_address_space();
 	if (wiped_on_fork)
 		*wiped_on_fork = 1;

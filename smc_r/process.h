@@ -28,6 +28,7 @@ struct process {
 	unsigned spin_us;                 /* longest spin before a sleep */
 };
 
+/* What the environment said at the start; programs may overwrite it. */
 extern struct process process;
 
 /* Called by the constructor, and in the child of each fork. */

@@ -105,8 +105,6 @@ static int size_file(int fd)
 
 static void fill_header(struct status_header *h)
 {
-	const char *reporter = getenv("SMC_R_REPORTER");
-
 	h->version = STATUS_VERSION;
 	h->slot_size = sizeof(struct status_slot);
 	h->pid = process.pid;
@@ -114,7 +112,7 @@ static void fill_header(struct status_header *h)
 	h->start = process.start;
 	h->started_ms = wall_ms();
 	memcpy(h->program, process.program, sizeof(h->program));
-	h->reporter = reporter ? atoi(reporter) : 0;
+	h->reporter = process.reporter;
 	atomic_store(&h->holders[0].start, process.start);
 	atomic_store(&h->holders[0].pid, process.pid);
 	h->magic = STATUS_MAGIC;
