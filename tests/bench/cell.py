@@ -94,7 +94,7 @@ class Cell:
     """run(column, seconds) returns a dict; "value" is the figure."""
 
     def __init__(self, section, key, title, unit, better, columns, runner,
-                 bars=(), expect="smc", env=None, big=False):
+                 bars=(), expect="smc", env=None, big=False, ours="smc"):
         self.section, self.key, self.title = section, key, title
         self.unit, self.better = unit, better
         self.columns = columns
@@ -103,6 +103,7 @@ class Cell:
         self.expect = expect  # "smc", "tcp", or None: not checked
         self.env = env or {}
         self.big = big        # other people's program: fewer, longer rounds
+        self.ours = ours      # the column that the bars judge
 
     def run(self, column, seconds):
         return self.runner(self, column, seconds)
@@ -115,13 +116,16 @@ def reaches(value, bar, better):
 class Result:
     """All rounds of one cell."""
 
-    def __init__(self, cell, names):
+    def __init__(self, cell, names, ours):
         self.cell = cell
         self.names = names
         self.rounds = {n: [] for n in names}  # of dicts, None: failed
         self.fell_back = 0
         self.noisy = 0
         self.errors = []
+        if ours == "smc" and cell.ours in names:
+            ours = cell.ours
+        self.ours = ours
 
     def values(self, name):
         return [r["value"] for r in self.rounds.get(name, ()) if r]
@@ -135,8 +139,9 @@ class Result:
         return [a["value"] / b["value"] for a, b in both
                 if a and b and b["value"]]
 
-    def measure(self, bar, ours):
+    def measure(self, bar):
         """Rounds of what a bar judges, or [] when it cannot be judged."""
+        ours = self.ours
         if bar.worst:
             v = self.values(ours)
             m = self.median(ours)
@@ -148,16 +153,20 @@ class Result:
             return self.values(ours)
         return self.ratios(ours, bar.over) if bar.over != ours else []
 
-    def verdict(self, bar, ours="smc"):
+    def is_judged(self):
+        """Bars are for SMC against the rest, not for build against build."""
+        return self.ours == self.cell.ours
+
+    def verdict(self, bar):
         """moonshot, ok, near (within a tenth of the bar), miss, or why not.
 
         Empty when there is nothing to judge.
         """
-        if ours not in self.rounds or bar.must is None:
+        if not self.is_judged() or bar.must is None:
             return ""
         if self.fell_back:
             return "fell back"
-        seen = self.measure(bar, ours)
+        seen = self.measure(bar)
         if not seen:
             return "failed" if self.errors else "no figure"
         m = statistics.median(seen)

@@ -172,12 +172,12 @@ def passthrough():
             yield Cell("passthrough", f"{key}.{wait}",
                        f"64 B ping-pong, {wait}, {words}", "/ms", "higher",
                        ("tcp", column), rate_of(ONE + ["-w", wait], ports),
-                       [Bar("tcp", 0.98)], expect="tcp")
+                       [Bar("tcp", 0.98)], expect="tcp", ours=column)
         yield Cell("passthrough", f"{key}.connect",
                    f"connect, request, close, {words}", "/s", "higher",
                    ("tcp", column),
                    own("connrate", ONE, "connections_s", ports=ports),
-                   [Bar("tcp", 0.98)], expect="tcp")
+                   [Bar("tcp", 0.98)], expect="tcp", ours=column)
     for end, other in (("server", "client"), ("client", "server")):
         yield Cell("passthrough", f"{end}_only.block",
                    f"64 B ping-pong, {other} without engine", "/ms",

@@ -46,7 +46,7 @@ def bar_words(bar, better):
     return over, f"{sign} {show(bar.must)}", moon
 
 
-def lines_of(result, ours):
+def lines_of(result):
     """The table's lines for one cell: one for each bar, at least one."""
     cell = result.cell
     bars = cell.bars or [Bar("tcp", None)]
@@ -54,7 +54,7 @@ def lines_of(result, ours):
                         for n in result.names)
     first = True
     for bar in bars:
-        seen = result.measure(bar, ours)
+        seen = result.measure(bar)
         value = statistics.median(seen) if seen else None
         plain = bar.worst or bar.over is not None
         told = factor(value, "higher" if bar.worst else cell.better) \
@@ -64,9 +64,9 @@ def lines_of(result, ours):
             show = (lambda v: factor(v, cell.better)) if plain else figure
             spread = f"[{show(min(seen))} .. {show(max(seen))}]"
         over, must, moon, verdict = "/ TCP", "", "", ""
-        if bar.must is not None and ours == "smc":
+        if bar.must is not None and result.is_judged():
             over, must, moon = bar_words(bar, cell.better)
-            verdict = result.verdict(bar, ours)
+            verdict = result.verdict(bar)
         elif result.fell_back:
             verdict = "fell back"
         if result.noisy and verdict:
@@ -78,17 +78,17 @@ def lines_of(result, ours):
 
 HEAD = ("", "ours", "ratio", "[least .. most]", "must", "moonshot", "verdict",
         "medians")
-WIDTH = (44, 12, 8, 20, 10, 9, 12, 0)
+WIDTH = (47, 12, 8, 20, 10, 9, 12, 0)
 
 
 def row(words):
     return " ".join(w.ljust(n) for w, n in zip(words, WIDTH)).rstrip()
 
 
-def print_section(results, ours):
+def print_section(results):
     print("\n" + row((results[0].cell.section,) + HEAD[1:]))
     for result in results:
-        for words in lines_of(result, ours):
+        for words in lines_of(result):
             print(row(words))
         for error in sorted(set(result.errors)):
             print(f"    failed: {error}")
@@ -97,18 +97,18 @@ def print_section(results, ours):
                   "not counted as SMC")
 
 
-def as_data(result, ours):
+def as_data(result):
     cell = result.cell
     bars = []
     for bar in cell.bars:
-        seen = result.measure(bar, ours)
+        seen = result.measure(bar)
         over, must, moon = bar_words(bar, cell.better)
         bars.append({
             "over": bar.over, "worst": bar.worst, "must": bar.must,
             "moonshot": bar.moonshot, "words": [over, must, moon],
             "values": seen,
             "median": statistics.median(seen) if seen else None,
-            "verdict": result.verdict(bar, ours)})
+            "verdict": result.verdict(bar)})
     columns = {}
     for name in result.names:
         v = result.values(name)
@@ -122,10 +122,10 @@ def as_data(result, ours):
             "noisy": result.noisy, "errors": result.errors}
 
 
-def write_json(path, machine, options, results, ours):
+def write_json(path, machine, options, results):
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"machine": machine, "options": options,
-                   "cells": [as_data(r, ours) for r in results]}, f, indent=1)
+                   "cells": [as_data(r) for r in results]}, f, indent=1)
         f.write("\n")
 
 
@@ -155,13 +155,13 @@ def gain(value, better):
     return 1 / value if better == "lower" else value
 
 
-def chart_rows(results, ours, over):
+def chart_rows(results, over):
     """(title, gain, least, most, must, moonshot) for each chartable cell."""
     for r in results:
-        if r.fell_back or over not in r.rounds or ours not in r.rounds:
+        if r.fell_back:
             continue
         better = r.cell.better
-        seen = [gain(v, better) for v in r.ratios(ours, over) if v]
+        seen = [gain(v, better) for v in r.ratios(r.ours, over) if v]
         if not seen:
             continue
         bar = next((b for b in r.cell.bars if b.over == over and
@@ -170,9 +170,9 @@ def chart_rows(results, ours, over):
                gain(bar.must, better), gain(bar.moonshot, better))
 
 
-def draw(out, results, ours, over, title):
+def draw(out, results, over, title):
     """Chart of all ratios; quietly nothing where there is no gnuplot."""
-    rows = list(chart_rows(results, ours, over))
+    rows = list(chart_rows(results, over))
     if not rows or not shutil.which("gnuplot"):
         return None
     with open(f"{out}.dat", "w", encoding="utf-8") as f:
