@@ -309,7 +309,7 @@ int tunables_put(const char *file, const struct tunable *t, long value)
 	error = flock(dir, LOCK_EX) != 0 ? -errno : 0;
 	if (!error)
 		error = read_text(dir, file, &text);
-	if (!error) {
+	if (text) {
 		edited = edit(text, t, value);
 		error = edited ? replace(dir, file, edited) : -ENOMEM;
 	}

@@ -133,7 +133,7 @@ void status_users_sweep(const char *rundir)
 	if (dir < 0)
 		return;
 	n = status_users_list(dir, &user);
-	for (i = 0; i < n; i++) {
+	for (i = 0; user && i < n; i++) {
 		if (user[i] != 0)
 			sweep_user(rundir, dir, user[i]);
 	}
