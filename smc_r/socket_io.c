@@ -395,47 +395,47 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 
 /* ---- sendfile ---- */
 
-/* From the file straight into the ring; one read for each flat piece. */
+/* One flat piece. Returns what was read; *end when there is no more. */
+static size_t fill_piece(const struct iovec *piece, size_t want, int in,
+			 off_t at, bool positioned, int *error, bool *end)
+{
+	size_t k = piece->iov_len < want ? piece->iov_len : want;
+	long got;
+
+	if (k == 0)
+		return 0;
+	got = positioned ? SYS_CALL4(SYS_pread64, in, piece->iov_base, k, at)
+			 : SYS_CALL3(SYS_read, in, piece->iov_base, k);
+	if (got < (long)k)
+		*end = true;
+	if (got < 0)
+		*error = (int)-got;
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* From the file straight into the ring. Bytes; 0: no room; -ENODATA: end of
+ * the file, or *error. */
 static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
 			      size_t count, int *error)
 {
 	struct room room;
 	size_t filled = 0;
-	ssize_t n = stream_room_begin(c, &room);
+	bool end = false;
+	ssize_t free = stream_room_begin(c, &room);
 
 	*error = 0;
-	if (n < 0)
-		return n;
-	if ((size_t)n > count)
-		n = (ssize_t)count;
-	for (int i = 0; i < 2 && filled < (size_t)n; i++) {
-		size_t k = room.piece[i].iov_len;
-		long got;
-
-		if (k > (size_t)n - filled)
-			k = (size_t)n - filled;
-		if (k == 0)
-			continue;
-		got = offset ? SYS_CALL4(SYS_pread64, in,
-					 room.piece[i].iov_base, k,
-					 *offset + (off_t)filled)
-			     : SYS_CALL3(SYS_read, in, room.piece[i].iov_base,
-					 k);
-		if (got < 0)
-			*error = (int)-got;
-		if (got > 0)
-			filled += (size_t)got;
-		if (got < (long)k) {
-			n = 0; /* end of file */
-			break;
-		}
-	}
+	if (free < 0)
+		return free;
+	for (int i = 0; i < 2 && !end && filled < count; i++)
+		filled += fill_piece(&room.piece[i], count - filled, in,
+				     offset ? *offset + (off_t)filled : 0,
+				     offset != NULL, error, &end);
 	stream_room_end(c, &room, filled);
 	if (offset)
 		*offset += (off_t)filled;
-	if (filled == 0 && n > 0)
-		return 0;
-	return filled > 0 ? (ssize_t)filled : n == 0 ? -ENODATA : 0;
+	if (filled > 0)
+		return (ssize_t)filled;
+	return end ? -ENODATA : 0;
 }
 
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
