@@ -6,6 +6,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,19 +137,32 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Without a baseline the settings are all there is to tell the time. */
-static uint64_t published_ms(const char *rundir)
+/*
+ * Counters that were never reset go back to the first mkdev, which made the
+ * generation word. Where the file system does not know when that was, the age
+ * of the settings must do.
+ */
+static uint64_t first_mkdev_ms(const char *rundir)
 {
+	const char *name[] = {RUNDIR_GENERATION, RUNDIR_SNAPSHOT};
+	struct statx st;
 	uint64_t since = now_ms();
-	struct stat st;
-	char *path;
+	size_t i;
 
-	if (asprintf(&path, "%s/" RUNDIR_SNAPSHOT, rundir) < 0)
-		return since;
-	if (lstat(path, &st) == 0)
-		since = (uint64_t)st.st_mtim.tv_sec * 1000 +
-			(uint64_t)st.st_mtim.tv_nsec / 1000000;
-	free(path);
+	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		const struct statx_timestamp *t =
+		    i ? &st.stx_mtime : &st.stx_btime;
+		unsigned mask = i ? STATX_MTIME : STATX_BTIME;
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/%s", rundir, name[i]);
+		if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, mask, &st) !=
+			0 ||
+		    !(st.stx_mask & mask))
+			continue;
+		since = (uint64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
+		break;
+	}
 	return since;
 }
 
@@ -161,7 +176,7 @@ static void apply_baseline(const char *rundir, struct statistics *s)
 		baseline_subtract(&s->sum.counters, &baseline);
 		since = baseline.since_ms;
 	} else {
-		since = published_ms(rundir);
+		since = first_mkdev_ms(rundir);
 	}
 	s->elapsed_seconds = now > since ? (now - since) / 1000 : 0;
 }

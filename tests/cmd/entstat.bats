@@ -239,6 +239,18 @@ forge_busy() {
 	[ "$(printf '%s' "$output" | jq .counters.bytes_sent)" = 77 ]
 }
 
+@test "before any reset the time runs from the first mkdev, not from a chdev" {
+	publish
+	touch -d '3 days ago' "$SMC_R_RUNDIR/smc_r0"
+	run entstat smc_r0
+	has "Elapsed Time: 3 days 0 hours 0 minutes"
+	: >"$SMC_R_RUNDIR/generation"
+	[ "$(stat -c %W "$SMC_R_RUNDIR/generation")" -gt 0 ] ||
+		skip "this file system does not know when a file was made"
+	run entstat smc_r0
+	has "Elapsed Time: 0 days 0 hours 0 minutes"
+}
+
 @test "counters that are smaller than at the reset show zero" {
 	publish
 	start_living
