@@ -198,7 +198,9 @@ static int add_if_reported(void *owner, struct status_file *file)
 {
 	struct reporter_sum *r = owner;
 
-	if (file->header.reporter == r->reporter && file->uid == geteuid())
+	/* A server that root started may serve under another user id. */
+	if (file->header.reporter == r->reporter &&
+	    (file->uid == geteuid() || geteuid() == 0))
 		add_segment(file, r->sum);
 	return 0;
 }
