@@ -80,7 +80,7 @@ static void print_general(FILE *out, const struct statistics *s)
 	print_count(out, "TCP Connections", c->tcp_connections);
 	print_count(out, "SMC-R Connections Active Now", s->sum.active);
 	print_count(out, "Handshake Errors", c->handshake_errors);
-	fprintf(out, "Driver Flags: Up %s\n\n",
+	fprintf(out, "Driver Flags: Up %s\n",
 		s->settings.enabled ? "Running " : "");
 }
 
@@ -212,8 +212,10 @@ void statistics_print(FILE *out, const struct statistics *s, int detailed)
 	print_head(out, s);
 	print_columns(out, &s->sum.counters);
 	print_general(out, s);
-	if (!detailed)
+	if (!detailed) {
+		fputc('\n', out); /* ends the flags */
 		return;
+	}
 	print_details(out, s);
 	print_reasons(out, &s->sum.counters);
 	print_groups(out, s);
