@@ -61,11 +61,14 @@ enum {
 	WROTE = 32,
 };
 
-static struct clc_action answer(struct clc *c, int script, uint64_t now)
+static void answer(struct clc *c, int script, uint64_t now)
 {
 	if (script & LINK)
 		clc_want_link(c);
-	return script & GIVE_UP ? clc_abort(c, 1, now) : clc_commit(c, now);
+	if (script & GIVE_UP)
+		clc_abort(c, 1, now);
+	else
+		clc_commit(c, now);
 }
 
 /* Feeds the stream in pieces of one length. */
@@ -95,7 +98,7 @@ static void drive(int script, size_t piece, const uint8_t *data, size_t size)
 		must(a.take <= shown - taken);
 		taken += a.take;
 		if (a.next == CLC_PREPARE)
-			a = answer(&c, script, now);
+			answer(&c, script, now);
 		if ((script & WROTE) && clc_can_write(&c))
 			clc_wrote(&c);
 		clc_time(&c, now);

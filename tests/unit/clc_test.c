@@ -531,6 +531,7 @@ Test(clc, data_that_begins_like_a_decline_is_not_held_up_for_long)
 	cr_assert_eq(a.next, CLC_WAIT);
 	cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS);
 	a = clc_feed(&c, (const uint8_t *)"\xe2\xd4", 2, &m, 900);
+	cr_assert_eq(a.next, CLC_WAIT);
 	cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS, "one wait for all");
 	a = clc_time(&c, 500 + CLC_LOOK_MS);
 	cr_assert_eq(a.next, CLC_USE_TCP);

@@ -584,7 +584,7 @@ Test(clc_wire, a_nonce_travels_in_rkey_address_and_token)
 	struct clc_message m;
 	int n;
 
-	for (uint8_t i = 0; i < sizeof(nonce); i++)
+	for (int i = 0; i < CLC_NONCE_BYTES; i++)
 		nonce[i] = (uint8_t)(0xf0 + i);
 	decode_hex(&m, ACCEPT_V1);
 	clc_nonce_set(&m.accept_confirm, nonce);
