@@ -211,8 +211,9 @@ int method_configure(struct method *m, struct attrdb_device *device)
 	error = attrdb_configured_set(m->db, device->name);
 	if (error)
 		return database_failed(m, error);
-	status = method_apply(m, device, METHOD_CONFIGURE);
-	return status == EXIT_DONE ? set_status(m, device, ODM_STATUS_AVAIL)
+	/* The database first: it is the easier one to take back. */
+	status = set_status(m, device, ODM_STATUS_AVAIL);
+	return status == EXIT_DONE ? method_apply(m, device, METHOD_CONFIGURE)
 				   : status;
 }
 
@@ -258,34 +259,38 @@ static int check_holders(const struct method *m)
 		     : EXIT_DONE;
 }
 
+static int stop(struct method *m)
+{
+	int error = running_stop(&m->running);
+	int status;
+
+	if (error)
+		return running_failed(m, METHOD_UNCONFIGURE,
+				      MESSAGE_CANNOT_STOP, error);
+	/* A connection may have begun between question and stop. */
+	status = check_holders(m);
+	if (status != EXIT_DONE)
+		method_undo(m);
+	return status;
+}
+
 int method_unconfigure(struct method *m, struct attrdb_device *device)
 {
 	int status = check_children(m, device);
 	int error;
 
+	if (status == EXIT_DONE && is_ours(device))
+		status = method_begin(m, device, METHOD_UNCONFIGURE);
+	if (status == EXIT_DONE && is_ours(device))
+		status = check_holders(m);
 	if (status != EXIT_DONE)
 		return status;
-	if (is_ours(device)) {
-		status = method_begin(m, device, METHOD_UNCONFIGURE);
-		if (status == EXIT_DONE)
-			status = check_holders(m);
-		if (status != EXIT_DONE)
-			return status;
-		error = running_stop(&m->running);
-		if (error)
-			return running_failed(m, METHOD_UNCONFIGURE,
-					      MESSAGE_CANNOT_STOP, error);
-		/* A connection may have begun between question and stop. */
-		status = check_holders(m);
-		if (status != EXIT_DONE) {
-			method_undo(m);
-			return status;
-		}
-	}
+	/* The database first: it is the easier one to take back. */
 	error = attrdb_configured_clear(m->db, device->name);
 	if (error)
 		return database_failed(m, error);
-	return set_status(m, device, ODM_STATUS_DEFINED);
+	status = set_status(m, device, ODM_STATUS_DEFINED);
+	return status == EXIT_DONE && is_ours(device) ? stop(m) : status;
 }
 
 int method_undefine(struct method *m, const struct attrdb_device *device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 # device: a database and a run directory of its own for a test of the device
 # commands.
 #
@@ -84,10 +84,10 @@ says() { # words, command...
 	local words=$1
 	shift
 	run --separate-stderr "$@"
-	[ "$status" -eq 0 ] && [ "$output" = "$words" ] && [ -z "$stderr" ] || {
-		printf 'exit %s\n%s\n%s\n' "$status" "$output" "$stderr"
-		return 1
-	}
+	printf 'exit %s\n%s\n%s\n' "$status" "$output" "$stderr"
+	[ "$status" -eq 0 ]
+	[ "$output" = "$words" ]
+	[ -z "$stderr" ]
 }
 
 # A place that a user without rights can reach, with the commands in it.

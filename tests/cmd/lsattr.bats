@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # lsattr: columns byte for byte, and the other lsattr left in peace.
 
+# Each test has an environment of its own:
+# shellcheck disable=SC2030,SC2031
+
 load device
 : "${database-}"
 
@@ -15,7 +18,7 @@ teardown() {
 }
 
 unknown() { # number, command...
-	local number=$1
+	local number=$1 stderr=
 	shift
 	run --separate-stderr "$@"
 	[ "$status" -eq 255 ]
@@ -204,7 +207,7 @@ max_memory 1024" lsattr -E -l smc_r0 -a enabled -a max_memory \
 }
 
 @test "output that cannot be written is an error" {
-	run bash -c 'lsattr -E -l smc_r0 >/dev/full'
+	run bash -c 'exec lsattr -E -l smc_r0 >/dev/full'
 	[ "$status" -eq 1 ]
 	has "0514-001"
 }
@@ -231,10 +234,9 @@ passed() { # words of the other, command...
 	local words=$1
 	shift
 	run "$@"
-	[ "$status" -eq 3 ] && [ "$output" = "other: $words" ] || {
-		printf 'exit %s: %s\n' "$status" "$output"
-		return 1
-	}
+	echo "exit $status: $output"
+	[ "$status" -eq 3 ]
+	[ "$output" = "other: $words" ]
 }
 
 @test "what is not about devices goes to the next lsattr, past copies" {
@@ -270,6 +272,7 @@ passed() { # words of the other, command...
 @test "with no other lsattr anywhere it is ours to say what is wrong" {
 	command -v unshare >/dev/null || skip "needs unshare"
 	need_root
+	# shellcheck disable=SC2016
 	run unshare -m sh -c '
 		mount --bind /dev/null /usr/bin/lsattr || exit 99
 		PATH=$1:/usr/bin:/bin lsattr -d /tmp' sh \

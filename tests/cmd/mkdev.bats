@@ -3,7 +3,7 @@
 # mkdev: the device comes into being, once.
 
 load device
-: "${database-}"
+: "${database-}" "${device_public-}"
 
 setup() {
 	device_setup

@@ -1,0 +1,278 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 240
+# The database and the snapshot agree, whatever happens around a change.
+
+# Each test has an environment of its own:
+# shellcheck disable=SC2030,SC2031
+
+load device
+: "${database-}" "${living-}"
+
+setup() {
+	device_setup
+	make_device
+}
+
+teardown() {
+	[ -z "${mounted-}" ] || umount "$mounted" || true
+	device_teardown
+}
+
+# What is stored is what is published.
+agree() {
+	[ "$(published enabled)" = "$(stored enabled)" ]
+	[ "$(published port_range_list | tr ' ' ,)" = \
+		"$(stored port_range_list)" ]
+	[ "$(published ip_addr_list | tr ' ' ,)" = "$(stored ip_addr_list)" ]
+	[ "$(published exclude_list | tr ' ' ,)" = "$(stored exclude_list)" ]
+	[ "$(published max_memory_bytes)" = \
+		$(($(stored max_memory) * 1024 * 1024)) ]
+}
+
+@test "32 processes at once lose nothing" {
+	local i pids=
+	for ((i = 0; i < 32; i++)); do
+		# Every one moves all the attributes to values of its own.
+		chdev -l smc_r0 -a "port_range_list=$((1000 + i))" \
+			-a "max_memory=$((100 + i))" -a "exclude_list=p$i" \
+			-a enabled=$((i % 2)) >"$BATS_TEST_TMPDIR/$i" 2>&1 3>&- &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i"
+	done
+	[ "$(cat "$BATS_TEST_TMPDIR"/[0-9]* | sort | uniq -c |
+		tr -s ' ')" = " 32 smc_r0 changed" ]
+	agree
+	# One of them was last, with all of its values.
+	i=$(($(stored port_range_list) - 1000))
+	[ "$(stored max_memory)" = $((100 + i)) ]
+	[ "$(stored exclude_list)" = "p$i" ]
+	[ "$(stored enabled)" = $((i % 2)) ]
+	# Each publication has a generation of its own, and the history is a
+	# chain: what one found is what the one before had left.
+	[ "$(published generation)" = 33 ]
+	run sqlite3 "$database" "SELECT count(*) FROM history
+		WHERE attribute = 'port_range_list'"
+	[ "$output" = 32 ]
+	run sqlite3 "$database" "SELECT count(*) FROM
+		(SELECT old, lag(new, 1, '') OVER (ORDER BY id) AS before
+		FROM history WHERE attribute = 'port_range_list')
+		WHERE old <> before"
+	[ "$output" = 0 ]
+}
+
+@test "readers always see a whole state while others write" {
+	local end=$((SECONDS + 5)) line
+	(while [ "$SECONDS" -lt "$end" ]; do
+		chdev -q -l smc_r0 -a max_memory=100 -a port_range_list=100 \
+			-a exclude_list=a100
+		chdev -q -l smc_r0 -a max_memory=200 -a port_range_list=200 \
+			-a exclude_list=a200
+	done) 3>&- &
+	local writer=$! seen=0
+	while kill -0 "$writer" 2>/dev/null; do
+		line=$(lsattr -E -l smc_r0 -a max_memory -a port_range_list \
+			-a exclude_list -F value | tr '\n' ' ')
+		case $line in
+		"a100 100 100 " | "a200 200 200 " | "sshd 1024  ") ;;
+		*) printf 'torn: %s\n' "$line" && false ;;
+		esac
+		line=$(cat "$SMC_R_RUNDIR/smc_r0")
+		[ "${line##*
+}" = end ]
+		seen=$((seen + 1))
+	done
+	wait "$writer"
+	[ "$seen" -gt 5 ]
+	agree
+}
+
+@test "a locked database is waited for, then 0514-516 and no change" {
+	coproc holder { sqlite3 "$database"; }
+	# shellcheck disable=SC2154
+	place_pids="$place_pids $holder_PID"
+	{
+		echo "BEGIN IMMEDIATE;"
+		echo ".shell touch $BATS_TEST_TMPDIR/locked"
+	} >&"${holder[1]}"
+	until [ -e "$BATS_TEST_TMPDIR/locked" ]; do sleep 0.05; done
+	for command in "chdev -l smc_r0 -a enabled=1" "rmdev -l smc_r0" \
+		"mkdev -l smc_r0"; do
+		# shellcheck disable=SC2086
+		SMC_R_LOCK_WAIT=0 refused $command
+		has " 0514-516 "
+	done
+	# Who waits gets it when the other is done.
+	chdev -l smc_r0 -a enabled=1 >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	local waiter=$!
+	echo "ROLLBACK;" >&"${holder[1]}"
+	wait "$waiter"
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = "smc_r0 changed" ]
+	agree
+}
+
+# Fills the file system until not a byte is free.
+fill() { # directory
+	cat /dev/zero >"$1/filler" 2>/dev/null || true
+}
+
+need_mount() { # directory, size
+	need_root
+	mkdir -p "$1"
+	mount -t tmpfs -o "size=$2" none "$1" 2>/dev/null || skip "cannot mount"
+	mounted=$1
+}
+
+@test "a full database file system is 0514-548, and nothing changes" {
+	need_mount "$BATS_TEST_TMPDIR/small" 256k
+	export ODMDIR=$BATS_TEST_TMPDIR/small
+	rmdev -q -dl smc_r0 || true
+	rm -rf "$SMC_R_RUNDIR"
+	make_device -a enabled=1
+	fill "$ODMDIR"
+	refused chdev -l smc_r0 -a max_memory=64
+	has "chdev: 0514-548 Cannot perform the requested function because the"
+	has "filesystem is full"
+	refused rmdev -l smc_r0
+	has "0514-548"
+	agree
+	rm "$ODMDIR/filler"
+	says "smc_r0 changed" chdev -l smc_r0 -a max_memory=64
+	agree
+	rmdev -q -dl smc_r0
+}
+
+@test "a full run directory is 0514-548, and nothing changes" {
+	need_mount "$BATS_TEST_TMPDIR/small" 64k
+	rmdev -q -l smc_r0
+	export SMC_R_RUNDIR=$BATS_TEST_TMPDIR/small/run
+	mkdev -q -l smc_r0
+	fill "$BATS_TEST_TMPDIR/small"
+	refused chdev -l smc_r0 -a max_memory=64
+	has "0514-548"
+	agree
+	rm "$BATS_TEST_TMPDIR/small/filler"
+	rmdev -q -dl smc_r0
+	rm -rf "$SMC_R_RUNDIR"
+	# No room for the generation file: no device, and no mapping that kills.
+	fill "$BATS_TEST_TMPDIR/small"
+	run mkdev -c tcpip -t smc_r
+	[ "$status" -eq 1 ]
+	rm -rf "$BATS_TEST_TMPDIR"/small/*
+}
+
+@test "a newer schema is refused by every command, with the cure" {
+	sqlite3 "$database" "PRAGMA user_version = 99"
+	local before
+	before=$(md5sum "$database" "$SMC_R_RUNDIR/smc_r0")
+	for command in "mkdev -c tcpip -t smc_r" "mkdev -l smc_r0" \
+		"chdev -l smc_r0 -a enabled=1" "rmdev -l smc_r0" \
+		"lsattr -E -l smc_r0" "lsdev -C" "odmget CuDv"; do
+		# shellcheck disable=SC2086
+		run $command
+		[ "$status" -eq 1 ]
+		has "0514-001"
+		[ "$(tr -s '\n\t ' ' ' <<<"$output" |
+			grep -c 'schema version 99, this program knows up to')" -eq 1 ]
+	done
+	[ "$before" = "$(md5sum "$database" "$SMC_R_RUNDIR/smc_r0")" ]
+}
+
+@test "a damaged database is named, and not written to" {
+	head -c 20000 /dev/urandom >"$database"
+	local before
+	before=$(md5sum "$database")
+	for command in "chdev -l smc_r0 -a enabled=1" "lsattr -E -l smc_r0"; do
+		# shellcheck disable=SC2086
+		run $command
+		[ "$status" -eq 1 ]
+		has "0514-001"
+		has "attr.db"
+	done
+	[ "$before" = "$(md5sum "$database")" ]
+}
+
+# inject CALLS:WHAT FLAGS...: chdev with something done to its system calls; its
+# exit status is in $exited.
+inject() {
+	local what=$1
+	shift
+	exited=0
+	strace -qq -o /dev/null -e "trace=${what%%:*}" -e "inject=$what" \
+		chdev -l smc_r0 "$@" >/dev/null 2>&1 || exited=$?
+}
+
+@test "SIGINT, SIGTERM and SIGHUP wait until a change is complete" {
+	local signal
+	for _ in 1 2 3 4 5; do
+		for signal in INT TERM HUP QUIT; do
+			chdev -l smc_r0 -a "max_memory=$((RANDOM % 1000 + 16))" \
+				-a "port_range_list=$((RANDOM + 1))" \
+				>/dev/null 2>&1 3>&- &
+			local pid=$!
+			# Anywhere in its life; 8 ms is about how long it lives.
+			sleep "0.00$((RANDOM % 9))"
+			kill -"$signal" "$pid" 2>/dev/null || true
+			wait "$pid" || true
+			agree
+		done
+	done
+}
+
+@test "a signal during the change is kept until it is over" {
+	command -v strace >/dev/null || skip "needs strace"
+	# The signal is sent to the command by itself, at its first rename:
+	# the snapshot is being replaced, the database is not committed.
+	local signal
+	for signal in SIGINT SIGTERM SIGHUP; do
+		local memory=$((16 + RANDOM % 1000))
+		inject "renameat,renameat2,rename:signal=$signal" \
+			-a max_memory=$memory
+		[ "$exited" -gt 128 ] # it did end by the signal, afterwards
+		[ "$(stored max_memory)" = "$memory" ]
+		agree
+	done
+}
+
+@test "after SIGKILL the next command makes database and snapshot agree" {
+	command -v strace >/dev/null || skip "needs strace"
+	local call healed=0
+	for call in openat pwrite64 fsync fdatasync rename,renameat,renameat2 \
+		unlink unlinkat munmap; do
+		for when in 1 3 6 12; do
+			inject "$call:signal=SIGKILL:when=$when" \
+				-a "max_memory=$((16 + RANDOM % 1000))" \
+				-a "port_range_list=$((RANDOM + 1))"
+			[ "$exited" -ne 137 ] || healed=$((healed + 1))
+			# Whatever it was: one of the two states, and whole.
+			run sqlite3 "$database" "PRAGMA integrity_check"
+			[ "$output" = ok ]
+			says "smc_r0 Available" mkdev -l smc_r0
+			agree
+		done
+	done
+	[ "$healed" -gt 5 ]
+}
+
+@test "a failing system call anywhere leaves all or nothing" {
+	command -v strace >/dev/null || skip "needs strace"
+	local call when before after failed=0
+	for call in fsync fdatasync renameat pwrite64 mmap fchmod ftruncate \
+		unlink; do
+		for when in 1 2 3 5 8; do
+			before=$(stored max_memory)
+			after=$((16 + RANDOM % 1000))
+			inject "$call:error=EIO:when=$when" -a max_memory=$after
+			if [ "$exited" -eq 0 ]; then
+				[ "$(stored max_memory)" = "$after" ]
+			else
+				failed=$((failed + 1))
+				[ "$(stored max_memory)" = "$before" ]
+			fi
+			agree
+		done
+	done
+	[ "$failed" -gt 5 ]
+}
