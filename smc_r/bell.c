@@ -39,7 +39,7 @@ void bell_ring(int bell)
 
 static int wait_within(int bell, const struct timespec *timeout)
 {
-	struct pollfd p = { .fd = bell, .events = POLLIN };
+	struct pollfd p = {.fd = bell, .events = POLLIN};
 	int n = real.ppoll(&p, 1, timeout, NULL);
 
 	if (n < 0)

@@ -18,7 +18,7 @@
 
 enum bell_result {
 	BELL_RUNG = 0,
-	BELL_HUNG_UP = 1,  /* the peer's end is gone */
+	BELL_HUNG_UP = 1, /* the peer's end is gone */
 	BELL_TIMEOUT = 2,
 	/* or -EINTR */
 };

@@ -15,7 +15,8 @@
 
 #define RETIRED 256
 
-_Static_assert(sizeof(struct clc) <= sizeof(((struct status_slot *)0)->handshake),
+_Static_assert(sizeof(struct clc) <=
+		   sizeof(((struct status_slot *)0)->handshake),
 	       "the machine fits into the slot");
 
 /* ---- making ---- */
@@ -54,7 +55,7 @@ void connection_addresses(struct connection *c, int fd)
 
 static uint32_t option_bit(int fd, int name, uint32_t bit)
 {
-	uint64_t value[2] = { 0, 0 };
+	uint64_t value[2] = {0, 0};
 	socklen_t n = sizeof(value);
 
 	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, value, &n, 0);
@@ -192,8 +193,8 @@ static void retire(struct connection *c)
 void connection_release(struct connection *c)
 {
 	bool last = segment_slot_leave(c->slot);
-	bool asleep = atomic_load(&c->sleepers_data) ||
-		      atomic_load(&c->sleepers_room);
+	bool asleep =
+	    atomic_load(&c->sleepers_data) || atomic_load(&c->sleepers_room);
 
 	atomic_store(&c->dead, 1);
 	if (c->rmb)
@@ -218,8 +219,8 @@ static void ring_data(struct connection *c)
  * the connection is in its set. */
 static void wake_waiter(struct connection *c)
 {
-	uint32_t w = atomic_load_explicit(&c->peer_wait->waiter,
-					  memory_order_relaxed);
+	uint32_t w =
+	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed);
 	_Atomic uint32_t *armed;
 
 	if (w == 0 || w >= RMB_WAITERS)

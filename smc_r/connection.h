@@ -28,23 +28,23 @@
 enum phase {
 	PHASE_CONNECTING = 1, /* the kernel's connect is not over */
 	PHASE_HANDSHAKE,      /* CLC messages are still due */
-	PHASE_ACTIVE,	      /* rings; see stream flags for demotion */
-	PHASE_NATIVE,	      /* plain TCP; kept for the list only */
+	PHASE_ACTIVE,         /* rings; see stream flags for demotion */
+	PHASE_NATIVE,         /* plain TCP; kept for the list only */
 };
 
 /* slot->rx.flags and slot->tx.flags */
-#define STREAM_TCP	1u /* this direction is the kernel's from here on */
-#define STREAM_SHUT	2u /* shutdown(RD) or shutdown(WR) by the program */
-#define STREAM_BROKEN	4u /* the peer's cursor was impossible */
-#define STREAM_FROZEN	8u /* rx: the cursor must not move any more */
+#define STREAM_TCP    1u /* this direction is the kernel's from here on */
+#define STREAM_SHUT   2u /* shutdown(RD) or shutdown(WR) by the program */
+#define STREAM_BROKEN 4u /* the peer's cursor was impossible */
+#define STREAM_FROZEN 8u /* rx: the cursor must not move any more */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
 #define SOCKET_RCVTIMEO 2u /* a time-out is set: ask the kernel which */
 #define SOCKET_SNDTIMEO 4u
 #define SOCKET_RCVLOWAT 8u
-#define SOCKET_NO_SMC	16u /* forked while connecting and the like */
-#define SOCKET_OFFERED	32u /* the TCP option was put on the SYN */
+#define SOCKET_NO_SMC   16u /* forked while connecting and the like */
+#define SOCKET_OFFERED  32u /* the TCP option was put on the SYN */
 
 struct epoll_member;
 
@@ -74,9 +74,9 @@ struct connection {
 	_Atomic uint32_t sleepers_data; /* threads asleep, this process */
 	_Atomic uint32_t sleepers_room;
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
-	uint32_t idle_looks;	    /* EAGAINs since TCP was last asked */
-	uint32_t drained_data;	    /* rings of the data bell taken */
-	uint32_t spin_score;	    /* how well spinning did here */
+	uint32_t idle_looks;        /* EAGAINs since TCP was last asked */
+	uint32_t drained_data;      /* rings of the data bell taken */
+	uint32_t spin_score;        /* how well spinning did here */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	uint64_t deadline_ns; /* the handshake must be over then */
@@ -89,8 +89,8 @@ static inline struct connection *connection_of(int fd)
 
 	if (__builtin_expect(!e, 1))
 		return NULL;
-	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e :
-					   NULL;
+	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e
+					 : NULL;
 }
 
 static inline uint32_t connection_phase(const struct connection *c)

@@ -28,7 +28,7 @@ static void ring_both(struct connection *c)
 static void send_rest(struct connection *c, int fd, uint64_t at, uint64_t end)
 {
 	while (at < end) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		size_t offset = (size_t)(at & (c->size - 1));
 		size_t n = c->size - offset;
 		long sent;
@@ -127,8 +127,8 @@ static bool wait_for_seal(struct connection *c, int fd)
 
 	while (!input_is_sealed(c)) {
 		struct pollfd p[2] = {
-			{ .fd = c->bell_data, .events = POLLIN },
-			{ .fd = fd, .events = POLLRDHUP },
+		    {.fd = c->bell_data, .events = POLLIN},
+		    {.fd = fd, .events = POLLRDHUP},
 		};
 
 		if (sys_now_ns() >= end)

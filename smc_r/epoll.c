@@ -16,11 +16,11 @@
 #define MEMBERS_FIRST 64u
 
 static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
-static uint8_t *registered;	  /* by fd: was once put into an epoll */
+static uint8_t *registered;       /* by fd: was once put into an epoll */
 
 static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
 {
-	struct epoll_event e = { .events = events, .data.u64 = data };
+	struct epoll_event e = {.events = events, .data.u64 = data};
 
 	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
 }
@@ -115,14 +115,13 @@ static bool grow(struct epoll *e)
 	uint32_t capacity = atomic_load(&e->capacity);
 	uint32_t wanted = capacity ? capacity * 2 : MEMBERS_FIRST;
 	struct epoll_member *_Atomic *old = atomic_load(&e->members);
-	void *table = mmap(NULL, wanted * sizeof(*old),
-			   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	void *table = mmap(NULL, wanted * sizeof(*old), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (table == MAP_FAILED)
 		return false;
 	for (uint32_t i = 0; old && i < capacity; i++)
-		atomic_store(&((struct epoll_member *_Atomic *)table)[i],
+		atomic_store(&((struct epoll_member * _Atomic *)table)[i],
 			     atomic_load(&old[i]));
 	/* The old table stays mapped: somebody may be reading it. */
 	atomic_store(&e->members, table);
@@ -216,8 +215,8 @@ static void take_waiter_word(struct epoll_member *m)
 	uint32_t none = 0;
 
 	m->shared = m->epoll->waiter == 0 ||
-		    !atomic_compare_exchange_strong(&c->own_wait->waiter,
-						    &none, m->epoll->waiter);
+		    !atomic_compare_exchange_strong(&c->own_wait->waiter, &none,
+						    m->epoll->waiter);
 }
 
 void epoll_member_attach(struct epoll_member *m)
@@ -307,9 +306,9 @@ static int control_member(struct epoll *e, int op, int fd,
 static void remember_registration(int fd)
 {
 	if (!registered) {
-		void *table = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				   -1, 0);
+		void *table =
+		    mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (table == MAP_FAILED)
 			return;

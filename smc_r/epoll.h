@@ -35,8 +35,8 @@ struct epoll_member {
 	struct epoll *epoll;
 	struct connection *connection;
 	struct epoll_member *next; /* of the same connection */
-	int fd;			   /* a descriptor of the connection */
-	int key;		   /* the number it was registered by */
+	int fd;                    /* a descriptor of the connection */
+	int key;                   /* the number it was registered by */
 	_Atomic uint32_t live;
 	_Atomic uint32_t enabled; /* 0 after EPOLLONESHOT reported */
 	_Atomic uint32_t events;  /* EPOLL* as asked for */
@@ -51,10 +51,10 @@ struct epoll_member {
 
 struct epoll {
 	struct fdentry entry; /* FDENTRY_EPOLL */
-	int fd;		      /* E */
-	int shadow;	      /* S, -1 until the first member */
-	int poke;	      /* eventfd in S: wakes sleepers of E */
-	pid_t pid;	      /* whose it is */
+	int fd;               /* E */
+	int shadow;           /* S, -1 until the first member */
+	int poke;             /* eventfd in S: wakes sleepers of E */
+	pid_t pid;            /* whose it is */
 	uint64_t cookie;
 	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
@@ -62,7 +62,7 @@ struct epoll {
 	struct epoll_member *_Atomic *_Atomic members;
 	_Atomic uint32_t version;
 	_Atomic uint32_t sleepers;
-	_Atomic uint32_t turn;	   /* where the next scan begins */
+	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
 	uint32_t spin_score;

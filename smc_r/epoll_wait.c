@@ -14,11 +14,11 @@
 #include "sys.h"
 #include "wait.h"
 
-#define ALWAYS	     (EPOLLERR | EPOLLHUP)
-#define ASK_EVERY    16u   /* calls between questions to the kernel */
-#define ASK_NS	     50000u /* time between them */
-#define HARVEST	     64
-#define RINGS_MAX    64u /* outstanding bytes in a bell before it is emptied */
+#define ALWAYS    (EPOLLERR | EPOLLHUP)
+#define ASK_EVERY 16u    /* calls between questions to the kernel */
+#define ASK_NS    50000u /* time between them */
+#define HARVEST   64
+#define RINGS_MAX 64u /* outstanding bytes in a bell before it is emptied */
 
 /* ---- one member ---- */
 
@@ -52,8 +52,8 @@ static bool takes_edge(struct epoll_member *m, uint32_t bits)
 /* The events to report, 0 for none. */
 static uint32_t evaluate(struct epoll_member *m)
 {
-	uint32_t events = atomic_load_explicit(&m->events,
-					       memory_order_relaxed);
+	uint32_t events =
+	    atomic_load_explicit(&m->events, memory_order_relaxed);
 	uint32_t one = 1;
 	uint32_t bits;
 
@@ -94,9 +94,8 @@ static struct epoll_member *member_at(struct epoll *e, uint32_t i)
 	struct epoll_member *_Atomic *table = atomic_load(&e->members);
 	struct epoll_member *m = atomic_load(&table[i]);
 
-	return m && atomic_load_explicit(&m->live, memory_order_relaxed)
-		   ? m
-		   : NULL;
+	return m && atomic_load_explicit(&m->live, memory_order_relaxed) ? m
+									 : NULL;
 }
 
 static int scan(struct epoll *e, struct epoll_event *events, int max)
@@ -173,8 +172,8 @@ static void arm(struct epoll *e)
 static void harvest(struct epoll *e)
 {
 	struct epoll_event events[HARVEST];
-	long n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
-			   0);
+	long n =
+	    SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0, 0);
 
 	for (long i = 0; i < n; i++) {
 		struct epoll_member *m =
@@ -216,13 +215,13 @@ static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 }
 
 /* Members are ready; others must not starve beside them. */
-static int add_kernel_events(struct epoll *e, struct epoll_event *events,
-			     int n, int max)
+static int add_kernel_events(struct epoll *e, struct epoll_event *events, int n,
+			     int max)
 {
 	if (n == max)
 		return n;
 	if (atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
-		    ASK_EVERY &&
+		ASK_EVERY &&
 	    sys_now_ns() - atomic_load(&e->asked_ns) < ASK_NS)
 		return n;
 	return n + ask_kernel(e, events + n, max - n);
@@ -305,8 +304,9 @@ struct wait_until {
 static struct timespec left_of(const struct wait_until *u, int pending)
 {
 	uint64_t now = sys_now_ns();
-	uint64_t left = u->for_ever ? UINT64_MAX
-				    : now < u->end_ns ? u->end_ns - now : 0;
+	uint64_t left = u->for_ever       ? UINT64_MAX
+			: now < u->end_ns ? u->end_ns - now
+					  : 0;
 	struct timespec t;
 
 	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
@@ -318,9 +318,8 @@ static struct timespec left_of(const struct wait_until *u, int pending)
 	return t;
 }
 
-static int sleep_in_kernel(struct epoll *e, struct epoll_event *events,
-			   int max, const struct timespec *t,
-			   const sigset_t *mask)
+static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
+			   const struct timespec *t, const sigset_t *mask)
 {
 	int ms = (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000);
 
@@ -360,7 +359,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask)
 {
-	struct wait_until until = { .for_ever = timeout == NULL };
+	struct wait_until until = {.for_ever = timeout == NULL};
 	uint64_t spun;
 	int n = scan(e, events, max);
 

@@ -7,7 +7,7 @@
 
 struct fdentry *_Atomic *fdtable;
 
-static struct fdentry hidden_entry = { .kind = FDENTRY_HIDDEN };
+static struct fdentry hidden_entry = {.kind = FDENTRY_HIDDEN};
 static _Atomic int end;
 
 int fdtable_init(void)
@@ -16,9 +16,9 @@ int fdtable_init(void)
 
 	if (fdtable)
 		return 0;
-	table = mmap(NULL, sizeof(*fdtable) * FDTABLE_SIZE,
-		     PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	table =
+	    mmap(NULL, sizeof(*fdtable) * FDTABLE_SIZE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (table == MAP_FAILED)
 		return -ENOMEM;
 	fdtable = table;

@@ -21,9 +21,9 @@
 
 enum fdentry_kind {
 	FDENTRY_HIDDEN = 1, /* ours; the program must not see it */
-	FDENTRY_SOCKET,	    /* struct connection */
+	FDENTRY_SOCKET,     /* struct connection */
 	FDENTRY_LISTENER,   /* struct listener */
-	FDENTRY_EPOLL,	    /* struct epoll */
+	FDENTRY_EPOLL,      /* struct epoll */
 };
 
 struct fdentry {

@@ -36,7 +36,7 @@ static bool send_bytes(int fd, const void *bytes, int n)
 
 static void send_decline(struct connection *c, int fd)
 {
-	struct clc_decline d = { 0 };
+	struct clc_decline d = {0};
 	uint8_t bytes[64];
 	int n;
 
@@ -50,7 +50,7 @@ static void send_decline(struct connection *c, int fd)
 
 static void send_answer(struct connection *c, int fd, int type)
 {
-	struct clc_accept_confirm m = { .type = (uint8_t)type };
+	struct clc_accept_confirm m = {.type = (uint8_t)type};
 	uint8_t bytes[CLC_BYTES_MAX];
 	int n;
 
@@ -101,7 +101,7 @@ static void resend_early_bytes(struct connection *c, int fd)
 	uint64_t at = 0;
 
 	while (at < end) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		size_t offset = (size_t)(at & (c->size - 1));
 		size_t n = c->size - offset;
 		long sent;
@@ -128,8 +128,8 @@ static void finish_tcp(struct connection *c, int fd)
 		atomic_store(&c->slot->tx.position, 0);
 		/* A client that declined does not use the element. */
 		if (c->side == SIDE_SERVER)
-			rmb_element_release(rmb_element(&c->rmb->map,
-							c->element));
+			rmb_element_release(
+			    rmb_element(&c->rmb->map, c->element));
 		connection_detach(c, true);
 	}
 	connection_use_tcp(c, m->reason, m->peer_reason);
@@ -145,8 +145,7 @@ static void finish_failed(struct connection *c, int fd)
 	real.shutdown(fd, SHUT_RDWR);
 }
 
-static uint32_t attach_server(struct connection *c,
-			      const struct clc_message *m)
+static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 {
 	struct rmb *rmb;
 	uint32_t element;
@@ -167,8 +166,7 @@ static uint32_t attach_server(struct connection *c,
 	return REASON_NONE;
 }
 
-static uint32_t attach_client(struct connection *c,
-			      const struct clc_message *m)
+static uint32_t attach_client(struct connection *c, const struct clc_message *m)
 {
 	const struct clc_accept_confirm *a = &m->accept_confirm;
 	uint8_t nonce[NONCE_BYTES];
@@ -279,7 +277,7 @@ static void read_messages(struct connection *c, int fd)
 
 static void begin(struct connection *c, bool server)
 {
-	struct clc_config config = { .server = server, .peer_is_ours = true };
+	struct clc_config config = {.server = server, .peer_is_ours = true};
 
 	clc_init(connection_clc(c), &config, 0);
 	c->deadline_ns = sys_now_ns() + HANDSHAKE_MS * 1000000ull;
@@ -301,8 +299,7 @@ static void start_client(struct connection *c, int fd)
 
 	begin(c, false);
 	if (s)
-		reason = settings_match(s, &c->slot->local,
-					c->slot->peer_port);
+		reason = settings_match(s, &c->slot->local, c->slot->peer_port);
 	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
 		reason = REASON_FORK;
 	if (!reason && proposal_make(&c->slot->local, &p) < 0)
@@ -456,8 +453,8 @@ static void offer_by_registry(struct connection *c)
 	int n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
 
 	if (n > 0)
-		c->offer_entry = registry_offer(c->slot->cookie, bytes,
-						(uint32_t)n);
+		c->offer_entry =
+		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);
 }
 
 static void make_offer(struct connection *c, int fd, uint16_t port)
@@ -535,8 +532,7 @@ void handshake_after_connect(int fd, int result, int error)
 		if (s && !c->offer_entry &&
 		    settings_match(s, &c->slot->local, c->slot->peer_port) ==
 			REASON_ADDRESS &&
-		    !(offer_state(fd) > 0 &&
-		      (offer_state(fd) & OFFER_AGREED)))
+		    !(offer_state(fd) > 0 && (offer_state(fd) & OFFER_AGREED)))
 			forget(c, fd);
 		else
 			step_locked(c, fd);
@@ -654,8 +650,7 @@ static enum way way_of(struct connection *c, bool write)
 	if (write && clc_can_write(connection_clc(c)))
 		return WAY_KERNEL;
 	/* A server that accepted may fill the client's buffer already. */
-	if (write && c->rmb &&
-	    connection_clc(c)->state == CLC_AWAIT_CONFIRM)
+	if (write && c->rmb && connection_clc(c)->state == CLC_AWAIT_CONFIRM)
 		return WAY_RING;
 	return WAY_AGAIN;
 }
@@ -685,9 +680,9 @@ static size_t bytes_waiting(int fd)
 
 static void wait_ms(int fd, uint64_t until_ns)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 	uint64_t now = sys_now_ns();
-	struct timespec t = { 0, 0 };
+	struct timespec t = {0, 0};
 
 	if (now >= until_ns)
 		return;

@@ -19,8 +19,7 @@
 static const struct {
 	unsigned eighths;
 	uint32_t bytes;
-} sizes[] = { { 2, 262144 }, { 4, 131072 }, { 6, 65536 },
-	      { 7, 32768 },  { 8, 16384 } };
+} sizes[] = {{2, 262144}, {4, 131072}, {6, 65536}, {7, 32768}, {8, 16384}};
 
 #define GROUPS_NUMBERED 0xffffffu
 
@@ -146,11 +145,11 @@ static int make_bells(struct rmb *r, int *fds)
 
 static int announce(struct linkgroup *g, struct rmb *r, const int *fds)
 {
-	struct rendezvous_message m = { .magic = RENDEZVOUS_MAGIC,
-					.version = RENDEZVOUS_VERSION,
-					.rmb_number = r->number,
-					.elements = r->map.elements,
-					.rmbe_bytes = r->map.rmbe_bytes };
+	struct rendezvous_message m = {.magic = RENDEZVOUS_MAGIC,
+				       .version = RENDEZVOUS_VERSION,
+				       .rmb_number = r->number,
+				       .elements = r->map.elements,
+				       .rmbe_bytes = r->map.rmbe_bytes};
 
 	memcpy(m.server_id, own_id, sizeof(m.server_id));
 	memcpy(m.client_id, g->peer_id, sizeof(m.client_id));
@@ -225,7 +224,7 @@ static void group_free(struct linkgroup *g)
 
 static bool peer_is_gone(struct linkgroup *g)
 {
-	struct pollfd p = { .fd = g->channel, .events = 0 };
+	struct pollfd p = {.fd = g->channel, .events = 0};
 
 	if (g->channel < 0)
 		return true;

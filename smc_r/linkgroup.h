@@ -45,10 +45,10 @@ struct linkgroup {
 struct rmb {
 	struct rmb *next;
 	struct linkgroup *group; /* NULL in a forked child */
-	uint32_t number;	 /* within the group, from 1 */
+	uint32_t number;         /* within the group, from 1 */
 	struct rmb_map map;
-	uint32_t busy; /* bit: element taken on this side */
-	uint32_t leaked; /* bit: never to be used again */
+	uint32_t busy;       /* bit: element taken on this side */
+	uint32_t leaked;     /* bit: never to be used again */
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
 	int bell_data[RMB_ELEMENTS_MAX];

@@ -9,7 +9,7 @@
 
 /* A store by the releaser may pass our count of waiters; so every sleep ends
  * by the clock, and that is also when a dead holder is looked for. */
-static const struct timespec slice = { 0, 2000000 };
+static const struct timespec slice = {0, 2000000};
 
 static bool thread_is_gone(uint32_t tid)
 {

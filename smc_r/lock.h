@@ -46,9 +46,8 @@ static inline void stream_unlock(struct status_stream *s, bool taken)
 	if (!taken)
 		return;
 	atomic_store_explicit(&s->lock, 0, memory_order_release);
-	if (__builtin_expect(atomic_load_explicit(&s->waiters,
-						  memory_order_relaxed),
-			     0))
+	if (__builtin_expect(
+		atomic_load_explicit(&s->waiters, memory_order_relaxed), 0))
 		stream_wake(s);
 }
 

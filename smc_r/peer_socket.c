@@ -63,8 +63,7 @@ static int ask(int fd, const struct question *q, uint64_t *cookie)
 	    h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return -ENOENT;
 	m = NLMSG_DATA(h);
-	*cookie = (uint64_t)m->id.idiag_cookie[1] << 32 |
-		  m->id.idiag_cookie[0];
+	*cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 #include "wait.h"
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
-#define PER_FD	 3  /* kernel entries that one descriptor may need */
+#define PER_FD   3  /* kernel entries that one descriptor may need */
 
 static struct connection *member_of(int fd)
 {
@@ -42,12 +42,13 @@ static int look_members(struct pollfd *fds, nfds_t n)
 
 	for (nfds_t i = 0; i < n; i++) {
 		struct connection *c = member_of(fds[i].fd);
-		uint32_t asked = (unsigned short)fds[i].events | POLLERR |
-				 POLLHUP;
+		uint32_t asked =
+		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
 
 		if (!c)
 			continue;
-		fds[i].revents = (short)(readiness(c, fds[i].fd, asked) & asked);
+		fds[i].revents =
+		    (short)(readiness(c, fds[i].fd, asked) & asked);
 		ready += fds[i].revents != 0;
 	}
 	return ready;
@@ -76,7 +77,7 @@ static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n)
 
 static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)
 {
-	all[at] = (struct pollfd){ .fd = fd, .events = events };
+	all[at] = (struct pollfd){.fd = fd, .events = events};
 	return at + 1;
 }
 
@@ -279,11 +280,11 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 {
 	struct pollfd stack[ON_STACK * (1 + PER_FD)];
 	size_t bytes = n * (1 + PER_FD) * sizeof(struct pollfd);
-	struct poll_call p = { .fds = fds,
-			       .all = stack,
-			       .n = n,
-			       .mask = mask,
-			       .for_ever = timeout == NULL };
+	struct poll_call p = {.fds = fds,
+			      .all = stack,
+			      .n = n,
+			      .mask = mask,
+			      .for_ever = timeout == NULL};
 	int result;
 
 	if (timeout)
@@ -348,7 +349,7 @@ bool select_has_members(int n, const fd_set *r, const fd_set *w,
 
 static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
 {
-	static const short asks[3] = { POLLIN, POLLOUT, POLLPRI };
+	static const short asks[3] = {POLLIN, POLLOUT, POLLPRI};
 	nfds_t count = 0;
 
 	for (int fd = 0; fd < n; fd++) {
@@ -359,7 +360,7 @@ static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
 				events |= asks[k];
 		if (events)
 			out[count++] =
-			    (struct pollfd){ .fd = fd, .events = events };
+			    (struct pollfd){.fd = fd, .events = events};
 	}
 	return count;
 }
@@ -368,9 +369,9 @@ static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
 static int from_poll(const struct pollfd *in, nfds_t count, int n,
 		     fd_set *const sets[3])
 {
-	static const short asks[3] = { POLLIN, POLLOUT, POLLPRI };
-	static const short bits[3] = { POLLIN | POLLHUP | POLLERR,
-				       POLLOUT | POLLERR, POLLPRI };
+	static const short asks[3] = {POLLIN, POLLOUT, POLLPRI};
+	static const short bits[3] = {POLLIN | POLLHUP | POLLERR,
+				      POLLOUT | POLLERR, POLLPRI};
 	int ready = 0;
 
 	for (nfds_t i = 0; i < count; i++)
@@ -406,7 +407,7 @@ static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
 int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
 		   const struct timespec *timeout, const sigset_t *mask)
 {
-	fd_set *const sets[3] = { r, w, x };
+	fd_set *const sets[3] = {r, w, x};
 	struct pollfd stack[ON_STACK];
 	struct pollfd *fds = stack;
 	size_t bytes = (size_t)n * sizeof(*fds);

@@ -17,9 +17,9 @@
 
 #define PRELOAD __attribute__((visibility("default")))
 /* Old binaries know these functions under a second name. */
-#define PRELOAD_ALIAS(name, of) \
-	extern __typeof__(of) name __attribute__((alias(#of), \
-						  visibility("default")))
+#define PRELOAD_ALIAS(name, of)                                                \
+	extern __typeof__(of) name                                             \
+	    __attribute__((alias(#of), visibility("default")))
 
 /* The connection behind fd if calls on it concern us, else NULL. */
 static inline struct connection *served(int fd)

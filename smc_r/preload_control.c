@@ -21,7 +21,6 @@
 #include "sys.h"
 #include "wait.h"
 
-
 /* ---- making ---- */
 
 /* A number that the kernel hands out again was closed behind our back. */
@@ -87,8 +86,8 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 int __connect(int, const struct sockaddr *, socklen_t);
 PRELOAD_ALIAS(__connect, connect);
 
-PRELOAD int accept4(int fd, struct sockaddr *restrict a,
-		    socklen_t *restrict n, int flags)
+PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
+		    int flags)
 {
 	int result;
 	int error;
@@ -291,7 +290,7 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 	case FIONREAD:
 		return readable_bytes(c, fd, (int *)argument);
 	case TIOCOUTQ: /* delivered is what the peer has in its memory */
-	case 0x894B: /* SIOCOUTQNSD */
+	case 0x894B:   /* SIOCOUTQNSD */
 		if (connection_phase(c) == PHASE_ACTIVE &&
 		    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP)) {
 			*(int *)argument = 0;
@@ -327,8 +326,7 @@ PRELOAD int ioctl(int fd, unsigned long request, ...)
 	return result;
 }
 
-PRELOAD int setsockopt(int fd, int level, int name, const void *v,
-		       socklen_t n)
+PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 {
 	struct connection *c = served(fd);
 	int result;

@@ -21,7 +21,7 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 			 struct sockaddr *restrict a, socklen_t *restrict l)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { p, n };
+	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -37,7 +37,7 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { p, n };
+	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -50,7 +50,7 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 PRELOAD ssize_t read(int fd, void *p, size_t n)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { p, n };
+	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -145,7 +145,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { (void *)(uintptr_t)p, n };
+	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -156,7 +156,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { (void *)(uintptr_t)p, n };
+	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -167,7 +167,7 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
 {
 	struct connection *c = served(fd);
-	struct iovec v = { (void *)(uintptr_t)p, n };
+	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)

@@ -80,13 +80,13 @@ static void lay_out(const char **out, const char *first, va_list ap)
 	} while (*out++);
 }
 
-#define ARGUMENTS(first, argv)                                         \
-	const char **argv;                                              \
-	va_list ap;                                                     \
-	va_start(ap, first);                                            \
-	argv = alloca((count_arguments(ap) + 2) * sizeof(*argv));       \
-	va_end(ap);                                                     \
-	va_start(ap, first);                                            \
+#define ARGUMENTS(first, argv)                                                 \
+	const char **argv;                                                     \
+	va_list ap;                                                            \
+	va_start(ap, first);                                                   \
+	argv = alloca((count_arguments(ap) + 2) * sizeof(*argv));              \
+	va_end(ap);                                                            \
+	va_start(ap, first);                                                   \
 	lay_out(argv, first, ap)
 
 PRELOAD int execl(const char *path, const char *first, ...)

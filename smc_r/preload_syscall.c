@@ -22,7 +22,7 @@ ssize_t pwritev2(int, const struct iovec *, int, off_t, int);
 int execveat(int, const char *, char *const[], char *const[], int);
 
 #define P(T, x) ((T)(uintptr_t)(x))
-#define FD(x)	((int)(x))
+#define FD(x)   ((int)(x))
 
 static bool data_call(long number, const long *a, long *r)
 {
@@ -34,17 +34,15 @@ static bool data_call(long number, const long *a, long *r)
 		*r = write(FD(a[0]), P(const void *, a[1]), (size_t)a[2]);
 		return true;
 	case SYS_readv:
-		*r = readv(FD(a[0]), P(const struct iovec *, a[1]),
-			   (int)a[2]);
+		*r = readv(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2]);
 		return true;
 	case SYS_writev:
-		*r = writev(FD(a[0]), P(const struct iovec *, a[1]),
-			    (int)a[2]);
+		*r = writev(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2]);
 		return true;
 	case SYS_recvfrom:
-		*r = recvfrom(FD(a[0]), P(void *, a[1]), (size_t)a[2],
-			      (int)a[3], P(struct sockaddr *, a[4]),
-			      P(socklen_t *, a[5]));
+		*r =
+		    recvfrom(FD(a[0]), P(void *, a[1]), (size_t)a[2], (int)a[3],
+			     P(struct sockaddr *, a[4]), P(socklen_t *, a[5]));
 		return true;
 	case SYS_sendto:
 		*r = sendto(FD(a[0]), P(const void *, a[1]), (size_t)a[2],
@@ -87,7 +85,7 @@ static bool wait_call(long number, const long *a, long *r)
 	const struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} *six;
+	} * six;
 
 	switch (number) {
 #ifdef SYS_poll
@@ -113,10 +111,10 @@ static bool wait_call(long number, const long *a, long *r)
 		return true;
 	case SYS_pselect6:
 		six = P(const void *, a[5]);
-		*r = pselect(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
-			     P(fd_set *, a[3]),
-			     P(const struct timespec *, a[4]),
-			     six ? six->mask : NULL);
+		*r =
+		    pselect(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
+			    P(fd_set *, a[3]), P(const struct timespec *, a[4]),
+			    six ? six->mask : NULL);
 		return true;
 	case SYS_epoll_pwait:
 		*r = epoll_pwait(FD(a[0]), P(struct epoll_event *, a[1]),
@@ -216,9 +214,9 @@ PRELOAD long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (fdtable && (data_call(number, a, &r) || wait_call(number, a, &r) ||
-			descriptor_call(number, a, &r) ||
-			socket_call(number, a, &r)))
+	if (fdtable &&
+	    (data_call(number, a, &r) || wait_call(number, a, &r) ||
+	     descriptor_call(number, a, &r) || socket_call(number, a, &r)))
 		return r;
 	return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

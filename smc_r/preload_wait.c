@@ -48,12 +48,10 @@ PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room)
 	return poll(fds, n, ms);
 }
 
-PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n,
-			const struct timespec *t, const sigset_t *mask,
-			size_t room);
-PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n,
-			const struct timespec *t, const sigset_t *mask,
-			size_t room)
+PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
+			const sigset_t *mask, size_t room);
+PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
+			const sigset_t *mask, size_t room)
 {
 	if (n * sizeof(*fds) > room)
 		__chk_fail();

@@ -26,7 +26,7 @@ struct process {
 	char program[STATUS_PROGRAM_MAX]; /* last part of the executable */
 	uint32_t cpus;                    /* that this process may run on */
 	unsigned spin_us;                 /* longest spin before a sleep */
-	pid_t reporter; /* SMC_R_REPORTER: smc_run -v, or 0 */
+	pid_t reporter;                   /* SMC_R_REPORTER: smc_run -v, or 0 */
 };
 
 /* What the environment said at the start; programs may overwrite it. */

@@ -12,7 +12,7 @@
 
 static uint32_t kernel_bits(int fd, short events)
 {
-	struct pollfd p = { .fd = fd, .events = events };
+	struct pollfd p = {.fd = fd, .events = events};
 
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
 		return 0;
@@ -21,7 +21,7 @@ static uint32_t kernel_bits(int fd, short events)
 
 #define ALL_IN  (POLLIN | POLLRDNORM)
 #define ALL_OUT (POLLOUT | POLLWRNORM)
-#define ALL	(ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
+#define ALL     (ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
 
 static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 {
@@ -93,18 +93,16 @@ static uint32_t output_bits(struct connection *c, int fd)
 /* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */
 static bool is_plain(const struct connection *c)
 {
-	return !(atomic_load_explicit(&c->slot->rx.flags,
-				      memory_order_relaxed) |
-		 atomic_load_explicit(&c->slot->tx.flags,
-				      memory_order_relaxed) |
-		 atomic_load_explicit(&c->in_producer->flags,
-				      memory_order_relaxed) |
-		 atomic_load_explicit(&c->out_consumer->flags,
-				      memory_order_relaxed) |
-		 atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) |
-		 (atomic_load_explicit(&c->slot->socket_flags,
-				       memory_order_relaxed) &
-		  SOCKET_RCVLOWAT));
+	return !(
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->out_consumer->flags,
+				 memory_order_relaxed) |
+	    atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) |
+	    (atomic_load_explicit(&c->slot->socket_flags,
+				  memory_order_relaxed) &
+	     SOCKET_RCVLOWAT));
 }
 
 static uint32_t plain_bits(struct connection *c, uint32_t asked)

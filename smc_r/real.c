@@ -24,10 +24,9 @@ static long libc_result(long result)
 	return result;
 }
 
-#define BARE6(n, a, b, c, d, e, f) \
-	libc_result(SYS_CALL6(n, a, b, c, d, e, f))
-#define BARE4(n, a, b, c, d) BARE6(n, a, b, c, d, 0, 0)
-#define BARE3(n, a, b, c)    BARE6(n, a, b, c, 0, 0, 0)
+#define BARE6(n, a, b, c, d, e, f) libc_result(SYS_CALL6(n, a, b, c, d, e, f))
+#define BARE4(n, a, b, c, d)       BARE6(n, a, b, c, d, 0, 0)
+#define BARE3(n, a, b, c)          BARE6(n, a, b, c, 0, 0, 0)
 
 static ssize_t bare_read(int fd, void *p, size_t n)
 {
@@ -135,7 +134,7 @@ static int bare_pselect(int n, fd_set *r, fd_set *w, fd_set *x,
 	struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} m = { mask, KERNEL_SIGSET_BYTES };
+	} m = {mask, KERNEL_SIGSET_BYTES};
 	struct timespec copy;
 
 	if (t)
@@ -291,47 +290,47 @@ static long bare_syscall(long number, ...)
 }
 
 struct real real = {
-	.read = bare_read,
-	.write = bare_write,
-	.readv = bare_readv,
-	.writev = bare_writev,
-	.recvfrom = bare_recvfrom,
-	.recvmsg = bare_recvmsg,
-	.recvmmsg = bare_recvmmsg,
-	.sendto = bare_sendto,
-	.sendmsg = bare_sendmsg,
-	.sendmmsg = bare_sendmmsg,
-	.sendfile = bare_sendfile,
-	.splice = bare_splice,
-	.preadv2 = bare_preadv2,
-	.pwritev2 = bare_pwritev2,
-	.poll = bare_poll,
-	.ppoll = bare_ppoll,
-	.select = bare_select,
-	.pselect = bare_pselect,
-	.epoll_create1 = bare_epoll_create1,
-	.epoll_ctl = bare_epoll_ctl,
-	.epoll_wait = bare_epoll_wait,
-	.epoll_pwait = bare_epoll_pwait,
-	.epoll_pwait2 = bare_epoll_pwait2,
-	.socket = bare_socket,
-	.listen = bare_listen,
-	.connect = bare_connect,
-	.accept4 = bare_accept4,
-	.shutdown = bare_shutdown,
-	.setsockopt = bare_setsockopt,
-	.getsockopt = bare_getsockopt,
-	.close = bare_close,
-	.close_range = bare_close_range,
-	.dup = bare_dup,
-	.dup2 = bare_dup2,
-	.dup3 = bare_dup3,
-	.fcntl = bare_fcntl,
-	.ioctl = bare_ioctl,
-	.execve = bare_execve,
-	.execveat = bare_execveat,
-	.prctl = bare_prctl,
-	.syscall = bare_syscall,
+    .read = bare_read,
+    .write = bare_write,
+    .readv = bare_readv,
+    .writev = bare_writev,
+    .recvfrom = bare_recvfrom,
+    .recvmsg = bare_recvmsg,
+    .recvmmsg = bare_recvmmsg,
+    .sendto = bare_sendto,
+    .sendmsg = bare_sendmsg,
+    .sendmmsg = bare_sendmmsg,
+    .sendfile = bare_sendfile,
+    .splice = bare_splice,
+    .preadv2 = bare_preadv2,
+    .pwritev2 = bare_pwritev2,
+    .poll = bare_poll,
+    .ppoll = bare_ppoll,
+    .select = bare_select,
+    .pselect = bare_pselect,
+    .epoll_create1 = bare_epoll_create1,
+    .epoll_ctl = bare_epoll_ctl,
+    .epoll_wait = bare_epoll_wait,
+    .epoll_pwait = bare_epoll_pwait,
+    .epoll_pwait2 = bare_epoll_pwait2,
+    .socket = bare_socket,
+    .listen = bare_listen,
+    .connect = bare_connect,
+    .accept4 = bare_accept4,
+    .shutdown = bare_shutdown,
+    .setsockopt = bare_setsockopt,
+    .getsockopt = bare_getsockopt,
+    .close = bare_close,
+    .close_range = bare_close_range,
+    .dup = bare_dup,
+    .dup2 = bare_dup2,
+    .dup3 = bare_dup3,
+    .fcntl = bare_fcntl,
+    .ioctl = bare_ioctl,
+    .execve = bare_execve,
+    .execveat = bare_execveat,
+    .prctl = bare_prctl,
+    .syscall = bare_syscall,
 };
 
 /* A function that this libc lacks keeps its bare system call. */

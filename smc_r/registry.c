@@ -16,10 +16,10 @@
 #include "segment.h"
 #include "sys.h"
 
-#define REGISTRY_MAGIC	 0x47525352u
+#define REGISTRY_MAGIC   0x47525352u
 #define REGISTRY_VERSION 1u
-#define ENTRIES		 1024u
-#define LISTENERS	 256u
+#define ENTRIES          1024u
+#define LISTENERS        256u
 
 enum entry_state {
 	ENTRY_FREE = 0,
@@ -89,15 +89,14 @@ static bool file_is_ours(int fd)
 
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
-	       SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) ==
-		   0;
+	       SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0;
 }
 
 static struct registry *map_file(int fd)
 {
 	struct registry *r;
-	void *map = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED,
-			 fd, 0);
+	void *map =
+	    mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return NULL;
@@ -245,8 +244,8 @@ bool registry_withdraw(uint32_t entry)
 {
 	uint32_t offered = ENTRY_OFFERED;
 
-	if (!atomic_compare_exchange_strong(
-		&registry->entries[entry - 1].state, &offered, ENTRY_FREE))
+	if (!atomic_compare_exchange_strong(&registry->entries[entry - 1].state,
+					    &offered, ENTRY_FREE))
 		return false;
 	atomic_fetch_sub(&registry->offers, 1);
 	return true;

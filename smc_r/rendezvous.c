@@ -79,8 +79,8 @@ static socklen_t address_of(struct sockaddr_un *a, const char *name)
 
 static int new_socket(void)
 {
-	long fd = SYS_CALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC,
-			    0);
+	long fd =
+	    SYS_CALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? (int)fd : hidden_fd((int)fd);
 }
@@ -162,7 +162,7 @@ int rendezvous_accept(int listener)
 
 pid_t rendezvous_peer_pid(int channel)
 {
-	struct ucred c = { 0, 0, 0 };
+	struct ucred c = {0, 0, 0};
 	socklen_t n = sizeof(c);
 
 	SYS_CALL6(SYS_getsockopt, channel, SOL_SOCKET, SO_PEERCRED, &c, &n, 0);
@@ -179,8 +179,8 @@ int rendezvous_send(int channel, const struct rendezvous_message *m,
 {
 	union rights rights;
 	struct rendezvous_message copy = *m;
-	struct iovec v = { &copy, sizeof(copy) };
-	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
+	struct iovec v = {&copy, sizeof(copy)};
+	struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
 	size_t bytes = sizeof(int) * (size_t)fd_count;
 	struct cmsghdr *c;
 	long n;
@@ -213,8 +213,7 @@ static int take_rights(struct msghdr *h, int *fds)
 		for (size_t i = 0; i < n; i++) {
 			int fd;
 
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int),
-			       sizeof(fd));
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
 			fd = hidden_fd(fd);
 			if (fd < 0)
 				failed = fd;
@@ -235,11 +234,11 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 		       int fds[RENDEZVOUS_FDS_MAX])
 {
 	union rights rights;
-	struct iovec v = { m, sizeof(*m) };
-	struct msghdr h = { .msg_iov = &v,
-			    .msg_iovlen = 1,
-			    .msg_control = &rights,
-			    .msg_controllen = sizeof(rights) };
+	struct iovec v = {m, sizeof(*m)};
+	struct msghdr h = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &rights,
+			   .msg_controllen = sizeof(rights)};
 	long n = SYS_CALL3(SYS_recvmsg, channel, &h,
 			   MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int count;
@@ -251,7 +250,8 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	count = take_rights(&h, fds);
 	if (count < 0)
 		return count;
-	if (n == (long)sizeof(*m) && !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
+	if (n == (long)sizeof(*m) &&
+	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
 	    rmb_size_is_valid(m->elements, m->rmbe_bytes) &&
 	    count == (int)(1 + 2 * m->elements))

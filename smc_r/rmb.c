@@ -12,11 +12,11 @@
 
 #include "sys.h"
 
-#define TMPFS_KIND	0x01021994
-#define PAGE		4096u
-#define MEMFD_FLAGS	(MFD_CLOEXEC | MFD_ALLOW_SEALING)
-#define MEMFD_NOEXEC	0x0008U /* MFD_NOEXEC_SEAL, Linux 6.3 */
-#define SEALS_ALL	(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define TMPFS_KIND   0x01021994
+#define PAGE         4096u
+#define MEMFD_FLAGS  (MFD_CLOEXEC | MFD_ALLOW_SEALING)
+#define MEMFD_NOEXEC 0x0008U /* MFD_NOEXEC_SEAL, Linux 6.3 */
+#define SEALS_ALL    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes)
 {
@@ -27,8 +27,8 @@ bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes)
 
 static size_t control_bytes(uint32_t elements)
 {
-	size_t n = sizeof(struct rmb_header) +
-		   elements * sizeof(struct rmb_element);
+	size_t n =
+	    sizeof(struct rmb_header) + elements * sizeof(struct rmb_element);
 
 	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
@@ -52,8 +52,8 @@ static int make_memfd(size_t bytes)
 	/* Growing a file beyond this limit raises SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
 		return -ENOMEM;
-	fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS | MEMFD_NOEXEC,
-		       0);
+	fd =
+	    SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS | MEMFD_NOEXEC, 0);
 	if (fd == -EINVAL)
 		fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS, 0);
 	if (fd < 0)
@@ -71,8 +71,8 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 		     uint32_t rmbe_bytes)
 {
 	size_t bytes = rmb_bytes(elements, rmbe_bytes);
-	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  0);
+	void *base =
+	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (base == MAP_FAILED)
 		return -ENOMEM;

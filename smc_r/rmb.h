@@ -27,18 +27,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RMB_MAGIC	 0x424d5253u
-#define RMB_VERSION	 1u
+#define RMB_MAGIC        0x424d5253u
+#define RMB_VERSION      1u
 #define RMB_ELEMENTS_MAX 32u
-#define RMB_RMBE_MIN	 16384u	  /* bytes; CLC size code 0 */
-#define RMB_RMBE_MAX	 1048576u /* bytes; CLC size code 6 */
-#define RMB_WAITERS	 16	  /* epoll instances with a bell word */
+#define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
+#define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
+#define RMB_WAITERS      16       /* epoll instances with a bell word */
 
 #define SIDE_SERVER 0
 #define SIDE_CLIENT 1
 
 /* producer.flags */
-#define PRODUCER_FIN	1u /* shutdown for writing; no byte follows */
+#define PRODUCER_FIN    1u /* shutdown for writing; no byte follows */
 #define PRODUCER_SEALED 2u /* the stream goes on over TCP */
 #define PRODUCER_CLOSED 4u /* the last holder closed; TCP FIN follows */
 /* consumer.flags */
@@ -73,8 +73,8 @@ struct rmb_wait {
 struct rmb_element {
 	struct rmb_producer producer[2]; /* [side that writes] */
 	struct rmb_consumer consumer[2]; /* [side that reads] */
-	struct rmb_wait wait[2];	 /* [side that sleeps] */
-	_Atomic uint32_t epoch;	   /* grows with each use; server writes */
+	struct rmb_wait wait[2];         /* [side that sleeps] */
+	_Atomic uint32_t epoch;    /* grows with each use; server writes */
 	_Atomic uint32_t released; /* last epoch the client is done with */
 	uint8_t pad[120];
 };

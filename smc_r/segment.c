@@ -16,10 +16,11 @@
 #include "sys.h"
 #include "totals.h"
 
-#define SLOTS_STEP    32u /* slots that get memory at once */
-#define SEGMENTS_MAX  8	  /* own one, and those of forefathers */
-#define SEGMENT_BYTES \
-	(STATUS_SLOTS_AT + (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
+#define SLOTS_STEP   32u /* slots that get memory at once */
+#define SEGMENTS_MAX 8   /* own one, and those of forefathers */
+#define SEGMENT_BYTES                                                          \
+	(STATUS_SLOTS_AT +                                                     \
+	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
 
 struct segment {
 	struct status_header *header;
@@ -424,8 +425,7 @@ static bool others_hold(struct segment *s)
 
 		if (atomic_load(&slot->state) == STATUS_FREE)
 			continue;
-		if (living(s, atomic_load(&slot->holders) &
-				  ~(1ull << s->self)))
+		if (living(s, atomic_load(&slot->holders) & ~(1ull << s->self)))
 			return true;
 	}
 	return false;
@@ -437,10 +437,9 @@ void segment_close(void)
 
 	for (int i = 1; i < SEGMENTS_MAX; i++)
 		if (segments[i].header)
-			atomic_store(&segments[i]
-					  .header->holders[segments[i].self]
-					  .pid,
-				     0);
+			atomic_store(
+			    &segments[i].header->holders[segments[i].self].pid,
+			    0);
 	if (!s->header)
 		return;
 	/* Somebody else goes on using or reporting it: the sweep will do. */

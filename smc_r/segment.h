@@ -48,8 +48,8 @@ void segment_close(void);
 /* Adds one to a counter: segment_count(doorbells). */
 extern struct status_counters *segment_counters;
 #define segment_count(counter) segment_add(counter, 1)
-#define segment_add(counter, n) \
-	atomic_fetch_add_explicit(&segment_counters->counter, (n), \
+#define segment_add(counter, n)                                                \
+	atomic_fetch_add_explicit(&segment_counters->counter, (n),             \
 				  memory_order_relaxed)
 
 #endif

@@ -47,11 +47,11 @@ static uint16_t local_port(int fd)
 
 static bool is_tcp_listener(int fd)
 {
-	int value[2] = { 0, 0 };
+	int value[2] = {0, 0};
 	socklen_t n = sizeof(int);
 
-	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL,
-			 &value[0], &n, 0) == 0 &&
+	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &value[0],
+			 &n, 0) == 0 &&
 	       value[0] == IPPROTO_TCP &&
 	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
 			 &value[1], &n, 0) == 0 &&
@@ -173,7 +173,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 /* SO_LINGER with a time: until the reader has it all. */
 static void linger(struct connection *c, int fd)
 {
-	struct linger l = { 0, 0 };
+	struct linger l = {0, 0};
 	socklen_t n = sizeof(l);
 	uint64_t end;
 
@@ -184,7 +184,7 @@ static void linger(struct connection *c, int fd)
 		return;
 	end = sys_now_ns() + (uint64_t)l.l_linger * 1000000000u;
 	while (stream_free(c) < c->size && sys_now_ns() < end) {
-		struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+		struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 
 		if (real.poll(&p, 1, 1) != 0)
 			return;
@@ -194,7 +194,7 @@ static void linger(struct connection *c, int fd)
 /* Bytes that nobody read make TCP reset the connection at the last close. */
 static void reset_if_unread(struct connection *c, int fd)
 {
-	struct linger l = { 1, 0 };
+	struct linger l = {1, 0};
 
 	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
 		return;

@@ -55,7 +55,7 @@ bool socket_waits(struct connection *c, int fd, int flags)
 static const struct timespec *time_out(struct connection *c, int fd, int name,
 				       uint32_t bit, struct timespec *out)
 {
-	struct timeval t = { 0, 0 };
+	struct timeval t = {0, 0};
 	socklen_t n = sizeof(t);
 
 	if (!(atomic_load_explicit(&c->slot->socket_flags,
@@ -100,7 +100,7 @@ static ssize_t receive_rest(int fd, const struct place *at, size_t done,
 			    int flags)
 {
 	struct iovec v[8];
-	struct msghdr h = { .msg_iov = v };
+	struct msghdr h = {.msg_iov = v};
 	ssize_t n;
 
 	if (done > 0 && !(flags & MSG_WAITALL))
@@ -160,9 +160,9 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 			*result = r->done ? (ssize_t)r->done : fail(EAGAIN);
 			return false;
 		}
-		error = wait_for_input(c, r->fd, need,
-				       time_out(c, r->fd, SO_RCVTIMEO,
-						SOCKET_RCVTIMEO, &storage));
+		error = wait_for_input(
+		    c, r->fd, need,
+		    time_out(c, r->fd, SO_RCVTIMEO, SOCKET_RCVTIMEO, &storage));
 		if (error == 0)
 			return true;
 		*result = r->done ? (ssize_t)r->done : fail(-error);
@@ -181,8 +181,8 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 
 	place_init(&r->place, v, count);
 	for (;;) {
-		ssize_t n = stream_take(r->c, &r->place, r->want - r->done, 0,
-					how);
+		ssize_t n =
+		    stream_take(r->c, &r->place, r->want - r->done, 0, how);
 
 		if (n > 0 && (how & TAKE_PEEK)) {
 			r->done = (size_t)n;
@@ -229,7 +229,7 @@ static ssize_t receive_before(struct connection *c, int fd, int flags)
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags)
 {
-	struct receive r = { .c = c, .fd = fd, .flags = flags };
+	struct receive r = {.c = c, .fd = fd, .flags = flags};
 	uint32_t phase = connection_phase(c);
 
 	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
@@ -260,11 +260,10 @@ static ssize_t broken_pipe(int flags)
 	return fail(EPIPE);
 }
 
-static ssize_t send_rest(int fd, const struct place *at, size_t done,
-			 int flags)
+static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 {
 	struct iovec v[8];
-	struct msghdr h = { .msg_iov = v };
+	struct msghdr h = {.msg_iov = v};
 	ssize_t n;
 
 	if (done == 0)
@@ -282,13 +281,13 @@ static ssize_t send_rest(int fd, const struct place *at, size_t done,
 /* After the peer's last close TCP knows best what a writer gets. */
 static void leave_dead_peer(struct connection *c)
 {
-	uint32_t flags = atomic_load_explicit(&c->in_producer->flags,
-					      memory_order_relaxed);
+	uint32_t flags =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
 
-	if (__builtin_expect(!(flags & PRODUCER_CLOSED) &&
-				 !atomic_load_explicit(&c->tcp_ended,
-						       memory_order_relaxed),
-			     1))
+	if (__builtin_expect(
+		!(flags & PRODUCER_CLOSED) &&
+		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
+		1))
 		return;
 	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
 }
@@ -308,9 +307,8 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 		*result = done ? (ssize_t)done : fail(EAGAIN);
 		return false;
 	}
-	error = wait_for_output(c, fd,
-				time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO,
-					 &storage));
+	error = wait_for_output(
+	    c, fd, time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage));
 	if (error == 0)
 		return true;
 	*result = done ? (ssize_t)done : fail(-error);
@@ -326,11 +324,11 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 	for (;;) {
 		ssize_t n;
 
-		if (__builtin_expect(atomic_load_explicit(
-					 &c->slot->tx.flags,
-					 memory_order_relaxed) &
-					 STREAM_SHUT,
-				     0))
+		if (__builtin_expect(
+			atomic_load_explicit(&c->slot->tx.flags,
+					     memory_order_relaxed) &
+			    STREAM_SHUT,
+			0))
 			return done ? (ssize_t)done : broken_pipe(flags);
 		leave_dead_peer(c);
 		n = stream_put(c, place, want - done);

@@ -41,7 +41,7 @@ static bool waits(int fd, unsigned flags)
  * poll says so, because only whole buffers count. */
 static long pipe_room(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
 	int used = 0;
 	long size = SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0);
 
@@ -59,12 +59,12 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 			    unsigned flags)
 {
 	char bytes[COPY_BYTES];
-	struct iovec v = { bytes, n < sizeof(bytes) ? n : sizeof(bytes) };
+	struct iovec v = {bytes, n < sizeof(bytes) ? n : sizeof(bytes)};
 	long room = pipe_room(out);
 	ssize_t got;
 
 	while (room == 0) {
-		struct pollfd p = { .fd = out, .events = POLLOUT };
+		struct pollfd p = {.fd = out, .events = POLLOUT};
 
 		if (!waits(out, flags)) {
 			errno = EAGAIN;
@@ -93,7 +93,7 @@ static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 {
 	char bytes[COPY_BYTES];
 	size_t room = stream_free(c);
-	struct iovec v = { bytes, 0 };
+	struct iovec v = {bytes, 0};
 	ssize_t got;
 	int there = 0;
 
@@ -101,15 +101,15 @@ static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 		n = sizeof(bytes);
 	if (room > 0 && n > room)
 		n = room;
-	if (room == 0 && !socket_waits(c, out, flags & SPLICE_F_NONBLOCK
-						   ? MSG_DONTWAIT
-						   : 0)) {
+	if (room == 0 &&
+	    !socket_waits(c, out,
+			  flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0)) {
 		errno = EAGAIN;
 		return -1;
 	}
 	SYS_CALL3(SYS_ioctl, in, FIONREAD, &there);
 	if (there == 0 && !waits(in, flags)) {
-		struct pollfd p = { .fd = in, .events = POLLIN };
+		struct pollfd p = {.fd = in, .events = POLLIN};
 
 		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0) {
 			errno = EAGAIN;

@@ -27,12 +27,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define STATUS_MAGIC 0x52434d53u /* "SMCR", little endian */
-#define STATUS_VERSION 1u
+#define STATUS_MAGIC       0x52434d53u /* "SMCR", little endian */
+#define STATUS_VERSION     1u
 #define STATUS_PROGRAM_MAX 32
 #define STATUS_HOLDERS_MAX 64 /* bits of a slot's holders word */
 #define STATUS_REASONS_MAX 96 /* >= REASON_COUNT of reason.h */
-#define STATUS_SLOTS_MAX 65536
+#define STATUS_SLOTS_MAX   65536
 
 /* Every counter only grows. Bytes and requests of connections that still
  * exist are in their slots; they move here when the slot is freed. */
@@ -41,15 +41,15 @@ struct status_counters {
 	_Atomic uint64_t server_connections; /* matching, accepted by us */
 	_Atomic uint64_t smc_connections;    /* of both: carried by SMC */
 	_Atomic uint64_t tcp_connections;    /* of both: stayed on TCP */
-	_Atomic uint64_t demoted;	     /* of smc: went back to TCP */
+	_Atomic uint64_t demoted;            /* of smc: went back to TCP */
 	_Atomic uint64_t handshake_errors;   /* time-outs, bad messages */
 	_Atomic uint64_t first_contacts;     /* link groups made */
-	_Atomic uint64_t reuses;	     /* connections on a known group */
+	_Atomic uint64_t reuses;             /* connections on a known group */
 	_Atomic uint64_t declines_sent;
 	_Atomic uint64_t declines_received;
 	_Atomic uint64_t bytes_sent;
 	_Atomic uint64_t bytes_received;
-	_Atomic uint64_t requests_sent;	    /* send calls that moved bytes */
+	_Atomic uint64_t requests_sent;     /* send calls that moved bytes */
 	_Atomic uint64_t requests_received; /* receive calls that did */
 	_Atomic uint64_t rmbs_made;
 	_Atomic uint64_t rmbs_freed;
@@ -70,18 +70,25 @@ enum status_state {
 	STATUS_TCP = 64, /* matching, but on TCP: see reason */
 };
 
-enum status_role { STATUS_CLIENT = 0, STATUS_SERVER = 1 };
-enum status_link { STATUS_LINK_NONE = 0, STATUS_LINK_SHM, STATUS_LINK_RC };
+enum status_role {
+	STATUS_CLIENT = 0,
+	STATUS_SERVER = 1
+};
+enum status_link {
+	STATUS_LINK_NONE = 0,
+	STATUS_LINK_SHM,
+	STATUS_LINK_RC
+};
 
 /* One direction of one connection, as its own end sees it. */
 struct status_stream {
-	_Atomic uint32_t lock;	   /* tid of the holder, 0 free; futex */
+	_Atomic uint32_t lock;     /* tid of the holder, 0 free; futex */
 	_Atomic uint32_t waiters;  /* threads asleep on lock */
-	_Atomic uint64_t frame;	   /* stack frame of the holder */
+	_Atomic uint64_t frame;    /* stack frame of the holder */
 	_Atomic uint64_t position; /* bytes moved since the start: cursor */
-	uint64_t peer_position;	   /* last checked cursor of the peer */
+	uint64_t peer_position;    /* last checked cursor of the peer */
 	_Atomic uint64_t requests; /* calls that moved bytes */
-	_Atomic uint32_t flags;	   /* engine's own: connection.h */
+	_Atomic uint32_t flags;    /* engine's own: connection.h */
 	_Atomic uint32_t sleepers; /* threads asleep for this direction */
 	_Atomic uint32_t blocked;  /* calls that met a full or empty ring */
 	uint32_t spare;
@@ -89,24 +96,24 @@ struct status_stream {
 
 struct status_slot {
 	_Atomic uint32_t state; /* enum status_state, stored last */
-	uint32_t reason;	/* why on TCP (reason.h), 0 on SMC */
-	uint32_t peer_reason;	/* the peer's code in its Decline, or 0 */
-	uint8_t role;		/* enum status_role */
-	uint8_t link;		/* enum status_link */
-	uint16_t local_port;	/* host order */
-	struct in6_addr local;	/* IPv4 as ::ffff:a.b.c.d */
+	uint32_t reason;        /* why on TCP (reason.h), 0 on SMC */
+	uint32_t peer_reason;   /* the peer's code in its Decline, or 0 */
+	uint8_t role;           /* enum status_role */
+	uint8_t link;           /* enum status_link */
+	uint16_t local_port;    /* host order */
+	struct in6_addr local;  /* IPv4 as ::ffff:a.b.c.d */
 	struct in6_addr peer;
 	uint16_t peer_port;
 	uint16_t spare0;
-	int32_t pid; /* the process that opened or accepted it */
+	int32_t pid;              /* the process that opened or accepted it */
 	_Atomic uint64_t holders; /* bit i: header.holders[i] holds it */
-	uint64_t cookie;	  /* SO_COOKIE of the TCP socket */
-	uint64_t started_ms;	  /* CLOCK_REALTIME, milliseconds */
-	uint32_t rmbe_in;	  /* bytes of the RMBE we receive into */
-	uint32_t rmbe_out;	  /* bytes of the peer's RMBE */
-	int32_t peer_pid;	  /* SO_PEERCRED of the link group, 0 unknown */
-	uint32_t group;		  /* link group number within the process */
-	_Atomic uint32_t phase;	  /* engine's own: connection.h */
+	uint64_t cookie;          /* SO_COOKIE of the TCP socket */
+	uint64_t started_ms;      /* CLOCK_REALTIME, milliseconds */
+	uint32_t rmbe_in;         /* bytes of the RMBE we receive into */
+	uint32_t rmbe_out;        /* bytes of the peer's RMBE */
+	int32_t peer_pid;         /* SO_PEERCRED of the link group, 0 unknown */
+	uint32_t group;           /* link group number within the process */
+	_Atomic uint32_t phase;   /* engine's own: connection.h */
 	_Atomic uint32_t socket_flags; /* engine's own: connection.h */
 	uint64_t spare1[2];
 	struct status_stream rx;
@@ -123,14 +130,14 @@ struct status_holder {
 struct status_header {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t slot_size;	     /* sizeof(struct status_slot) */
+	uint32_t slot_size;          /* sizeof(struct status_slot) */
 	_Atomic uint32_t slot_count; /* slots that have memory, grows */
 	int32_t pid;
 	uint32_t uid;
 	uint64_t start;
 	uint64_t started_ms;
 	char program[STATUS_PROGRAM_MAX];
-	int32_t reporter;	     /* smc_run -v that will report, or 0 */
+	int32_t reporter;            /* smc_run -v that will report, or 0 */
 	_Atomic uint32_t offer_kind; /* 0 none, 1 BPF option, 2 registry */
 	_Atomic uint64_t rmb_bytes;  /* RMB memory this process pays for */
 	_Atomic uint64_t generation; /* settings last read */

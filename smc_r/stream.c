@@ -12,7 +12,7 @@
  * writer still copies in. */
 #define PIECE_BYTES 8192u
 /* Large reads give room back in pieces for the same reason. */
-#define TAKE_BYTES 32768u
+#define TAKE_BYTES  32768u
 
 void place_init(struct place *p, const struct iovec *v, size_t count)
 {
@@ -85,8 +85,8 @@ static void publish(_Atomic uint64_t *shared, const _Atomic uint64_t *own)
 static int refresh_in(struct connection *c, uint64_t position)
 {
 	struct status_stream *rx = &c->slot->rx;
-	uint64_t cursor = atomic_load_explicit(&c->in_producer->cursor,
-					       memory_order_acquire);
+	uint64_t cursor =
+	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
 
 	/* A step back can be a signal handler's call below the last word of
 	 * the call that it interrupted: no news. */
@@ -102,8 +102,8 @@ static int refresh_in(struct connection *c, uint64_t position)
 
 static int check_in(struct connection *c)
 {
-	uint32_t flags = atomic_load_explicit(&c->slot->rx.flags,
-					      memory_order_relaxed);
+	uint32_t flags =
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
 
 	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
 		return -EBADF;
@@ -134,8 +134,8 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 
 	do {
 		*to = start;
-		position = atomic_load_explicit(&rx->position,
-						memory_order_relaxed);
+		position =
+		    atomic_load_explicit(&rx->position, memory_order_relaxed);
 		if (rx->peer_position - position < want &&
 		    refresh_in(c, position) < 0)
 			return -ECONNRESET;
@@ -164,8 +164,8 @@ static ssize_t peek(struct connection *c, struct place *to, size_t want,
 		    size_t skip)
 {
 	struct status_stream *rx = &c->slot->rx;
-	uint64_t position = atomic_load_explicit(&rx->position,
-						 memory_order_relaxed);
+	uint64_t position =
+	    atomic_load_explicit(&rx->position, memory_order_relaxed);
 	uint64_t there;
 
 	if (refresh_in(c, position) < 0)
@@ -216,10 +216,10 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 
 size_t stream_fill(struct connection *c)
 {
-	uint64_t position = atomic_load_explicit(&c->slot->rx.position,
-						 memory_order_relaxed);
-	uint64_t cursor = atomic_load_explicit(&c->in_producer->cursor,
-					       memory_order_acquire);
+	uint64_t position =
+	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint64_t cursor =
+	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
 
 	return cursor - position <= c->size ? (size_t)(cursor - position) : 0;
 }
@@ -228,15 +228,14 @@ size_t stream_fill(struct connection *c)
 
 static int check_out(struct connection *c)
 {
-	uint32_t flags = atomic_load_explicit(&c->slot->tx.flags,
-					      memory_order_relaxed);
+	uint32_t flags =
+	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed);
 
 	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
 		return -EBADF;
-	if (flags & STREAM_TCP ||
-	    atomic_load_explicit(&c->out_consumer->flags,
-				 memory_order_relaxed) &
-		CONSUMER_DEMOTE)
+	if (flags & STREAM_TCP || atomic_load_explicit(&c->out_consumer->flags,
+						       memory_order_relaxed) &
+				      CONSUMER_DEMOTE)
 		return -EPIPE;
 	return 0;
 }
@@ -263,8 +262,8 @@ static size_t put_piece(struct connection *c, struct place *from, size_t want)
 
 	do {
 		*from = start;
-		position = atomic_load_explicit(&tx->position,
-						memory_order_relaxed);
+		position =
+		    atomic_load_explicit(&tx->position, memory_order_relaxed);
 		free = c->size - (size_t)(position - tx->peer_position);
 		if (free < want)
 			free = refresh_out(c, position);
@@ -347,8 +346,8 @@ void stream_room_end(struct connection *c, struct room *r, size_t filled)
 
 size_t stream_free(struct connection *c)
 {
-	uint64_t position = atomic_load_explicit(&c->slot->tx.position,
-						 memory_order_relaxed);
+	uint64_t position =
+	    atomic_load_explicit(&c->slot->tx.position, memory_order_relaxed);
 	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
 					       memory_order_acquire);
 

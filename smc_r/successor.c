@@ -47,8 +47,8 @@ void successor_message(const struct msghdr *m)
 	     c = CMSG_NXTHDR(&copy, c)) {
 		size_t n;
 
-		if (c->cmsg_level != SOL_SOCKET ||
-		    c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0))
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+		    c->cmsg_len < CMSG_LEN(0))
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < n; i++) {

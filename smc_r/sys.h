@@ -54,8 +54,8 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e,
 #endif
 
 #define SYS_ARG(x) ((long)(x))
-#define SYS_CALL6(n, a, b, c, d, e, f) \
-	sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), \
+#define SYS_CALL6(n, a, b, c, d, e, f)                                         \
+	sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d),           \
 		  SYS_ARG(e), SYS_ARG(f))
 #define SYS_CALL4(n, a, b, c, d) SYS_CALL6(n, a, b, c, d, 0, 0)
 #define SYS_CALL3(n, a, b, c)    SYS_CALL6(n, a, b, c, 0, 0, 0)

@@ -50,7 +50,7 @@ static void name_of(char *out, uint32_t uid)
 
 static int lock_within(int fd, int how)
 {
-	static const struct timespec pause = { 0, 250000 };
+	static const struct timespec pause = {0, 250000};
 
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (SYS_CALL3(SYS_flock, fd, how | LOCK_NB, 0) == 0)
@@ -236,8 +236,7 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 		atomic_fetch_add(&to->requests_received, s->rx.requests);
 		atomic_fetch_add(&to->requests_sent, s->tx.requests);
 	}
-	atomic_fetch_sub(&totals->rmb_bytes,
-			 atomic_exchange(&h->rmb_bytes, 0));
+	atomic_fetch_sub(&totals->rmb_bytes, atomic_exchange(&h->rmb_bytes, 0));
 	atomic_store(&h->slot_count, 0);
 }
 
@@ -266,10 +265,10 @@ static void sweep_map(int dir, const char *name, void *map, size_t size)
 		return;
 	totals_lock(true);
 	if (SYS_CALL3(SYS_unlinkat, dir, name, 0) == 0)
-		totals_merge(h,
-			     (const struct status_slot *)((char *)map +
-							  STATUS_SLOTS_AT),
-			     slots);
+		totals_merge(
+		    h,
+		    (const struct status_slot *)((char *)map + STATUS_SLOTS_AT),
+		    slots);
 	totals_lock(false);
 }
 

@@ -23,8 +23,9 @@ int totals_open(int status_dir);
 
 /*
  * Takes bytes of RMB memory if the whole host stays within limit: 0; -ENOMEM
- * when the limit is reached; -EAGAIN when the ledger was locked too long. *used is what the host uses
- * after the call. Whoever takes memory also adds it to its segment.
+ * when the limit is reached; -EAGAIN when the ledger was locked too long. *used
+ * is what the host uses after the call. Whoever takes memory also adds it to
+ * its segment.
  */
 int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
 		   uint64_t *used);

@@ -14,18 +14,18 @@
 #include "stream.h"
 #include "sys.h"
 
-#define SLICE_FIRST_MS 1
-#define SLICE_MAX_MS   50
-#define ASK_TCP_EVERY  8 /* looks in vain between questions to the kernel */
-#define POLLS_A_ROUND  16
+#define SLICE_FIRST_MS  1
+#define SLICE_MAX_MS    50
+#define ASK_TCP_EVERY   8 /* looks in vain between questions to the kernel */
+#define POLLS_A_ROUND   16
 #define SPIN_ROOM_BYTES 8192
-#define SHORT_WAIT_NS	 120000u
+#define SHORT_WAIT_NS   120000u
 
 /* ---- conditions ---- */
 
 bool tcp_has_ended(struct connection *c, int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
@@ -55,10 +55,10 @@ static enum input settle_on_tcp(struct connection *c)
 /* The writer published bytes before its flags, so look at the flags first. */
 enum input input_look(struct connection *c, size_t need)
 {
-	uint32_t own = atomic_load_explicit(&c->slot->rx.flags,
-					    memory_order_relaxed);
-	uint32_t flags = atomic_load_explicit(&c->in_producer->flags,
-					      memory_order_acquire);
+	uint32_t own =
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
+	uint32_t flags =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
 	bool ended = atomic_load_explicit(&c->tcp_ended, memory_order_acquire);
 	size_t fill = stream_fill(c);
 
@@ -86,14 +86,13 @@ enum input input_state(struct connection *c, int fd, size_t need)
 	/* A writer that waits for room must not wait for an empty ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	connection_signal_room(c);
-	return tcp_ended_now_and_then(c, fd) ? input_look(c, need)
-					     : INPUT_NONE;
+	return tcp_ended_now_and_then(c, fd) ? input_look(c, need) : INPUT_NONE;
 }
 
 bool output_is_ready(struct connection *c, int fd)
 {
-	uint32_t peer = atomic_load_explicit(&c->in_producer->flags,
-					     memory_order_relaxed);
+	uint32_t peer =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
 
 	if (stream_has_room(c, stream_free(c)))
 		return true;
@@ -148,8 +147,8 @@ void spin_missed(uint32_t *score, uint64_t waited_ns)
 bool peer_is_on_our_core(const struct connection *c)
 {
 	int cpu = sched_getcpu();
-	uint32_t peer = atomic_load_explicit(&c->in_producer->cpu,
-					     memory_order_relaxed);
+	uint32_t peer =
+	    atomic_load_explicit(&c->in_producer->cpu, memory_order_relaxed);
 
 	if (cpu < 0)
 		return false;
@@ -210,7 +209,7 @@ static void spin_judge(struct connection *c, uint64_t start)
 static int wait_on_tcp(struct connection *c, int fd,
 		       const struct timespec *timeout)
 {
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP | POLLIN };
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP | POLLIN};
 	int n;
 
 	if (tcp_has_ended(c, fd))
@@ -226,8 +225,8 @@ static int wait_on_tcp(struct connection *c, int fd,
 static int wait_in_slices(int bell, const struct timespec *timeout,
 			  unsigned *slice_ms)
 {
-	struct timespec slice = { 0, (long)*slice_ms * 1000000 };
-	struct pollfd p = { .fd = bell, .events = POLLIN };
+	struct timespec slice = {0, (long)*slice_ms * 1000000};
+	struct pollfd p = {.fd = bell, .events = POLLIN};
 	bool last = timeout && timeout->tv_sec == 0 &&
 		    timeout->tv_nsec <= slice.tv_nsec;
 	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
@@ -316,8 +315,8 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_data, alone,
-				  deadline_left(&d));
+		result =
+		    sleep_on(c, fd, c->bell_data, alone, deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
 	spin_judge(c, start);
@@ -349,8 +348,8 @@ int wait_for_output(struct connection *c, int fd,
 		atomic_store(&c->own_wait->armed_room, 1);
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_room, alone,
-				  deadline_left(&d));
+		result =
+		    sleep_on(c, fd, c->bell_room, alone, deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	spin_judge(c, start);
 	atomic_fetch_sub(&tx->sleepers, 1);
