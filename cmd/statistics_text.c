@@ -127,7 +127,7 @@ static void print_reasons(FILE *out, const struct status_counters *c)
 		none = false;
 		fprintf(out, "%s (0x%08" PRIX32 "): %" PRIu64 "\n",
 			reason_name(code), code, c->fallbacks[i]);
-		fprintf(out, "\t%s\n\tTo change it, %s\n", reason_text(code),
+		fprintf(out, "\t%s\n\tCure: %s\n", reason_text(code),
 			reason_cure(code));
 	}
 	if (none)
@@ -153,7 +153,7 @@ static void print_connection(FILE *out, const struct status_connection *c)
 		snprintf(reason, sizeof(reason), "%s",
 			 reason_name(slot->reason));
 	fprintf(out,
-		"%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-17s%12" PRIu64
+		"%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-20s%12" PRIu64
 		" %12" PRIu64 "\n",
 		statistics_state(slot->state), statistics_role(slot->role), pid,
 		*c->program ? c->program : "-", local, peer,
@@ -170,7 +170,7 @@ static void print_connections(FILE *out, const struct statistics *s)
 		fputs("None\n", out);
 		return;
 	}
-	fprintf(out, "%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-17s%12s %12s\n",
+	fprintf(out, "%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-20s%12s %12s\n",
 		"State", "Role", "Pid", "Program", "Local", "Peer", "Link",
 		"Reason", "Bytes In", "Bytes Out");
 	for (i = 0; i < s->connection_count; i++)

@@ -134,7 +134,7 @@ forge_busy() {
 	has_line "Buffer Full: 3"
 	has_line "PEER_NO_SMC (0x03010000): 2"
 	has "	peer does not offer SMC"
-	has "	To change it, enable SMC-R on the peer"
+	has "	Cure: enable SMC-R on the peer"
 	has "State   Role Pid         Program"
 	printf '%s\n' "$output" | grep -Eq \
 		"^ACTIVE  SERV $living +server +10.0.0.1:7000 +10.0.0.2:40000 +SHM +- +100 +24$"
