@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "cm_id.h"
 #include "control_server.h"
 #include "log.h"
 #include "netdev.h"
@@ -97,6 +98,7 @@ static int start(const sigset_t *set)
 		fprintf(stderr, "ofed_core: already loaded\n");
 	if (rc < 0)
 		return rc;
+	cm_send_init();
 	rc = wire_open();
 	if (rc < 0)
 		log_warning("no RoCE on the wire (%s): only queue pairs of "

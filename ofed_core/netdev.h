@@ -19,10 +19,10 @@ int netdev_watch(void);
 
 /*
  * The route to an address: *ifindex and the source address the kernel would
- * use. Addresses are GIDs (IPv4 as ::ffff:a.b.c.d). wanted may be NULL or a
- * source address. 0 or -errno (-ENETUNREACH).
+ * use. Addresses are GIDs (IPv4 as ::ffff:a.b.c.d). wanted is a source
+ * address or NULL, scope an interface or 0. 0 or -errno (-ENETUNREACH).
  */
-int route_find(const uint8_t to[16], const uint8_t *wanted, unsigned *ifindex,
-	       uint8_t source[16]);
+int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
+	       unsigned *ifindex, uint8_t source[16]);
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef OFED_CORE_RING_H
 #define OFED_CORE_RING_H
 
+#include <netinet/in.h>
 #include <rdma/rdma_user_rxe.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -124,7 +124,7 @@ static int list_devices(struct shim_device *out)
 			continue;
 		out[n] = (struct shim_device){ .node_guid = d->node_guid,
 					       .uverbs = d->uverbs,
-					       .index = 1000 + d->uverbs };
+					       .index = SHIM_DEVICE_INDEX(d->uverbs) };
 		memcpy(out[n++].name, d->name, sizeof(d->name));
 	}
 	return n;
@@ -204,6 +204,7 @@ static void ring_doorbell(struct client *c, uint32_t handle)
 static void handle(struct client *c, struct message *m)
 {
 	struct shim_device list[SHIM_DEVICES_MAX];
+	struct stat st;
 	int fd = -1;
 	int n;
 
@@ -233,6 +234,8 @@ static void handle(struct client *c, struct message *m)
 		return;
 	case SHIM_OPEN_UVERBS:
 	case SHIM_OPEN_CM:
+		if (m->fd_count > 1 && fstat(m->fds[1], &st) == 0)
+			c->inode = st.st_ino;
 		pthread_rwlock_wrlock(&core_lock);
 		n = open_node(c, &m->request);
 		pthread_rwlock_unlock(&core_lock);

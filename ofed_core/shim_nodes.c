@@ -29,7 +29,8 @@ static int open_node(struct shim_request *r, int flags, enum shim_fd_kind kind)
 	if (fd < 0)
 		return fail(fd == -ENOENT ? -ENODEV : fd);
 	r->offset = SHIM_PROTOCOL;
-	rc = shim_call(fd, r, NULL, -1, &answer);
+	/* The core knows the node again when a command names it. */
+	rc = shim_call(fd, r, NULL, fd, &answer);
 	if (rc == 0)
 		rc = answer.result;
 	if (rc < 0) {

@@ -29,6 +29,9 @@
 #define SHIM_CM_MAJOR	       10
 #define SHIM_CM_MINOR	       124
 
+/* Numbers of our devices in netlink and rdma_cm; the kernel's start at 0. */
+#define SHIM_DEVICE_INDEX(uverbs) (1000 + (uverbs))
+
 enum shim_kind {
 	SHIM_OPEN_UVERBS = 1, /* argument: uverbs number; offset: protocol */
 	SHIM_OPEN_CM,	      /* offset: protocol */

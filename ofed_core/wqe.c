@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "log.h"
 
 struct wqe *requester_wqe(struct qp *qp, uint32_t counter)
 {
@@ -193,6 +194,9 @@ void requester_complete(struct qp *qp, enum wc_status status)
 
 void requester_fail(struct qp *qp, enum wc_status status)
 {
+	log_debug("queue pair %#x: request of type %u failed with status %d",
+		  qp->qpn, requester_wqe(qp, qp->req.tail)->opcode,
+		  (int)status);
 	requester_complete(qp, status);
 	qp->req.wait = WAIT_NOTHING;
 	if (qp->type == QP_RC)
