@@ -3,6 +3,8 @@
  * ops_ready: poll, ppoll, select, pselect, and waiting until a state is
  * reached.
  */
+/* Only what says so may reach the checked entry points. */
+#undef _FORTIFY_SOURCE
 #include "actor.h"
 
 #include <errno.h>

@@ -5,6 +5,8 @@
  * Each answer has the sum of the bytes and says so if memory beyond them was
  * written.
  */
+/* Only what says so may reach the checked entry points. */
+#undef _FORTIFY_SOURCE
 #include "actor.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
  */
 #include "watch.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,23 @@ bool thread_asleep(pid_t tid, unsigned long *switches)
 	return at && strchr("SDtT", at[8]);
 }
 
+/* How many threads there still are; a thread that is gone has let go of all. */
+static int thread_count(pid_t pid)
+{
+	char path[64];
+	int count = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return 0;
+	for (const struct dirent *e = readdir(d); e; e = readdir(d))
+		count += e->d_name[0] != '.';
+	closedir(d);
+	return count;
+}
+
 bool process_gone(pid_t pid)
 {
 	char text[4096], *state;
@@ -55,5 +73,7 @@ bool process_gone(pid_t pid)
 	if (!slurp(text, sizeof(text), pid, "stat"))
 		return true;
 	state = strrchr(text, ')');
-	return !state || state[2] == 'Z' || state[2] == 'X';
+	if (state && state[2] != 'Z' && state[2] != 'X')
+		return false;
+	return thread_count(pid) <= 1;
 }

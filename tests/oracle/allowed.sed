@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# allowed: differences between plain TCP and the library that are meant, as sed
+# commands that make both logs equal. Each says why.

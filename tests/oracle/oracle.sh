@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# oracle: carries out scripts on plain TCP and under the library; the logs of
+# all return values, errors, sums and readiness bits must be equal.
+#
+# usage: tests/oracle/oracle.sh [-n SEEDS] [-s FIRST] [-m MODES] [-w WRONG]
+#	     [-r REPEAT] [-k] [-v] [SCENARIO]...
+#
+#   -n SEEDS   that many generated scripts (0), from seed FIRST (1)
+#   -m MODES   which processes have the library: both,A,B (all three);
+#              "plain" runs without it a second time and tests this test
+#   -w WRONG   use the library that is wrong in this way; stop at the first
+#              difference, and the exit is 0 only if there was one
+#   -r REPEAT  each script so many times (1)
+#   -k         keep the logs, in the directory that is printed
+#   -v         whole differences, not only their beginning
+#
+# SCENARIO is the name of a file in tests/oracle/scenarios, "all" for each of
+# them, or the path of a script. Exit: 0 equal, 1 different, 2 cannot run.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+top=$(cd "$here/../.." && pwd) || exit 2
+build=${SMC_R_BUILD:-$top/build}
+oracle=$build/obj/plain/tests/oracle/oracle
+wrapper=${SMC_RUN:-smc_run}
+limit=120
+
+usage() {
+	sed -n 's/^# usage: /usage: /p; s/^#\t/       /p' "$0" >&2
+	exit 2
+}
+
+seeds=0 first=1 modes=both,A,B wrong='' repeat=1 keep='' verbose=''
+while getopts n:s:m:w:r:kv option; do
+	case $option in
+	n) seeds=$OPTARG ;;
+	s) first=$OPTARG ;;
+	m) modes=$OPTARG ;;
+	w) wrong=$OPTARG ;;
+	r) repeat=$OPTARG ;;
+	k) keep=1 ;;
+	v) verbose=1 ;;
+	*) usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ -x "$oracle" ] || {
+	echo "oracle.sh: $oracle is not built: make tests" >&2
+	exit 2
+}
+if [ -n "$wrong" ]; then
+	modes=both
+	wrapper="env ORACLE_WRONG=$wrong LD_PRELOAD=${oracle%/*}/wrong.so"
+fi
+logs=$(mktemp -d "${TMPDIR:-/tmp}/oracle.XXXXXX") || exit 2
+if [ -n "$keep" ]; then
+	echo "logs: $logs"
+else
+	trap 'rm -rf "$logs"' EXIT
+fi
+
+ran=0 failed=0
+
+# Runs one script; a log that did not reach its end says why.
+run() { # script, log, wrapper of A, wrapper of B
+	timeout -k 5 $limit "$oracle" -A "$3" -B "$4" "$1" >"$2.raw" 2>&1 ||
+		echo "# the script broke off: exit $?" >>"$2.raw"
+	sed -E -f "$here/allowed.sed" "$2.raw" >"$2"
+}
+
+# The script's own expectations: what plain TCP must never say.
+doubts() { # log
+	grep -nE 'LATE|NO ANSWER|BAD SCRIPT|NO TASK|WROTE BEYOND|MISSING|# the' \
+		"$1" | head -n 3
+}
+
+again() { # script, mode
+	printf '  again: tests/oracle/oracle.sh -v -m %s ' "$2"
+	case $1 in
+	[0-9]*) echo "-s $1 -n 1" ;;
+	*) basename "$1" .txt ;;
+	esac
+}
+
+report() { # script, mode, plain log, other log
+	failed=$((failed + 1))
+	echo "DIFFERENT: $1, library in $2"
+	if [ -n "$verbose" ]; then
+		diff -U 1000 "$3" "$4" | tail -n +3
+	else
+		diff -U 4 "$3" "$4" | tail -n +4 | head -n 14
+	fi
+	again "$1" "$2"
+}
+
+compare() { # script, mode
+	local script=$1 mode=$2 plain=$logs/plain other=$logs/$2 a='' b=''
+	case $mode in
+	both) a=$wrapper b=$wrapper ;;
+	A) a=$wrapper ;;
+	B) b=$wrapper ;;
+	esac
+	run "$script" "$other" "$a" "$b"
+	ran=$((ran + 1))
+	cmp -s "$plain" "$other" || report "$script" "$mode" "$plain" "$other"
+}
+
+script_run() { # script
+	local mode i
+	run "$1" "$logs/plain" '' ''
+	if [ -n "$(doubts "$logs/plain")" ]; then
+		failed=$((failed + 1))
+		echo "NOT FIT: $1 on plain TCP"
+		doubts "$logs/plain"
+		again "$1" plain
+		return
+	fi
+	for ((i = 0; i < repeat; i++)); do
+		for mode in ${modes//,/ }; do
+			compare "$1" "$mode"
+		done
+	done
+	if [ -n "$keep" ]; then
+		local name
+		name=$(basename "$1" .txt)
+		for mode in plain ${modes//,/ }; do
+			cp "$logs/$mode" "$logs/$name.$mode"
+		done
+	fi
+}
+
+scripts=()
+for name in "$@"; do
+	if [ "$name" = all ]; then
+		scripts+=("$here"/scenarios/*.txt)
+	elif [ -e "$name" ]; then
+		scripts+=("$name")
+	elif [ -e "$here/scenarios/$name.txt" ]; then
+		scripts+=("$here/scenarios/$name.txt")
+	else
+		echo "oracle.sh: no scenario '$name'" >&2
+		exit 2
+	fi
+done
+for ((seed = first; seed < first + seeds; seed++)); do
+	scripts+=("$seed")
+done
+[ ${#scripts[@]} != 0 ] || usage
+
+for script in "${scripts[@]}"; do
+	script_run "$script"
+	if [ -n "$wrong" ] && [ $failed != 0 ]; then
+		echo "noticed: $wrong, by $(basename "$script" .txt)"
+		exit 0
+	fi
+done
+if [ -n "$wrong" ]; then
+	echo "NOT NOTICED: $wrong"
+	exit 1
+fi
+echo "$ran runs of ${#scripts[@]} scripts, $failed different"
+[ $failed = 0 ]
