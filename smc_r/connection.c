@@ -2,7 +2,6 @@
 /* connection: one TCP connection that matched, in one process. */
 #include "connection.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -39,47 +38,27 @@ static void to_in6(const struct sockaddr_storage *a, struct in6_addr *out,
 	}
 }
 
-void connection_addresses(struct connection *c, int fd)
+void connection_set_local(struct connection *c,
+			  const struct sockaddr_storage *a)
 {
-	struct sockaddr_storage a;
-	socklen_t n = sizeof(a);
-
-	memset(&a, 0, sizeof(a));
-	if (SYS_CALL3(SYS_getsockname, fd, &a, &n) == 0)
-		to_in6(&a, &c->slot->local, &c->slot->local_port);
-	n = sizeof(a);
-	memset(&a, 0, sizeof(a));
-	if (SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0)
-		to_in6(&a, &c->slot->peer, &c->slot->peer_port);
+	to_in6(a, &c->slot->local, &c->slot->local_port);
 }
 
-static uint32_t option_bit(int fd, int name, uint32_t bit)
+void connection_set_peer(struct connection *c, const struct sockaddr_storage *a)
 {
-	uint64_t value[2] = {0, 0};
-	socklen_t n = sizeof(value);
-
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, value, &n, 0);
-	if (name == SO_RCVLOWAT)
-		return (int)value[0] > 1 ? bit : 0;
-	return value[0] || value[1] ? bit : 0;
+	to_in6(a, &c->slot->peer, &c->slot->peer_port);
 }
 
-static uint32_t socket_flags(int fd)
-{
-	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-
-	return (flags > 0 && (flags & O_NONBLOCK) ? SOCKET_NONBLOCK : 0) |
-	       option_bit(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
-	       option_bit(fd, SO_SNDTIMEO, SOCKET_SNDTIMEO) |
-	       option_bit(fd, SO_RCVLOWAT, SOCKET_RCVLOWAT);
-}
-
-struct connection *connection_new(int fd, int role)
+struct connection *connection_new(int role, uint32_t flags, bool must)
 {
 	struct status_slot *slot = segment_slot_get();
 	struct connection *c;
-	socklen_t n = sizeof(slot->cookie);
 
+	/* The peer was promised an answer: give it one without the list. */
+	if (!slot && must) {
+		slot = pool_get(sizeof(*slot));
+		flags |= SOCKET_NO_SMC;
+	}
 	if (!slot)
 		return NULL;
 	c = pool_get(sizeof(*c));
@@ -91,9 +70,7 @@ struct connection *connection_new(int fd, int role)
 	c->slot = slot;
 	c->bell_data = c->bell_room = -1;
 	slot->role = (uint8_t)role;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &slot->cookie, &n,
-		  0);
-	atomic_store(&slot->socket_flags, socket_flags(fd));
+	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
 	return c;
 }
@@ -121,6 +98,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->bell_data = rmb->bell_data[element];
 	c->bell_room = rmb->bell_room[element];
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
+	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->slot->rmbe_in = c->size;
 	c->slot->rmbe_out = c->size;
 	c->slot->link = STATUS_LINK_SHM;
@@ -137,8 +115,10 @@ void connection_detach(struct connection *c, bool reuse)
 	c->rmb = NULL;
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
-		bell_drain(c->bell_data);
-		bell_drain(c->bell_room);
+		if (atomic_load(&c->own_wait->rings_data) != c->drained_data)
+			bell_drain(c->bell_data);
+		if (atomic_load(&c->own_wait->rings_room) != c->drained_room)
+			bell_drain(c->bell_room);
 	}
 	linkgroup_give(rmb, c->element, reuse);
 }

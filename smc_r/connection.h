@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "clc.h"
 #include "fdtable.h"
@@ -76,9 +77,13 @@ struct connection {
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
 	uint32_t idle_looks;        /* EAGAINs since TCP was last asked */
 	uint32_t drained_data;      /* rings of the data bell taken */
-	uint32_t spin_score;        /* how well spinning did here */
+	uint32_t drained_room;
+	uint32_t spin_score; /* how well spinning did here */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
+	bool connected;       /* the kernel's connect is over */
+	bool lingers;         /* SO_LINGER may be set */
+	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
 	uint64_t deadline_ns; /* the handshake must be over then */
 	struct epoll_member *members;
 };
@@ -103,9 +108,16 @@ static inline struct clc *connection_clc(struct connection *c)
 	return (struct clc *)(void *)c->slot->handshake;
 }
 
-/* A connection in PHASE_CONNECTING or later, with addresses filled in from
- * the socket; NULL when there is no slot or no memory. */
-struct connection *connection_new(int fd, int role);
+/* A connection in PHASE_CONNECTING with these SOCKET_* flags; NULL when there
+ * is no slot or no memory. must: the peer expects CLC from us, so do without a
+ * slot in the list if need be, and decline. */
+struct connection *connection_new(int role, uint32_t flags, bool must);
+
+/* Addresses for the list; the local one is also what settings match. */
+void connection_set_local(struct connection *c,
+			  const struct sockaddr_storage *a);
+void connection_set_peer(struct connection *c,
+			 const struct sockaddr_storage *a);
 
 /* The rings of this element are ours. */
 void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
@@ -121,9 +133,6 @@ void connection_use_smc(struct connection *c);
 /* The last descriptor of this process went. Releases everything that no
  * other process of this end holds. */
 void connection_release(struct connection *c);
-
-/* Local and peer address as the slot keeps them. */
-void connection_addresses(struct connection *c, int fd);
 
 /* Tells the peer that bytes, or room, are there. */
 void connection_signal_data(struct connection *c);

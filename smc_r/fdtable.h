@@ -34,7 +34,8 @@ struct fdentry {
 struct listener {
 	struct fdentry entry; /* FDENTRY_LISTENER */
 	uint16_t port;
-	uint64_t marked_at; /* generation of the settings, plus one */
+	bool matched;       /* its port was, at some time, in the ranges */
+	uint64_t marked_at; /* settings_generation then */
 };
 
 extern struct fdentry *_Atomic *fdtable;

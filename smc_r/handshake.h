@@ -34,14 +34,22 @@ bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n);
 void handshake_after_connect(int fd, int result, int error);
 
 /* After accept(): takes up the new connection when it matches. */
-void handshake_accepted(int listener, int fd);
+void handshake_accepted(int listener, int fd,
+			const struct sockaddr_storage *peer, bool nonblock);
 
 /* Progress without waiting; the phase that is reached. */
 uint32_t handshake_step(struct connection *c, int fd);
+/* Engine lock held. */
+uint32_t handshake_step_locked(struct connection *c, int fd);
 
 /* Progress for a call that reads or writes, waiting as the socket does. */
 enum way handshake_for_read(struct connection *c, int fd, bool wait);
 enum way handshake_for_write(struct connection *c, int fd, bool wait);
+
+/* What a call would do now. */
+enum way handshake_way(struct connection *c, bool write);
+/* Until bytes come or the time is over (sys_now_ns). */
+void handshake_wait_until(int fd, uint64_t until_ns);
 
 /* Ends it: this connection stays on TCP as soon as that can be. */
 void handshake_abort(struct connection *c, int fd, uint32_t reason);

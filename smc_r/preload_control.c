@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "socket_io.h"
 #include "stream.h"
 #include "sys.h"
+#include "traits.h"
 #include "wait.h"
 
 /* ---- making ---- */
@@ -34,6 +36,8 @@ static int fresh(int fd)
 /* AF_SMC, af_smc(7): protocol 0 is IPv4, 1 is IPv6. */
 PRELOAD int socket(int domain, int type, int protocol)
 {
+	int fd;
+
 	if (domain == AF_SMC && !process.off) {
 		if ((type & 0xf) != SOCK_STREAM) {
 			errno = ESOCKTNOSUPPORT;
@@ -46,7 +50,10 @@ PRELOAD int socket(int domain, int type, int protocol)
 		domain = protocol == 0 ? AF_INET : AF_INET6;
 		protocol = IPPROTO_TCP;
 	}
-	return fresh(real.socket(domain, type, protocol));
+	fd = fresh(real.socket(domain, type, protocol));
+	if (fd >= 0 && !process.off)
+		traits_made(fd, domain, type, protocol);
+	return fd;
 }
 
 PRELOAD int listen(int fd, int backlog)
@@ -86,19 +93,34 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 int __connect(int, const struct sockaddr *, socklen_t);
 PRELOAD_ALIAS(__connect, connect);
 
+/* What the kernel would have written, cut to the caller's room. */
+static void give_address(struct sockaddr *a, socklen_t *n,
+			 const struct sockaddr_storage *peer, socklen_t l)
+{
+	if (!a || !n)
+		return;
+	memcpy(a, peer, *n < l ? *n : l);
+	*n = l;
+}
+
 PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 		    int flags)
 {
+	struct sockaddr_storage peer;
+	socklen_t l = sizeof(peer);
 	int result;
 	int error;
 
-	if (!fdtable)
-		return real.accept4(fd, a, n, flags);
-	socket_before_accept(fd);
-	result = fresh(real.accept4(fd, a, n, flags));
+	if (!fdtable || !socket_before_accept(fd))
+		return fresh(real.accept4(fd, a, n, flags));
+	memset(&peer, 0, sizeof(peer));
+	result = fresh(real.accept4(fd, (struct sockaddr *)&peer, &l, flags));
+	if (result < 0)
+		return result;
 	error = errno;
-	if (result >= 0 && socket_accept_matches(fd))
-		handshake_accepted(fd, result);
+	give_address(a, n, &peer, l);
+	traits_accepted(fd, result);
+	handshake_accepted(fd, result, &peer, flags & SOCK_NONBLOCK);
 	errno = error;
 	return result;
 }
@@ -331,8 +353,12 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	struct connection *c = served(fd);
 	int result;
 
+	if (!process.off)
+		traits_option(fd, level, name);
 	if (__builtin_expect(!c, 1))
 		return real.setsockopt(fd, level, name, v, n);
+	if (level == SOL_SOCKET && name == SO_LINGER)
+		c->lingers = true;
 	/* As the kernel's SMC: no kernel TLS on top. */
 	if (level == IPPROTO_TCP && name == TCP_ULP &&
 	    connection_phase(c) == PHASE_ACTIVE) {

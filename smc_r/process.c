@@ -153,28 +153,36 @@ bool process_is_foreign(void)
 
 /* ---- the engine's lock ---- */
 
+/* The holder's tid; CONTENDED says that somebody may be asleep. */
+#define CONTENDED 0x80000000u
+
 static void lock_take(void)
 {
+	/* Sleeps end by the clock as well: simpler than to prove that no
+	 * wake-up is ever lost, and the lock is rarely held for long. */
 	static const struct timespec slice = {0, 50000000};
-	uint32_t self = process_tid();
+	uint32_t wanted = process_tid();
 	uint32_t seen = 0;
 
-	while (!atomic_compare_exchange_strong(&lock_word, &seen, self)) {
-		/* Sleepers look again by the clock: simpler than a count of
-		 * waiters, and the lock is rarely held for long. */
+	while (!atomic_compare_exchange_strong(&lock_word, &seen, wanted)) {
 		for (int i = 0; i < 100 && atomic_load(&lock_word); i++)
 			sys_relax();
 		seen = atomic_load(&lock_word);
-		if (seen)
-			sys_futex_wait(&lock_word, seen, &slice);
+		if (seen && (seen & CONTENDED ||
+			     atomic_compare_exchange_strong(
+				 &lock_word, &seen, seen | CONTENDED))) {
+			sys_futex_wait(&lock_word, seen | CONTENDED, &slice);
+			/* Others may sleep as we did. */
+			wanted |= CONTENDED;
+		}
 		seen = 0;
 	}
 }
 
 static void lock_leave(void)
 {
-	atomic_store(&lock_word, 0);
-	sys_futex_wake(&lock_word, 1);
+	if (atomic_exchange(&lock_word, 0) & CONTENDED)
+		sys_futex_wake(&lock_word, 1);
 }
 
 static void block_signals(sigset_t *saved)

@@ -141,6 +141,13 @@ static int map_own(int fd)
 	return 0;
 }
 
+static int create_own(void)
+{
+	return (int)SYS_CALL4(
+	    SYS_openat, status_dir, own_name,
+	    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+}
+
 static int make_own(void)
 {
 	int fd;
@@ -148,9 +155,12 @@ static int make_own(void)
 
 	*put_number(own_name, (uint64_t)process.pid) = '.';
 	put_number(strchr(own_name, '.') + 1, process.start);
-	fd = (int)SYS_CALL4(SYS_openat, status_dir, own_name,
-			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-			    0644);
+	fd = create_own();
+	if (fd == -EEXIST) {
+		/* Left by the program that executed this one. */
+		totals_merge_file(status_dir, own_name);
+		fd = create_own();
+	}
 	if (fd < 0)
 		return fd;
 	fd = hidden_fd(fd);

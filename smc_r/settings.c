@@ -49,6 +49,19 @@ static void refresh(void)
 	available = snapshot_read(rundir_path(), &current) == 0;
 }
 
+uint64_t settings_generation(void)
+{
+	return generation ? seen_generation + 2 : 1;
+}
+
+bool settings_moved(uint64_t since)
+{
+	if (!generation)
+		return since != 1 || sys_now_ns() - looked_ns > LOOK_AGAIN_NS;
+	return atomic_load_explicit(generation, memory_order_acquire) + 2 !=
+	       since;
+}
+
 static bool is_excluded(void)
 {
 	for (unsigned i = 0; i < current.exclude_count; i++)

@@ -11,6 +11,7 @@
 #ifndef SMC_R_SETTINGS_H
 #define SMC_R_SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "conf/snapshot.h"
@@ -21,6 +22,11 @@
  * the engine lock is given back.
  */
 const struct snapshot *settings_now(uint32_t *reason);
+
+/* Names what settings_now last saw; never 0. */
+uint64_t settings_generation(void);
+/* Has anything been published since? One load; no lock needed. */
+bool settings_moved(uint64_t since);
 
 /* 0, or why a connection with this local address and server port stays on
  * TCP. local may be NULL: not known yet. */

@@ -65,9 +65,15 @@ static void mark(struct listener *l, int fd)
 	uint32_t reason;
 	const struct snapshot *s = settings_now(&reason);
 
-	if (!s || l->marked_at == s->generation + 1)
+	if (l->marked_at == settings_generation())
 		return;
-	l->marked_at = s->generation + 1;
+	l->marked_at = settings_generation();
+	if (!s)
+		return;
+	/* Once true it stays: a client may have been answered before the
+	 * settings changed. */
+	if (settings_match(s, NULL, l->port) == REASON_NONE)
+		l->matched = true;
 	if (offer_mark(fd) < 0)
 		registry_listen(l->port);
 }
@@ -99,36 +105,22 @@ void socket_listening(int fd)
 	engine_unlock(&saved);
 }
 
-void socket_before_accept(int fd)
+bool socket_before_accept(int fd)
 {
 	struct listener *l = listener_of(fd);
 	sigset_t saved;
 
 	if (!l && fdtable_get(fd))
-		return;
+		return false;
+	if (l && !settings_moved(l->marked_at))
+		return l->matched;
 	/* An inherited listener is met here for the first time. */
 	engine_lock(&saved);
 	l = track_listener(fd);
 	if (l)
 		mark(l, fd);
 	engine_unlock(&saved);
-}
-
-bool socket_accept_matches(int fd)
-{
-	struct listener *l = listener_of(fd);
-	const struct snapshot *s;
-	uint32_t reason;
-	sigset_t saved;
-	bool matches;
-
-	if (!l)
-		return false;
-	engine_lock(&saved);
-	s = settings_now(&reason);
-	matches = s && settings_match(s, NULL, l->port) == REASON_NONE;
-	engine_unlock(&saved);
-	return matches;
+	return l && l->matched;
 }
 
 /* ---- shutdown ---- */
@@ -177,7 +169,7 @@ static void linger(struct connection *c, int fd)
 	socklen_t n = sizeof(l);
 	uint64_t end;
 
-	if (connection_phase(c) != PHASE_ACTIVE ||
+	if (!c->lingers || connection_phase(c) != PHASE_ACTIVE ||
 	    SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &l, &n, 0) <
 		0 ||
 	    !l.l_onoff || l.l_linger <= 0)

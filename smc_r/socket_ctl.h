@@ -16,10 +16,9 @@
 
 /* After a listen() that worked: says that whoever accepts speaks SMC. */
 void socket_listening(int fd);
-/* Before accept(): marks again when the device was made anew. */
-void socket_before_accept(int fd);
-/* May a connection accepted from this listener match? No system call. */
-bool socket_accept_matches(int fd);
+/* Before accept(): marks again when the settings moved. May a connection from
+ * this listener be one of ours? No system call as long as nothing moves. */
+bool socket_before_accept(int fd);
 
 /* shutdown(); libc's result, or SOCKET_KERNEL of socket_io.h. */
 int socket_shutdown(struct connection *c, int fd, int how);

@@ -254,14 +254,15 @@ static bool has_holders(struct status_header *h)
 	return h->reporter > 0 && process_start_time(h->reporter) != 0;
 }
 
-static void sweep_map(int dir, const char *name, void *map, size_t size)
+static void merge_map(int dir, const char *name, void *map, size_t size,
+		      bool even_alive)
 {
 	struct status_header *h = map;
 	uint32_t slots = atomic_load(&h->slot_count);
 
 	if (h->magic != STATUS_MAGIC || h->version != STATUS_VERSION ||
 	    slots > (size - STATUS_SLOTS_AT) / sizeof(struct status_slot) ||
-	    has_holders(h))
+	    (!even_alive && has_holders(h)))
 		return;
 	totals_lock(true);
 	if (SYS_CALL3(SYS_unlinkat, dir, name, 0) == 0)
@@ -272,21 +273,13 @@ static void sweep_map(int dir, const char *name, void *map, size_t size)
 	totals_lock(false);
 }
 
-static void sweep_one(int dir, const char *name, void *argument)
+static void merge_file(int dir, const char *name, bool even_alive)
 {
 	struct stat st;
 	void *map;
-	int fd;
+	int fd = (int)SYS_CALL4(SYS_openat, dir, name,
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 
-	(void)argument;
-	if (name[0] < '1' || name[0] > '9')
-		return;
-	if (is_alive((pid_t)strtol(name, NULL, 10),
-		     strtoull(strchr(name, '.') ? strchr(name, '.') + 1 : "",
-			      NULL, 10)))
-		return;
-	fd = (int)SYS_CALL4(SYS_openat, dir, name,
-			    O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
@@ -294,11 +287,30 @@ static void sweep_one(int dir, const char *name, void *argument)
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			   MAP_SHARED, fd, 0);
 		if (map != MAP_FAILED) {
-			sweep_map(dir, name, map, (size_t)st.st_size);
+			merge_map(dir, name, map, (size_t)st.st_size,
+				  even_alive);
 			munmap(map, (size_t)st.st_size);
 		}
 	}
 	sys_close(fd);
+}
+
+static void sweep_one(int dir, const char *name, void *argument)
+{
+	const char *dot = strchr(name, '.');
+
+	(void)argument;
+	if (name[0] < '1' || name[0] > '9' || !dot)
+		return;
+	if (!is_alive((pid_t)strtol(name, NULL, 10),
+		      strtoull(dot + 1, NULL, 10)))
+		merge_file(dir, name, false);
+}
+
+void totals_merge_file(int status_dir, const char *name)
+{
+	if (totals)
+		merge_file(status_dir, name, true);
 }
 
 void totals_sweep(int status_dir)

@@ -37,6 +37,8 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 		  uint32_t slot_count);
 void totals_lock(bool on);
 
+/* Merges and removes one segment, whoever holds it. */
+void totals_merge_file(int status_dir, const char *name);
 /* Merges and removes segments of this user whose holders are all dead. */
 void totals_sweep(int status_dir);
 

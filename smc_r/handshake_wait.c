@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_wait: data calls that come before the handshake is over. */
+#include "handshake.h"
+
+#include <poll.h>
+
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "sys.h"
+
+/* A write that must not block waits for the acceptor a moment all the same:
+ * once in the life of a connection, and less than a busy host's scheduler
+ * takes to let it run. When the acceptor is this very process it may be this
+ * very thread, so only one look is worth it. */
+#define NONBLOCK_PATIENCE_MS 100
+#define OWN_PATIENCE_MS      1
+
+enum way handshake_way(struct connection *c, bool write)
+{
+	switch (connection_phase(c)) {
+	case PHASE_ACTIVE:
+		return WAY_RING;
+	case PHASE_NATIVE:
+	case PHASE_CONNECTING:
+		return WAY_KERNEL;
+	default:
+		break;
+	}
+	if (write && clc_can_write(connection_clc(c)))
+		return WAY_KERNEL;
+	/* A server that accepted may fill the client's buffer already. */
+	if (write && c->rmb && connection_clc(c)->state == CLC_AWAIT_CONFIRM)
+		return WAY_RING;
+	return WAY_AGAIN;
+}
+
+/* Sleeps as a read of the TCP socket does: time-outs, signals and restarts are
+ * the kernel's. Wakes when there is one byte more than the message so far. */
+static int wait_for_message(int fd, size_t have)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+
+	if (have >= sizeof(bytes))
+		return 0;
+	return real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL, NULL,
+			     NULL) < 0
+		   ? -1
+		   : 0;
+}
+
+void handshake_wait_until(int fd, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint64_t now = sys_now_ns();
+	struct timespec t = {0, 0};
+
+	if (now >= until_ns)
+		return;
+	t.tv_nsec = (long)(until_ns - now);
+	real.ppoll(&p, 1, &t, NULL);
+}
+
+enum way handshake_for_read(struct connection *c, int fd, bool wait)
+{
+	enum way way;
+
+	handshake_step(c, fd);
+	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
+		if (wait_for_message(fd, c->unread) < 0)
+			return WAY_ERROR;
+		handshake_step(c, fd);
+	}
+	return way;
+}
+
+static bool is_own_listener(uint16_t port)
+{
+	for (int fd = 0; fd < fdtable_end(); fd++) {
+		const struct listener *l =
+		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
+
+		if (l && l->port == port)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t patience_ns(const struct connection *c)
+{
+	if (c->slot->role == STATUS_CLIENT &&
+	    is_own_listener(c->slot->peer_port))
+		return OWN_PATIENCE_MS * 1000000u;
+	return NONBLOCK_PATIENCE_MS * 1000000u;
+}
+
+enum way handshake_for_write(struct connection *c, int fd, bool wait)
+{
+	uint64_t until = c->deadline_ns;
+	enum way way;
+
+	handshake_step(c, fd);
+	if (!wait && handshake_way(c, true) == WAY_AGAIN)
+		until = sys_now_ns() + patience_ns(c);
+	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
+		if (sys_now_ns() >= until) {
+			handshake_abort(c, fd, REASON_TIMEOUT);
+			way = handshake_way(c, true);
+			break;
+		}
+		handshake_wait_until(fd, until);
+		handshake_step(c, fd);
+	}
+	return way;
+}
+
+bool handshake_hides_output(struct connection *c, int fd)
+{
+	if (handshake_way(c, true) != WAY_AGAIN)
+		return false;
+	if (sys_now_ns() < c->deadline_ns)
+		return true;
+	handshake_abort(c, fd, REASON_TIMEOUT);
+	return handshake_way(c, true) == WAY_AGAIN;
+}
+
+int handshake_left_ms(const struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+
+	return now >= c->deadline_ns
+		   ? 0
+		   : (int)((c->deadline_ns - now) / 1000000u) + 1;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* messages: CLC messages of one connection, read, carried out and sent. */
+#include "messages.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "process.h"
+#include "proposal.h"
+#include "real.h"
+#include "reason.h"
+#include "segment.h"
+#include "settings.h"
+#include "sys.h"
+
+/* ---- sending and carrying out ---- */
+
+static bool send_bytes(int fd, const void *bytes, int n)
+{
+	return SYS_CALL6(SYS_sendto, fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL,
+			 0, 0) == n;
+}
+
+static void send_decline(struct connection *c, int fd)
+{
+	struct clc_decline d = {0};
+	uint8_t bytes[64];
+	int n;
+
+	clc_decline(connection_clc(c), &d);
+	proposal_identity(d.peer_id);
+	n = clc_encode_decline(&d, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+	segment_count(declines_sent);
+}
+
+static void send_answer(struct connection *c, int fd, int type)
+{
+	struct clc_accept_confirm m = {.type = (uint8_t)type};
+	uint8_t bytes[CLC_BYTES_MAX];
+	int n;
+
+	proposal_describe(c, &m);
+	n = clc_encode_accept_confirm(&m, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+}
+
+/* A Proposal that went by the registry is not sent again. */
+static void send_proposal(struct connection *c, int fd)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	int n;
+
+	if (c->offer_entry)
+		return;
+	n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+}
+
+static void carry_out_send(struct connection *c, int fd, enum clc_send what)
+{
+	switch (what) {
+	case CLC_SEND_NOTHING:
+		break;
+	case CLC_SEND_PROPOSAL:
+		send_proposal(c, fd);
+		break;
+	case CLC_SEND_ACCEPT:
+		send_answer(c, fd, CLC_ACCEPT);
+		break;
+	case CLC_SEND_CONFIRM:
+		send_answer(c, fd, CLC_CONFIRM);
+		break;
+	case CLC_SEND_DECLINE:
+		send_decline(c, fd);
+		break;
+	}
+}
+
+/* A server that accepted may have bytes in the ring already; if the client
+ * then declines they belong onto the TCP stream first. */
+static void resend_early_bytes(struct connection *c, int fd)
+{
+	uint64_t end = atomic_load(&c->slot->tx.position);
+	uint64_t at = 0;
+
+	while (at < end) {
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
+		size_t offset = (size_t)(at & (c->size - 1));
+		size_t n = c->size - offset;
+		long sent;
+
+		if (n > end - at)
+			n = (size_t)(end - at);
+		sent = SYS_CALL6(SYS_sendto, fd, c->out + offset, n,
+				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+		if (sent > 0)
+			at += (uint64_t)sent;
+		else if (sent != -EAGAIN || SYS_CALL3(SYS_poll, &p, 1, -1) < 0)
+			return;
+	}
+}
+
+static void finish_tcp(struct connection *c, int fd)
+{
+	struct clc *m = connection_clc(c);
+
+	if (m->peer_reason)
+		segment_count(declines_received);
+	if (c->rmb) {
+		resend_early_bytes(c, fd);
+		atomic_store(&c->slot->tx.position, 0);
+		/* A client that declined does not use the element. */
+		if (c->side == SIDE_SERVER)
+			rmb_element_release(
+			    rmb_element(&c->rmb->map, c->element));
+		connection_detach(c, true);
+	}
+	connection_use_tcp(c, m->reason, m->peer_reason);
+}
+
+/* The stream cannot be told apart from data any more. */
+static void finish_failed(struct connection *c, int fd)
+{
+	segment_count(handshake_errors);
+	if (c->rmb)
+		connection_detach(c, false);
+	connection_use_tcp(c, connection_clc(c)->reason, 0);
+	real.shutdown(fd, SHUT_RDWR);
+}
+
+static uint32_t attach_server(struct connection *c, const struct clc_message *m)
+{
+	struct rmb *rmb;
+	uint32_t element;
+	uint32_t reason;
+	bool first;
+	const struct snapshot *s = settings_now(&reason);
+
+	if (!s)
+		return reason;
+	if (m->proposal.path_v1 != CLC_PATH_SMCR &&
+	    m->proposal.path_v1 != CLC_PATH_BOTH)
+		return REASON_NO_DEVICE;
+	reason = linkgroup_take(m->proposal.peer_id, s, &rmb, &element, &first);
+	if (reason)
+		return reason;
+	connection_attach(c, rmb, element, SIDE_SERVER);
+	proposal_remember_first(c, first);
+	return REASON_NONE;
+}
+
+static uint32_t attach_client(struct connection *c, const struct clc_message *m)
+{
+	const struct clc_accept_confirm *a = &m->accept_confirm;
+	uint8_t nonce[NONCE_BYTES];
+	struct rmb *rmb;
+	uint32_t reason;
+
+	if (a->index == 0)
+		return REASON_MESSAGE;
+	clc_nonce_get(a, nonce);
+	reason = linkgroup_take_named(a->peer_id, nonce, a->qpn,
+				      (uint32_t)a->index - 1, &rmb);
+	if (reason)
+		return reason;
+	connection_attach(c, rmb, (uint32_t)a->index - 1, SIDE_CLIENT);
+	proposal_remember_first(c, a->first_contact);
+	return REASON_NONE;
+}
+
+static struct clc_action prepare(struct connection *c,
+				 const struct clc_message *m)
+{
+	struct clc *machine = connection_clc(c);
+	uint32_t reason = c->slot->role == STATUS_SERVER ? attach_server(c, m)
+							 : attach_client(c, m);
+
+	if (reason)
+		return clc_abort(machine, reason, 0);
+	return clc_commit(machine, 0);
+}
+
+/* The client proves with its Confirm that the channel was its own. */
+static bool confirm_is_right(struct connection *c, const struct clc_message *m)
+{
+	uint8_t proof[NONCE_BYTES];
+
+	if (!m || m->type != CLC_CONFIRM)
+		return true;
+	clc_nonce_get(&m->accept_confirm, proof);
+	return c->rmb && c->rmb->group
+		   ? memcmp(proof, c->rmb->group->proof, NONCE_BYTES) == 0
+		   : c->rmb != NULL;
+}
+
+void messages_carry_out(struct connection *c, int fd, struct clc_action a,
+			const struct clc_message *m)
+{
+	if (a.next == CLC_PREPARE)
+		a = prepare(c, m);
+	carry_out_send(c, fd, a.send);
+	switch (a.next) {
+	case CLC_WAIT:
+	case CLC_PREPARE:
+		break;
+	case CLC_USE_SMC:
+		if (confirm_is_right(c, m)) {
+			connection_use_smc(c);
+			break;
+		}
+		connection_clc(c)->reason = REASON_SYNC;
+		finish_failed(c, fd);
+		break;
+	case CLC_USE_TCP:
+		finish_tcp(c, fd);
+		break;
+	case CLC_FAIL:
+		finish_failed(c, fd);
+		break;
+	}
+}
+
+/* ---- the peer's messages ---- */
+
+static void take_bytes(int fd, uint8_t *bytes, size_t n)
+{
+	SYS_CALL6(SYS_recvfrom, fd, bytes, n, MSG_DONTWAIT, 0, 0);
+}
+
+void messages_read(struct connection *c, int fd)
+{
+	struct clc *machine = connection_clc(c);
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	struct clc_action a;
+	long n;
+
+	while (!clc_is_over(machine) &&
+	       connection_phase(c) == PHASE_HANDSHAKE) {
+		memset(&m, 0, sizeof(m));
+		n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
+			      MSG_PEEK | MSG_DONTWAIT, 0, 0);
+		c->unread = 0;
+		if (n == -EAGAIN || n == -EINTR)
+			return;
+		if (n <= 0) {
+			messages_carry_out(c, fd, clc_closed(machine), NULL);
+			return;
+		}
+		a = clc_feed(machine, bytes, (size_t)n, &m, 0);
+		if (a.take)
+			take_bytes(fd, bytes, a.take);
+		messages_carry_out(c, fd, a, &m);
+		if (a.take == 0) {
+			c->unread = (uint32_t)n;
+			return;
+		}
+	}
+}

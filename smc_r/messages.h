@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * messages: CLC messages of one connection, read from its TCP stream, given to
+ * the machine (clc.h), and what the machine says carried out.
+ *
+ * No byte is taken from the stream that is not part of a message.
+ *
+ * Locking: engine lock and the connection's rx lock held by the caller.
+ */
+#ifndef SMC_R_MESSAGES_H
+#define SMC_R_MESSAGES_H
+
+#include "connection.h"
+
+/* Reads what is there, without waiting. Leaves in c->unread how many bytes
+ * were seen and left: the beginning of a message. */
+void messages_read(struct connection *c, int fd);
+
+/* m: the message that led to the action, NULL when there was none. */
+void messages_carry_out(struct connection *c, int fd, struct clc_action a,
+			const struct clc_message *m);
+
+#endif

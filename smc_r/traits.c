@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* traits: what we saw a program do to a socket before. */
+#include "traits.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "connection.h"
+#include "fdtable.h"
+#include "sys.h"
+
+#define KNOWN      1u
+#define UNSUITABLE 2u /* may be set: ask */
+#define TIMED      4u
+#define LINGERS    8u
+
+static uint8_t *table;
+
+static bool have_table(void)
+{
+	void *memory;
+
+	if (table)
+		return true;
+	memory = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory != MAP_FAILED)
+		table = memory;
+	return table != NULL;
+}
+
+void traits_made(int fd, int domain, int type, int protocol)
+{
+	bool tcp = (domain == AF_INET || domain == AF_INET6) &&
+		   (type & 0xf) == SOCK_STREAM &&
+		   (protocol == 0 || protocol == IPPROTO_TCP);
+
+	if ((unsigned)fd < FDTABLE_SIZE && have_table())
+		table[fd] = tcp ? KNOWN : 0;
+}
+
+/* An accepted socket has the options of its listener. */
+void traits_accepted(int listener, int fd)
+{
+	if ((unsigned)fd < FDTABLE_SIZE && (unsigned)listener < FDTABLE_SIZE &&
+	    have_table())
+		table[fd] = table[listener];
+}
+
+void traits_option(int fd, int level, int name)
+{
+	uint8_t bit = 0;
+
+	if (level == SOL_SOCKET) {
+		if (name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
+		    name == SO_RCVLOWAT)
+			bit = TIMED;
+		else if (name == SO_LINGER)
+			bit = LINGERS;
+		else if (name == SO_ZEROCOPY || name == SO_OOBINLINE ||
+			 name == SO_TIMESTAMP || name == SO_TIMESTAMPNS ||
+			 name == SO_TIMESTAMPING)
+			bit = UNSUITABLE;
+	} else if (level == IPPROTO_TCP &&
+		   (name == TCP_FASTOPEN_CONNECT || name == TCP_INQ ||
+		    name == TCP_FASTOPEN)) {
+		bit = UNSUITABLE;
+	}
+	if (bit && (unsigned)fd < FDTABLE_SIZE && have_table())
+		table[fd] |= bit;
+}
+
+/* ---- asking ---- */
+
+static int integer_option(int fd, int level, int name)
+{
+	int value = 0;
+	socklen_t n = sizeof(value);
+
+	if (SYS_CALL6(SYS_getsockopt, fd, level, name, &value, &n, 0) < 0)
+		return -1;
+	return value;
+}
+
+static bool ask_unsuitable(int fd)
+{
+	return integer_option(fd, SOL_SOCKET, SO_ZEROCOPY) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_OOBINLINE) > 0 ||
+	       integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0 ||
+	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
+}
+
+static uint32_t ask_time(int fd, int name, uint32_t bit)
+{
+	struct timeval t = {0, 0};
+	socklen_t n = sizeof(t);
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0);
+	return t.tv_sec || t.tv_usec ? bit : 0;
+}
+
+static uint32_t ask_options(int fd)
+{
+	uint32_t options = ask_time(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
+			   ask_time(fd, SO_SNDTIMEO, SOCKET_SNDTIMEO);
+
+	if (integer_option(fd, SOL_SOCKET, SO_RCVLOWAT) > 1)
+		options |= SOCKET_RCVLOWAT;
+	return options;
+}
+
+struct traits traits_of(int fd)
+{
+	uint8_t seen = table && (unsigned)fd < FDTABLE_SIZE ? table[fd] : 0;
+	bool known = seen & KNOWN;
+	struct traits t = {.tcp = known};
+
+	if (!known)
+		t.tcp =
+		    integer_option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP;
+	if (!t.tcp)
+		return t;
+	if (!known || (seen & UNSUITABLE))
+		t.unsuitable = ask_unsuitable(fd);
+	if (!known || (seen & TIMED))
+		t.options = ask_options(fd);
+	t.lingers = !known || (seen & LINGERS);
+	return t;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * traits: what we saw a program do to a socket before it became a connection,
+ * one byte a descriptor, so that connect and accept need not ask the kernel
+ * about options that nearly nobody sets.
+ *
+ * A number whose history we do not know (inherited, passed, duplicated) is
+ * asked about.
+ *
+ * Locking: none; a byte belongs to whoever owns the descriptor.
+ */
+#ifndef SMC_R_TRAITS_H
+#define SMC_R_TRAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct traits {
+	bool tcp;         /* a TCP socket */
+	bool unsuitable;  /* an option is set that SMC cannot honour */
+	bool lingers;     /* SO_LINGER may be set */
+	uint32_t options; /* SOCKET_* of connection.h, without NONBLOCK */
+};
+
+/* A socket that this process just made, or accepted from `listener`. */
+void traits_made(int fd, int domain, int type, int protocol);
+void traits_accepted(int listener, int fd);
+/* Before setsockopt of any descriptor. */
+void traits_option(int fd, int level, int name);
+
+struct traits traits_of(int fd);
+
+#endif
