@@ -486,6 +486,39 @@ Test(clc, a_server_may_choose_version_1_from_a_proposal_of_version_2)
 	}
 }
 
+/* Before the server has chosen one, the version is that of the Proposal. */
+Test(clc, a_decline_has_the_version_of_what_it_answers)
+{
+	static const enum clc_state states[] = {CLC_AWAIT_PROPOSAL, CLC_LATE};
+	struct clc_config config = {.peer_is_ours = true};
+	struct clc_proposal p = our_proposal;
+	struct clc_decline decline;
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc c;
+	int n;
+
+	clc_init(&c, &config, 0);
+	clc_decline(&c, &decline);
+	cr_assert_eq(decline.version, 1, "nothing was proposed");
+	for (uint8_t version = 1; version <= 2; version++) {
+		p.version = version;
+		clc_init(&c, &config, 0);
+		clc_start(&c, &p, 0);
+		clc_abort(&c, REASON_FORK, 0);
+		clc_decline(&c, &decline);
+		cr_assert_eq(decline.version, version);
+
+		n = clc_encode_proposal(&p, bytes, sizeof(bytes));
+		for (int i = 0; i < 2; i++) {
+			set_up(&c, states[i], true, REASON);
+			cr_assert_eq(feed(&c, bytes, (size_t)n).send,
+				     CLC_SEND_DECLINE);
+			clc_decline(&c, &decline);
+			cr_assert_eq(decline.version, version);
+		}
+	}
+}
+
 Test(clc, only_a_client_says_that_link_groups_are_out_of_sync)
 {
 	struct clc_decline decline;
@@ -525,17 +558,20 @@ Test(clc, data_that_begins_like_a_decline_is_not_held_up_for_long)
 	struct clc_action a;
 	struct clc c;
 
-	set_up(&c, CLC_LOOK, true, 0);
-	c.deadline_ms = 0;
-	a = clc_feed(&c, (const uint8_t *)"\xe2", 1, &m, 500);
-	cr_assert_eq(a.next, CLC_WAIT);
-	cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS);
-	a = clc_feed(&c, (const uint8_t *)"\xe2\xd4", 2, &m, 900);
-	cr_assert_eq(a.next, CLC_WAIT);
-	cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS, "one wait for all");
-	a = clc_time(&c, 500 + CLC_LOOK_MS);
-	cr_assert_eq(a.next, CLC_USE_TCP);
-	cr_assert_eq(a.take, 0);
+	for (int i = 0; i < 2; i++) {
+		set_up(&c, i ? CLC_LATE : CLC_LOOK, true, 0);
+		c.deadline_ms = 0;
+		a = clc_feed(&c, (const uint8_t *)"\xe2", 1, &m, 500);
+		cr_assert_eq(a.next, CLC_WAIT);
+		cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS);
+		a = clc_feed(&c, (const uint8_t *)"\xe2\xd4", 2, &m, 900);
+		cr_assert_eq(a.next, CLC_WAIT);
+		cr_assert_eq(c.deadline_ms, 500 + CLC_LOOK_MS,
+			     "one wait for all");
+		a = clc_time(&c, 500 + CLC_LOOK_MS);
+		cr_assert_eq(a.next, CLC_USE_TCP);
+		cr_assert_eq(a.take, 0);
+	}
 }
 
 Test(clc, data_may_be_sent_as_soon_as_this_side_declined)

@@ -506,6 +506,8 @@ Test(clc_wire, the_largest_proposal_fits)
 	}
 	n = clc_encode_proposal(&p, bytes, sizeof(bytes));
 	cr_assert_eq(n, 132 + 8 * 17 + 8 * 32);
+	cr_assert_eq(bytes[50] << 8 | bytes[51], 36 + 8 * 17,
+		     "where version 2 begins");
 	cr_assert_eq(decode(&m, bytes, (size_t)n), 0);
 	cr_assert_eq(m.proposal.prefix[7].bits, 71);
 	cr_assert_eq(m.proposal.eid[7][31], 'H');
@@ -574,6 +576,145 @@ Test(clc_wire, what_has_no_form_is_not_encoded)
 	decode_hex(&m, DECLINE_SYNC);
 	m.decline.version = 16;
 	cr_assert_eq(encode(&m, bytes, sizeof(bytes)), -EINVAL);
+}
+
+/* The largest value of each field that has less than its type could hold. */
+Test(clc_wire, values_are_encoded_up_to_their_limits)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	struct clc_message back;
+	struct clc_proposal *p = &m.proposal;
+	struct clc_accept_confirm *a = &m.accept_confirm;
+	int n;
+
+	decode_hex(&m, PROPOSAL_BOTH);
+	p->version = 15;
+	p->subnet_bits = 32;
+	p->release = 15;
+	n = encode(&m, bytes, sizeof(bytes));
+	cr_assert_eq(n, 164);
+	cr_assert_eq(decode(&back, bytes, (size_t)n), 0);
+	cr_assert_eq(back.proposal.version, 15);
+	cr_assert_eq(back.proposal.subnet_bits, 32);
+	cr_assert_eq(back.proposal.release, 15);
+
+	decode_hex(&m, ACCEPT_V2);
+	a->size_code = 15;
+	a->mtu = 15;
+	a->os = 15;
+	a->release = 15;
+	n = encode(&m, bytes, sizeof(bytes));
+	cr_assert_eq(n, 160);
+	cr_assert_eq(decode(&back, bytes, (size_t)n), 0);
+	cr_assert_eq(back.accept_confirm.size_code, 15);
+	cr_assert_eq(back.accept_confirm.mtu, 15);
+	cr_assert_eq(back.accept_confirm.os, 15);
+	cr_assert_eq(back.accept_confirm.release, 15);
+
+	decode_hex(&m, DECLINE_V2);
+	m.decline.version = 15;
+	m.decline.os = 15;
+	cr_assert_eq(encode(&m, bytes, sizeof(bytes)), 44);
+	cr_assert_eq(decode(&back, bytes, 44), 0);
+	cr_assert_eq(back.decline.version, 15);
+	cr_assert_eq(back.decline.os, 15);
+}
+
+/* One field beyond its limit, at a time. */
+Test(clc_wire, values_beyond_their_limits_are_not_encoded)
+{
+	static const struct clc_proposal proposals[] = {
+	    {.version = 16, .path_v2 = CLC_PATH_NONE},
+	    {.version = 2, .path_v1 = 4, .path_v2 = CLC_PATH_NONE},
+	    {.version = 2, .path_v2 = 4},
+	    {.version = 2, .path_v2 = CLC_PATH_SMCD},
+	    {.version = 2, .path_v1 = CLC_PATH_SMCD},
+	    {.version = 1, .path_v1 = CLC_PATH_NONE, .path_v2 = CLC_PATH_NONE},
+	    {.version = 1, .path_v2 = CLC_PATH_NONE, .subnet_bits = 33},
+	    {.version = 2, .release = 16},
+	    {.version = 2, .eid_count = 9},
+	};
+	static const struct clc_accept_confirm accepts[] = {
+	    {.type = CLC_DECLINE, .version = 1},
+	    {.type = CLC_ACCEPT, .version = 0},
+	    {.type = CLC_ACCEPT, .version = 1, .path = CLC_PATH_SMCD},
+	    {.type = CLC_ACCEPT, .version = 1, .size_code = 16},
+	    {.type = CLC_ACCEPT, .version = 1, .mtu = 16},
+	    {.type = CLC_ACCEPT, .version = 2, .os = 16},
+	    {.type = CLC_ACCEPT, .version = 2, .release = 16},
+	    {.type = CLC_CONFIRM, .version = 2, .gid_count = 9},
+	};
+	static const struct clc_decline declines[] = {
+	    {.version = 0}, {.version = 16}, {.version = 2, .os = 16}};
+	uint8_t bytes[CLC_BYTES_MAX];
+
+	for (size_t i = 0; i < sizeof(proposals) / sizeof(proposals[0]); i++)
+		cr_assert_eq(
+		    clc_encode_proposal(&proposals[i], bytes, sizeof(bytes)),
+		    -EINVAL, "proposal %zu", i);
+	for (size_t i = 0; i < sizeof(accepts) / sizeof(accepts[0]); i++)
+		cr_assert_eq(clc_encode_accept_confirm(&accepts[i], bytes,
+						       sizeof(bytes)),
+			     -EINVAL, "accept %zu", i);
+	for (size_t i = 0; i < sizeof(declines) / sizeof(declines[0]); i++)
+		cr_assert_eq(
+		    clc_encode_decline(&declines[i], bytes, sizeof(bytes)),
+		    -EINVAL, "decline %zu", i);
+}
+
+Test(clc_wire, the_form_of_smcd_is_checked_by_its_length)
+{
+	static const struct {
+		uint8_t flags;
+		size_t length;
+		int error;
+	} cases[] = {
+	    {0x19, 48, 0},       {0x19, 49, -EPROTO}, {0x19, 80, -EPROTO},
+	    {0x21, 77, -EPROTO}, {0x21, 78, 0},       {0x29, 130, 0},
+	    {0x1a, 48, -EPROTO}, /* neither kind */
+	    {0x1b, 48, -EPROTO}, /* both kinds */
+	    {0x31, 78, -EPROTO}, /* version 3 */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t bytes[CLC_BYTES_MAX] = {0};
+		size_t n = cases[i].length;
+		struct clc_message m;
+
+		bytes_of("e2d4c3c4 02 00", bytes);
+		bytes[6] = (uint8_t)n;
+		bytes[7] = cases[i].flags;
+		memcpy(bytes + n - 4, bytes, 4);
+		cr_assert_eq(decode(&m, bytes, n), cases[i].error, "case %zu",
+			     i);
+	}
+}
+
+Test(clc_wire, an_extension_need_not_be_direct)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	size_t n = bytes_of(ACCEPT_V2, bytes);
+
+	bytes[104] = 0x7f;
+	cr_assert_eq(decode(&m, bytes, n), 0);
+	cr_assert(!m.accept_confirm.direct);
+}
+
+Test(clc_wire, a_confirm_of_version_2_to_a_known_group_has_no_extension)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	int n;
+
+	decode_hex(&m, CONFIRM_V2);
+	m.accept_confirm.first_contact = false;
+	n = encode(&m, bytes, sizeof(bytes));
+	cr_assert_eq(n, 108);
+	cr_assert_eq(decode(&m, bytes, (size_t)n), 0);
+	cr_assert(!m.accept_confirm.first_contact);
+	cr_assert_eq(memcmp(m.accept_confirm.eid, EID_TEXT, 32), 0);
 }
 
 Test(clc_wire, a_nonce_travels_in_rkey_address_and_token)

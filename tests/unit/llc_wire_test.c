@@ -58,6 +58,9 @@
 #define CONFIRM_RKEY_TWO                                                       \
 	"06 2c 00 00 01 000004cd ffff888008470000 01 00000457"                 \
 	"ffff888008470000" Z8 Z4 "0000"
+#define ADD_LINK_CONT_TWO                                                      \
+	"03 2c 00 80 02 02 0000 00000001 00000002 0000000000000003"            \
+	"00000004 00000005 0000000000000006" Z4
 #define ADD_LINK_CONT                                                          \
 	"03 2c 00 00 02 01 0000 000003c7 00000366 ffff888008450000" Z16 Z4
 
@@ -101,6 +104,7 @@ static const struct {
     {DELETE_RKEY_V2_RESPONSE, LLC_DELETE_RKEY, 2, true, 44},
     {CONFIRM_RKEY_TWO, LLC_CONFIRM_RKEY, 1, false, 44},
     {ADD_LINK_CONT, LLC_ADD_LINK_CONT, 1, false, 44},
+    {ADD_LINK_CONT_TWO, LLC_ADD_LINK_CONT, 1, true, 44},
     {ADD_LINK_V2_HIGH, LLC_ADD_LINK, 2, false, 88},
     {ADD_LINK_V2_REJECT_REASON, LLC_ADD_LINK, 2, true, 44},
     {REQUEST_ADD_LINK, LLC_REQUEST_ADD_LINK, 2, false, 60},
@@ -315,6 +319,116 @@ Test(llc_wire, delete_link)
 	cr_assert(m.delete_link.orderly);
 	cr_assert_eq(m.delete_link.link, 2);
 	cr_assert_eq(m.delete_link.reason, LLC_DELETE_UNKNOWN_LINK);
+}
+
+Test(llc_wire, both_pairs_of_a_continuation)
+{
+	struct llc_message m;
+
+	decode_hex(&m, ADD_LINK_CONT_TWO);
+	cr_assert_eq(m.add_link_cont.pairs_left, 2);
+	cr_assert_eq(m.add_link_cont.pair[1].rkey, 4);
+	cr_assert_eq(m.add_link_cont.pair[1].new_rkey, 5);
+	cr_assert_eq(m.add_link_cont.pair[1].new_address, 6);
+}
+
+/* Bits of other types and directions mean nothing. */
+Test(llc_wire, flags_mean_what_they_mean_for_their_type_only)
+{
+	uint8_t bytes[LLC_BYTES_MAX];
+	struct llc_message m;
+
+	hex_decode(DELETE_ALL, bytes, sizeof(bytes));
+	bytes[3] = 0x1f;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.response && !m.delete_link.all && !m.delete_link.orderly);
+
+	hex_decode(CONFIRM_RKEY_OLD, bytes, sizeof(bytes));
+	bytes[3] = 0xcf;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.confirm_rkey.negative && !m.confirm_rkey.retry);
+
+	hex_decode(CONFIRM_RKEY_CONT, bytes, sizeof(bytes));
+	bytes[3] = 0xcf;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.confirm_rkey_cont.negative && !m.confirm_rkey_cont.retry);
+
+	hex_decode(DELETE_RKEY_OLD, bytes, sizeof(bytes));
+	bytes[3] = 0xdf;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.delete_rkey.negative);
+
+	hex_decode(ADD_LINK, bytes, sizeof(bytes));
+	bytes[3] = 0x80;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(m.response && !m.add_link.reject);
+	bytes[3] = 0x40;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.add_link.reject, "a request cannot reject");
+
+	hex_decode(REQUEST_ADD_LINK_REJECT, bytes, sizeof(bytes));
+	bytes[3] = 0x80;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.request_add_link.reject);
+
+	hex_decode(ADD_LINK_V2_HIGH, bytes, sizeof(bytes));
+	bytes[44] = 0x7f;
+	cr_assert_eq(decode(&m, bytes, 88), 0);
+	cr_assert(!m.add_link.direct);
+}
+
+Test(llc_wire, what_arrives_may_be_longer_than_the_message)
+{
+	static const struct {
+		const char *hex;
+		bool low_byte_first;
+	} cases[] = {
+	    {CONFIRM_LINK_V2, true},
+	    {ADD_LINK_V2_REJECT_REASON, false},
+	    {ADD_LINK, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t bytes[LLC_BYTES_MAX] = {0};
+		struct llc_message m;
+
+		hex_decode(cases[i].hex, bytes, LLC_BYTES);
+		for (size_t n = LLC_BYTES; n <= 100; n += 56) {
+			cr_assert_eq(decode(&m, bytes, n), 0, "case %zu", i);
+			cr_assert_eq(m.low_byte_first, cases[i].low_byte_first);
+			cr_assert(m.type != LLC_ADD_LINK ||
+				  !m.add_link.has_keys);
+		}
+	}
+}
+
+/* The largest value of each field that has less than its type could hold. */
+Test(llc_wire, values_are_encoded_up_to_their_limits)
+{
+	uint8_t bytes[LLC_BYTES_MAX];
+	struct llc_message m;
+	struct llc_message back;
+
+	decode_hex(&m, ADD_LINK_REJECT);
+	m.add_link.mtu = 15;
+	m.add_link.reason = 15;
+	cr_assert_eq(llc_encode(&m, bytes, sizeof(bytes)), LLC_BYTES);
+	cr_assert_eq(decode(&back, bytes, LLC_BYTES), 0);
+	cr_assert_eq(back.add_link.mtu, 15);
+	cr_assert_eq(back.add_link.reason, 15);
+	m.add_link.reason = 16;
+	cr_assert_eq(llc_encode(&m, bytes, sizeof(bytes)), -EINVAL);
+
+	decode_hex(&m, REQUEST_ADD_LINK_REJECT);
+	m.request_add_link.reason = 15;
+	cr_assert_eq(llc_encode(&m, bytes, sizeof(bytes)), LLC_BYTES);
+	cr_assert_eq(decode(&back, bytes, LLC_BYTES), 0);
+	cr_assert_eq(back.request_add_link.reason, 15);
+	m.request_add_link.reason = 16;
+	cr_assert_eq(llc_encode(&m, bytes, sizeof(bytes)), -EINVAL);
+	m.request_add_link.reason = 15;
+	m.response = false;
+	cr_assert_eq(llc_encode(&m, bytes, sizeof(bytes)), -EINVAL);
 }
 
 Test(llc_wire, request_add_link)
