@@ -57,7 +57,8 @@ void criterion_continue_test(void)
 {
 }
 
-void criterion_skip_test(const char *format, ...)
+__attribute__((format(printf, 1, 2))) void
+criterion_skip_test(const char *format, ...)
 {
 	va_list arguments;
 
@@ -74,7 +75,8 @@ void cri_asserts_passed_incr(void)
 {
 }
 
-int cr_asprintf(char **out, const char *format, ...)
+__attribute__((format(printf, 2, 3))) int cr_asprintf(char **out,
+						      const char *format, ...)
 {
 	va_list arguments;
 	int n;
