@@ -27,10 +27,14 @@ static int text_open(struct statement_text *t)
 static int text_prepare(struct attrdb *db, struct statement_text *t,
 			sqlite3_stmt **out)
 {
-	int error = fclose(t->file) == 0
-			? sql_start(db, out, t->bytes, "")
-			: sql_refuse(db, -ENOMEM, "%s", strerror(ENOMEM));
+	int error;
 
+	if (fclose(t->file) != 0) {
+		free(t->bytes);
+		sql_refuse(db, -ENOMEM, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	error = sql_start(db, out, t->bytes, "");
 	free(t->bytes);
 	return error;
 }
@@ -64,7 +68,7 @@ int attrdb_object_put(struct attrdb *db, const struct stanza *s)
 {
 	const struct odm_class *c = odm_class_find(s->class_name);
 	struct statement_text text;
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = NULL;
 	char why[128];
 	int error;
 
@@ -191,7 +195,7 @@ int attrdb_object_each(struct attrdb *db, const struct odm_class *c,
 		       int (*visit)(void *owner, const struct stanza *s),
 		       void *owner)
 {
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = NULL;
 	int error = start(db, c, false, which, &statement);
 
 	if (error)
@@ -216,7 +220,7 @@ int attrdb_object_each(struct attrdb *db, const struct odm_class *c,
 int attrdb_object_remove(struct attrdb *db, const struct odm_class *c,
 			 const struct criteria *which)
 {
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = NULL;
 	int error = start(db, c, true, which, &statement);
 
 	if (error)

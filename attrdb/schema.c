@@ -95,7 +95,7 @@ int schema_version(struct attrdb *db, int *out)
 int schema_migrate(struct attrdb *db)
 {
 	char set_version[48];
-	int version;
+	int version = 0;
 	int error = sql_begin(db);
 
 	if (error)

@@ -115,7 +115,7 @@ void sql_text(sqlite3_stmt *statement, int column, char *out, size_t size)
 
 int sql_run(struct attrdb *db, const char *sql, const char *kinds, ...)
 {
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = NULL;
 	va_list arguments;
 	int error;
 

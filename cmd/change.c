@@ -147,26 +147,30 @@ static int store_all(const struct change *c)
 		       : EXIT_DONE;
 }
 
+static int check_and_store(const struct change *c)
+{
+	int status = check_names(c);
+
+	if (status == EXIT_DONE)
+		status = check_values(c);
+	return status == EXIT_DONE ? store_all(c) : status;
+}
+
 int change_attributes(struct method *m, const struct attrdb_device *device,
 		      const struct assign *assign, enum change_scope scope)
 {
 	struct change c = {m, device, assign, scope, NULL, 0, NULL, NULL};
-	int status;
+	int status = EXIT_REFUSED;
 
 	c.count = attrdb_attributes_of_device(m->db, device->name, &c.list);
 	if (c.count < 0)
 		return database_error(m->cmd, m->db, c.count);
 	c.values = calloc((size_t)c.count + 1, sizeof(*c.values));
 	c.is_named = calloc((size_t)c.count + 1, sizeof(*c.is_named));
-	if (!c.values || !c.is_named)
-		status =
-		    message_command(m->cmd, MESSAGE_SYSTEM, strerror(ENOMEM));
+	if (c.values && c.is_named)
+		status = check_and_store(&c);
 	else
-		status = check_names(&c);
-	if (status == EXIT_DONE)
-		status = check_values(&c);
-	if (status == EXIT_DONE)
-		status = store_all(&c);
+		message_command(m->cmd, MESSAGE_SYSTEM, strerror(ENOMEM));
 	free(c.list);
 	free(c.values);
 	free(c.is_named);

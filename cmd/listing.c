@@ -244,7 +244,7 @@ static int show_operation(void *owner, const struct stanza *s)
 {
 	struct operation_listing *o = owner;
 	const struct format *f = o->format;
-	const char *cells[COLUMNS_MAX];
+	const char *cells[COLUMNS_MAX] = {NULL};
 
 	o->found++;
 	for (unsigned k = 0; k < f->count; k++)

@@ -270,7 +270,7 @@ static int run(void *request, char *const *argv)
 {
 	const struct request *r = request;
 	struct database_change change;
-	struct attrdb_device device;
+	struct attrdb_device device = {0};
 	struct method m;
 	int status = check_request(r);
 

@@ -89,7 +89,7 @@ static bool insert_file(struct options *o, const char *path)
 {
 	char *text, *next;
 	char **vector;
-	int count = o->argc;
+	int count = optind;
 	int found = 0;
 
 	if (o->file_count == OPTIONS_FILES_MAX) {
@@ -111,7 +111,6 @@ static bool insert_file(struct options *o, const char *path)
 	o->vectors[o->file_count++] = vector;
 	memcpy((void *)vector, (void *)o->argv,
 	       (size_t)optind * sizeof(*vector));
-	count = optind;
 	next = text;
 	while ((found = next_word(&next, &vector[count])) > 0)
 		count++;

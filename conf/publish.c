@@ -81,29 +81,24 @@ static int open_generation(int dir)
 	return fd;
 }
 
-static int map_generation(int dir, _Atomic uint64_t **out)
+/* NULL, and *error, when it cannot be had. */
+static _Atomic uint64_t *map_generation(int dir, int *error)
 {
 	int fd = open_generation(dir);
 	void *page;
 
+	*error = fd;
 	if (fd < 0)
-		return fd;
+		return NULL;
 	page = mmap(NULL, SNAPSHOT_GENERATION_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED) {
-		int error = -errno;
-
-		close(fd);
-		return error;
-	}
+	*error = page == MAP_FAILED ? -errno : 0;
 	close(fd);
-	*out = page;
-	return 0;
+	return page == MAP_FAILED ? NULL : page;
 }
 
-static void bump(_Atomic uint64_t *word)
+static void unmap_generation(_Atomic uint64_t *word)
 {
-	atomic_fetch_add_explicit(word, 1, memory_order_release);
 	munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
 }
 
@@ -224,17 +219,17 @@ int publish_write(const char *rundir, struct snapshot *s)
 
 	if (dir < 0)
 		return dir;
-	error = map_generation(dir, &word);
-	if (error)
-		goto out;
-	s->generation = atomic_load(word) + 1;
-	length = snapshot_format(s, text, sizeof(text));
-	error = length < 0 ? length : replace(dir, text, (size_t)length);
-	if (error)
-		munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
-	else
-		bump(word);
-out:
+	word = map_generation(dir, &error);
+	if (word) {
+		s->generation = atomic_load(word) + 1;
+		length = snapshot_format(s, text, sizeof(text));
+		error =
+		    length < 0 ? length : replace(dir, text, (size_t)length);
+		if (!error)
+			atomic_fetch_add_explicit(word, 1,
+						  memory_order_release);
+		unmap_generation(word);
+	}
 	close(dir);
 	return error;
 }
@@ -247,17 +242,17 @@ int publish_remove(const char *rundir)
 
 	if (dir < 0)
 		return dir == -ENOENT ? 0 : dir;
-	error = map_generation(dir, &word);
-	if (error)
-		goto out;
-	if (unlinkat(dir, RUNDIR_SNAPSHOT, 0) < 0 && errno != ENOENT) {
-		error = -errno;
-		munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
-		goto out;
+	word = map_generation(dir, &error);
+	if (word) {
+		if (unlinkat(dir, RUNDIR_SNAPSHOT, 0) < 0 && errno != ENOENT) {
+			error = -errno;
+		} else {
+			fsync(dir);
+			atomic_fetch_add_explicit(word, 1,
+						  memory_order_release);
+		}
+		unmap_generation(word);
 	}
-	fsync(dir);
-	bump(word);
-out:
 	close(dir);
 	return error;
 }

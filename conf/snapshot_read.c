@@ -87,7 +87,7 @@ int snapshot_read(const char *rundir, struct snapshot *out)
 
 int snapshot_generation_map(const char *rundir, const _Atomic uint64_t **out)
 {
-	struct stat st;
+	struct stat st = {0};
 	int fd = open_trusted(rundir, RUNDIR_GENERATION, &st);
 	void *page;
 

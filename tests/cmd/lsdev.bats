@@ -4,6 +4,8 @@
 
 load device
 
+# What ends with an empty cell ends with a blank.
+end=" "
 words="Shared Memory Communications over RDMA"
 
 setup() {
@@ -23,7 +25,7 @@ teardown() {
 }
 
 @test "devices are listed by name, in columns" {
-	says "abc    Stopped         
+	says "abc    Stopped        $end
 smc_r0 Available       $words
 xyz10  Defined   00-01 " lsdev -C
 	says "$(lsdev -C)" lsdev -x
@@ -59,7 +61,7 @@ smc_r0" ]
 }
 
 @test "-P lists kinds" {
-	says "bus   x     pci 
+	says "bus   x     pci$end
 tcpip smc_r smc $words" lsdev -P
 	says "tcpip smc_r smc $words" lsdev -P -c tcpip -s smc -t smc_r
 }
