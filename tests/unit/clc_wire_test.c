@@ -464,6 +464,57 @@ Test(clc_wire, contradictions_inside_a_proposal_are_errors)
 	}
 }
 
+/* Counts and places out of range, in a message as long as if they were 0. */
+Test(clc_wire, what_a_proposal_must_not_say_is_not_just_left_out)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	size_t n = bytes_of(PROPOSAL_V2, bytes) - CLC_EID_BYTES;
+
+	memcpy(bytes + n - 4, bytes, 4);
+	bytes[6] = (uint8_t)n;
+	bytes[80] = 0;
+	cr_assert_eq(decode(&m, bytes, n), 0, "no EID at all");
+	bytes[80] = 9;
+	cr_assert_eq(decode(&m, bytes, n), -EPROTO);
+	bytes[80] = 0;
+	bytes[81] = 9;
+	cr_assert_eq(decode(&m, bytes, n), -EPROTO);
+
+	n = bytes_of(PROPOSAL_LONG, bytes) - 8;
+	memcpy(bytes + n - 4, bytes, 4);
+	bytes[6] = (uint8_t)n;
+	bytes[39] = 0;
+	cr_assert_eq(decode(&m, bytes, n), -EPROTO, "no IP area");
+}
+
+Test(clc_wire, the_decoder_of_one_type_refuses_the_others)
+{
+	for (size_t i = 0; i < MESSAGE_COUNT; i++) {
+		int type = messages[i].type;
+		bool is_pair = type == CLC_ACCEPT || type == CLC_CONFIRM;
+		uint8_t bytes[CLC_BYTES_MAX];
+		size_t n = bytes_of(messages[i].hex, bytes);
+		struct clc_message m;
+
+		cr_assert_eq(clc_decode_proposal(&m.proposal, bytes, n),
+			     type == CLC_PROPOSAL ? 0 : -EPROTO);
+		cr_assert_eq(
+		    clc_decode_accept_confirm(&m.accept_confirm, bytes, n),
+		    is_pair ? 0 : -EPROTO);
+		cr_assert_eq(clc_decode_decline(&m.decline, bytes, n),
+			     type == CLC_DECLINE ? 0 : -EPROTO);
+
+		/* Of the right length, and of another type. */
+		bytes[4] =
+		    (uint8_t)(type == CLC_DECLINE ? CLC_ACCEPT : CLC_DECLINE);
+		cr_assert_neq(clc_decode_proposal(&m.proposal, bytes, n), 0);
+		if (type == CLC_DECLINE)
+			cr_assert_neq(clc_decode_decline(&m.decline, bytes, n),
+				      0);
+	}
+}
+
 /* What z/OS or an s390 Linux offers: both kinds, in both versions. */
 Test(clc_wire, a_proposal_with_smcd_is_read_past_smcd)
 {

@@ -292,6 +292,18 @@ Test(llc_wire, add_link_whose_key_count_disagrees_with_its_length)
 	cr_assert_eq(decode(&m, bytes, 71), -EPROTO, "cut before the count");
 }
 
+Test(llc_wire, add_link_of_version_2_may_come_without_keys)
+{
+	uint8_t bytes[LLC_BYTES];
+	struct llc_message m;
+
+	hex_decode(ADD_LINK_V2_HIGH, bytes, sizeof(bytes));
+	bytes[2] = LLC_BYTES;
+	cr_assert_eq(decode(&m, bytes, LLC_BYTES), 0);
+	cr_assert(!m.add_link.has_keys);
+	cr_assert_eq(m.add_link.qpn, 0x12);
+}
+
 Test(llc_wire, add_link_continuation)
 {
 	struct llc_message m;
