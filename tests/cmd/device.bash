@@ -92,6 +92,7 @@ says() { # words, command...
 
 # A place that a user without rights can reach, with the commands in it.
 device_make_public() {
+	[ ! -e "$SMC_R_RUNDIR" ] || rmdev -q -dl smc_r0
 	device_public=$(mktemp -d /tmp/smc_r.XXXXXX)
 	chmod 755 "$device_public"
 	export ODMDIR=$device_public/odm SMC_R_RUNDIR=$device_public/run
