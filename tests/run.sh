@@ -116,17 +116,18 @@ limit_of() { # suite
 }
 
 # A fresh place for a suite; everything that our programs look up is private.
-run_private() { # suite's name for files, command...
-	local dir=$tmp/$1
-	shift
-	mkdir -p "$dir/odm" "$dir/run" "$dir/ofed" "$dir/tmp"
+# Its path is short, because names of sockets have 108 bytes.
+run_private() { # command...
+	local dir=$tmp/s
+	rm -rf "$dir"
+	mkdir -p "$dir/odm" "$dir/run" "$dir/ofed" "$dir/t"
 	env -u SMC_R -u LD_PRELOAD \
 		SMC_R_CHECK="$token" SMC_R_TOP="$top" SMC_R_BUILD="$top/build" \
 		PATH="$top/build/bin:$PATH" \
 		ODMDIR="$dir/odm" SMC_R_RUNDIR="$dir/run" \
 		SMC_R_LDPRELOAD_FILE="$dir/ld.so.preload" \
 		OFED_CONF="$dir/ofed.conf" OFED_CORE_RUNDIR="$dir/ofed" \
-		TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 \
+		TMPDIR="$dir/t" LC_ALL=C.UTF-8 \
 		ASAN_OPTIONS="detect_leaks=1:abort_on_error=0" \
 		UBSAN_OPTIONS="print_stacktrace=1" \
 		"$@"
@@ -139,7 +140,7 @@ run_suite() { # suite
 	limit=$(limit_of "$suite")
 	command_of "$suite"
 	begin=$SECONDS
-	run_private "$file" timeout -k 5 "$limit" "${argv[@]}" \
+	run_private timeout -k 5 "$limit" "${argv[@]}" \
 		>"$logs/$file.log" 2>&1 </dev/null &
 	# In the background, so that a signal to this script is seen at once.
 	wait $!
@@ -172,7 +173,6 @@ run_suite() { # suite
 	elif [ "$s" != 0 ]; then
 		grep -i '^ok.*# skip' "$logs/$file.log" | sed 's/^/    /'
 	fi
-	rm -rf "${tmp:?}/$file"
 }
 
 # A group's suites, one a line.

@@ -6,6 +6,8 @@ setup() {
 	top=${SMC_R_TOP:-$PWD}
 	export PATH="${SMC_R_BUILD:-$top/build}/bin:$PATH"
 	export ODMDIR="$BATS_TEST_TMPDIR/odm" SMC_R_RUNDIR="$BATS_TEST_TMPDIR/run"
+	export OFED_CONF="$BATS_TEST_TMPDIR/ofed.conf"
+	export OFED_CORE_RUNDIR="$BATS_TEST_TMPDIR/ofed"
 	mkdir -p "$ODMDIR"
 }
 
@@ -21,12 +23,17 @@ teardown() {
 @test "lsdev(8)" { "$top/tests/cmd/examples.sh" "$top/man/lsdev.8"; }
 @test "entstat(8)" { "$top/tests/cmd/examples.sh" "$top/man/entstat.8"; }
 @test "odmget(8)" { "$top/tests/cmd/examples.sh" "$top/man/odmget.8"; }
+@test "no(8)" { "$top/tests/cmd/examples.sh" "$top/man/no.8"; }
+@test "ofedctrl(8)" { "$top/tests/cmd/examples.sh" "$top/man/ofedctrl.8"; }
+@test "smc_run(8)" { "$top/tests/cmd/examples.sh" "$top/man/smc_run.8"; }
+@test "attrdb(5)" { "$top/tests/cmd/examples.sh" "$top/man/attrdb.5"; }
 @test "smc_r(7)" { "$top/tests/cmd/examples.sh" "$top/man/smc_r.7"; }
 
 @test "every page whose examples run has a test here" {
 	for page in "$top"/man/*.[1-9]; do
 		name=$(basename "$page")
-		grep -q '^\.\\" run: mkdev' "$page" || continue
+		sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$page" |
+			grep -q '^[#$] ' || continue
 		grep -q "man/$name\"" "$BATS_TEST_FILENAME" || {
 			echo "no test runs the examples of $name"
 			false

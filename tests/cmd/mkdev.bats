@@ -188,9 +188,12 @@ teardown() {
 		>"$BATS_TEST_TMPDIR/conf/smc_r.stanza"
 	SMC_R_CONFDIR=$BATS_TEST_TMPDIR/conf run mkdev -c tcpip -t smc_r
 	[ "$status" -eq 1 ]
+	# The message is folded, and where depends on the directory's name.
+	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
 	has "smc_r.stanza:43: a \"string\" or"
 	SMC_R_CONFDIR=$BATS_TEST_TMPDIR/none run mkdev -c tcpip -t smc_r
 	[ "$status" -eq 1 ]
+	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
 	has "smc_r.stanza: No such file"
 }
 
