@@ -79,6 +79,21 @@ refused() {
 	}
 }
 
+# Messages are folded, and where depends on the names in them: words may be in
+# $output as they are, or with its lines joined.
+has() {
+	case $output in
+	*"$1"*) return ;;
+	esac
+	case $(printf '%s' "$output" | tr -s ' \n\t' ' ') in
+	*"$1"*) ;;
+	*)
+		printf 'no "%s" in:\n%s\n' "$1" "$output"
+		return 1
+		;;
+	esac
+}
+
 # says COMMAND...: it succeeds without a word on standard error.
 says() { # words, command...
 	local words=$1
