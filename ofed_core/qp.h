@@ -64,6 +64,8 @@ struct requester {
 	unsigned rnr_retries;
 	enum requester_wait wait;
 	uint64_t deadline; /* of the wait, ns */
+	uint64_t quiet_since; /* last progress, ns */
+	uint64_t probe_ns;    /* quiet time until packets are sent again */
 	bool has_drained;  /* SQ_DRAINED was reported */
 	bool has_gap;	   /* a missing answer was asked for again */
 	/* READ and atomic requests on the wire: last PSN of each answer. */

@@ -7,6 +7,7 @@
 #include "completer.h"
 
 #define RETRY_FOREVER 7 /* of rnr_retry; a plain number for retry_count */
+#define PROBE_NS      (16 * NS_PER_MS)
 
 uint64_t rnr_timer_ns(unsigned code)
 {
@@ -39,16 +40,29 @@ static void set_timer(struct qp *qp)
 		timer_set(&qp->timer, qp->req.deadline);
 }
 
+/*
+ * The time-out of a program may be seconds. Packets are sent again earlier,
+ * ever more slowly; duplicates cost the peer little. Only a whole time-out
+ * without progress counts as one of the retries.
+ */
 void requester_await_ack(struct qp *qp)
 {
+	struct requester *r = &qp->req;
 	uint64_t ns = ack_timeout_ns(qp->attr.timeout);
+	uint64_t now = clock_ns();
 
-	qp->req.wait = WAIT_ACK;
+	if (!r->probe_ns)
+		r->probe_ns = PROBE_NS;
+	if (!r->quiet_since)
+		r->quiet_since = now;
+	r->wait = WAIT_ACK;
 	/* Without a time-out a lost packet is never sent again; but a peer
 	 * in this core that becomes ready later is looked for. */
 	if (!ns && !qp->is_local)
 		return;
-	qp->req.deadline = clock_ns() + (ns ? ns : 100 * NS_PER_MS);
+	if (!ns || ns > r->probe_ns)
+		ns = r->probe_ns;
+	r->deadline = now + ns;
 	set_timer(qp);
 }
 
@@ -64,6 +78,8 @@ void requester_progress(struct qp *qp)
 	qp->req.wait = WAIT_NOTHING;
 	qp->req.retries = 0;
 	qp->req.rnr_retries = 0;
+	qp->req.quiet_since = 0;
+	qp->req.probe_ns = PROBE_NS;
 }
 
 bool requester_may_retry(struct qp *qp)
@@ -80,21 +96,38 @@ bool requester_may_retry_rnr(struct qp *qp)
 	return qp->req.rnr_retries++ < qp->attr.rnr_retry;
 }
 
+/* True when the quiet time was no whole time-out yet, or may be repeated. */
+static bool may_go_on(struct qp *qp, uint64_t now)
+{
+	struct requester *r = &qp->req;
+	uint64_t ns = ack_timeout_ns(qp->attr.timeout);
+
+	if (!ns)
+		return true;
+	if (r->probe_ns < ns)
+		r->probe_ns *= 2;
+	if (now - r->quiet_since < ns)
+		return true;
+	r->quiet_since = now;
+	return requester_may_retry(qp);
+}
+
 void requester_timer(struct qp *qp)
 {
 	struct requester *r = &qp->req;
 	enum requester_wait wait = r->wait;
+	uint64_t now = clock_ns();
 
 	if (wait == WAIT_NOTHING)
 		return;
-	if (clock_ns() < r->deadline) {
+	if (now < r->deadline) {
 		timer_set(&qp->timer, r->deadline);
 		return;
 	}
 	r->wait = WAIT_NOTHING;
 	if (wait == WAIT_RNR || r->tail == r->head)
 		return;
-	if (!requester_may_retry(qp)) {
+	if (!may_go_on(qp, now)) {
 		requester_fail(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
