@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# install: what "make install" puts somewhere works there, and goes again.
+
+setup_file() {
+	export root="$BATS_FILE_TMPDIR/root"
+	cd "${SMC_R_TOP:-.}" || return
+	env -u MAKEFLAGS -u MAKELEVEL make -s install DESTDIR="$root" PREFIX=/p
+}
+
+setup() {
+	cd "${SMC_R_TOP:-.}" || return
+	export ODMDIR="$BATS_TEST_TMPDIR/odm" SMC_R_RUNDIR="$BATS_TEST_TMPDIR/run"
+	unset SMC_R_CONFDIR SMC_R_LIBRARY
+}
+
+teardown() {
+	"$root/p/sbin/rmdev" -dl smc_r0 >/dev/null 2>&1 || true
+}
+
+@test "the installed commands make, show and change a device" {
+	PATH="$root/p/sbin:/usr/bin:/bin"
+	[ "$(mkdev -c tcpip -t smc_r)" = "smc_r0 Available" ]
+	[ "$(chdev -l smc_r0 -a enabled=1)" = "smc_r0 changed" ]
+	[ "$(lsattr -E -l smc_r0 -a enabled -F value)" = 1 ]
+	[ "$(rmdev -dl smc_r0)" = "smc_r0 deleted" ]
+}
+
+@test "the links in bin are the same programs, lsattr -d is still e2fsprogs'" {
+	PATH="$root/p/bin:/usr/bin:/bin"
+	[ "$(mkdev -c tcpip -t smc_r)" = "smc_r0 Available" ]
+	[ "$(lsattr -E -l smc_r0 -a enabled -F value)" = 0 ]
+	lsattr -d "$BATS_TEST_TMPDIR" | grep -q "$BATS_TEST_TMPDIR\$"
+}
+
+@test "the installed smc_run loads the installed library" {
+	run "$root/p/bin/smc_run" cat /proc/self/maps
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"$root/p/lib/smc_r/libsmc_r.so"* ]]
+}
+
+@test "every command has its page" {
+	for program in "$root"/p/sbin/*; do
+		[ -s "$root/p/share/man/man8/${program##*/}.8" ]
+	done
+}
+
+@test "completion knows the device and its attributes" {
+	PATH="$root/p/sbin:$PATH"
+	mkdev -c tcpip -t smc_r
+	run bash -c '
+		compopt() { :; }
+		. "$1/p/share/bash-completion/completions/chdev"
+		COMP_WORDS=(chdev -l smc_r0 -a ena) COMP_CWORD=4
+		_smc_r chdev ena -a
+		echo "${COMPREPLY[*]}"
+		COMP_WORDS=(lsattr -E -l "") COMP_CWORD=3
+		_smc_r lsattr "" -l
+		echo "${COMPREPLY[*]}"' bash "$root"
+	[ "${lines[0]}" = "enabled=" ]
+	[ "${lines[1]}" = "smc_r0" ]
+}
+
+@test "uninstall leaves no file" {
+	env -u MAKEFLAGS -u MAKELEVEL make -s uninstall DESTDIR="$root" PREFIX=/p
+	run find "$root" ! -type d
+	[ -z "$output" ]
+}
