@@ -116,7 +116,7 @@ def reaches(value, bar, better):
 class Result:
     """All rounds of one cell."""
 
-    def __init__(self, cell, names, ours):
+    def __init__(self, cell, names, ours, control):
         self.cell = cell
         self.names = names
         self.rounds = {n: [] for n in names}  # of dicts, None: failed
@@ -126,6 +126,8 @@ class Result:
         if ours == "smc" and cell.ours in names:
             ours = cell.ours
         self.ours = ours
+        self.bars = cell.bars if self.is_judged() and cell.bars \
+            else [Bar(control, None)]
 
     def values(self, name):
         return [r["value"] for r in self.rounds.get(name, ()) if r]
@@ -157,13 +159,26 @@ class Result:
         """Bars are for SMC against the rest, not for build against build."""
         return self.ours == self.cell.ours
 
+    def tendency(self, bar):
+        """Where there is no bar: a difference counts when it is over 3 % and
+        nearly all rounds agree."""
+        seen = self.measure(bar)
+        if self.fell_back or len(seen) < 5 or self.is_judged():
+            return "fell back" if self.fell_back else ""
+        m = statistics.median(seen)
+        agree = sum((v > 1) == (m > 1) for v in seen)
+        if abs(m - 1) <= 0.03 or agree < 0.8 * len(seen):
+            return "same"
+        return "better" if (m < 1) == (self.cell.better == "lower") \
+            else "worse"
+
     def verdict(self, bar):
         """moonshot, ok, near (within a tenth of the bar), miss, or why not.
 
         Empty when there is nothing to judge.
         """
-        if not self.is_judged() or bar.must is None:
-            return ""
+        if bar.must is None:
+            return self.tendency(bar)
         if self.fell_back:
             return "fell back"
         seen = self.measure(bar)

@@ -206,7 +206,9 @@ def manyconn():
                [Bar("few", 0.95)])
 
 
-IDLE_CONNECTIONS = 100
+# A number that fills RMBs: what is left over in the last one serves the next
+# connections.
+IDLE_CONNECTIONS = 128
 
 
 def idling(figure):
@@ -246,7 +248,7 @@ def beyond_buffers(found, look):
 
 
 def idle():
-    yield Cell("idle", "wakeups", "100 idle connections, wake-ups of both ends",
+    yield Cell("idle", "wakeups", "128 idle connections, wake-ups of both ends",
                "/s", "lower", ("tcp", "smc"), idling(wakeups), [Bar(None, 0)])
     yield Cell("idle", "memory", "memory of an idle connection besides 2 RMBE",
                "KiB", "lower", ("smc",), idling(beyond_buffers),

@@ -42,18 +42,18 @@ def bar_words(bar, better):
         def show(v):
             return factor(v, better)
     over = f"/ {NAMES.get(bar.over, bar.over)}" if bar.over else "itself"
+    must = f"{sign} {show(bar.must)}" if bar.must is not None else ""
     moon = show(bar.moonshot) if bar.moonshot is not None else ""
-    return over, f"{sign} {show(bar.must)}", moon
+    return over, must, moon
 
 
 def lines_of(result):
     """The table's lines for one cell: one for each bar, at least one."""
     cell = result.cell
-    bars = cell.bars or [Bar("tcp", None)]
     medians = "  ".join(f"{NAMES.get(n, n)} {figure(result.median(n))}"
                         for n in result.names)
     first = True
-    for bar in bars:
+    for bar in result.bars:
         seen = result.measure(bar)
         value = statistics.median(seen) if seen else None
         plain = bar.worst or bar.over is not None
@@ -63,12 +63,8 @@ def lines_of(result):
         if len(seen) > 1:
             show = (lambda v: factor(v, cell.better)) if plain else figure
             spread = f"[{show(min(seen))} .. {show(max(seen))}]"
-        over, must, moon, verdict = "/ TCP", "", "", ""
-        if bar.must is not None and result.is_judged():
-            over, must, moon = bar_words(bar, cell.better)
-            verdict = result.verdict(bar)
-        elif result.fell_back:
-            verdict = "fell back"
+        over, must, moon = bar_words(bar, cell.better)
+        verdict = result.verdict(bar)
         if result.noisy and verdict:
             verdict += f" ~{result.noisy}"
         yield (cell.title if first else "", over, told, spread, must, moon,
@@ -100,7 +96,7 @@ def print_section(results):
 def as_data(result):
     cell = result.cell
     bars = []
-    for bar in cell.bars:
+    for bar in result.bars:
         seen = result.measure(bar)
         over, must, moon = bar_words(bar, cell.better)
         bars.append({
