@@ -2,6 +2,7 @@
 /* preload_data: read, write and their kin. */
 #include "preload.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,6 +9,11 @@
 #include "poll_wait.h"
 #include "sys.h"
 
+/* glibc declares that poll() writes to fds and does not read it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 static const struct timespec *from_ms(int ms, struct timespec *t)
 {
 	if (ms < 0)
