@@ -15,7 +15,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#if defined(__x86_64__)
+#if defined(__clang_analyzer__)
+/* Unknown to it, so that it takes memory as written where pointers go. */
+long sys_call6(long n, long a, long b, long c, long d, long e, long f);
+#elif defined(__x86_64__)
 static inline long sys_call6(long n, long a, long b, long c, long d, long e,
 			     long f)
 {
