@@ -178,7 +178,7 @@ void connection_release(struct connection *c)
 
 	atomic_store(&c->dead, 1);
 	if (c->rmb)
-		connection_detach(c, last && !asleep);
+		connection_detach(c, last && !asleep && !c->spoilt);
 	if (last)
 		segment_slot_free(c->slot);
 	if (!asleep)

@@ -34,10 +34,11 @@ enum phase {
 };
 
 /* slot->rx.flags and slot->tx.flags */
-#define STREAM_TCP    1u /* this direction is the kernel's from here on */
-#define STREAM_SHUT   2u /* shutdown(RD) or shutdown(WR) by the program */
-#define STREAM_BROKEN 4u /* the peer's cursor was impossible */
-#define STREAM_FROZEN 8u /* rx: the cursor must not move any more */
+#define STREAM_TCP    1u  /* this direction is the kernel's from here on */
+#define STREAM_SHUT   2u  /* shutdown(RD) or shutdown(WR) by the program */
+#define STREAM_BROKEN 4u  /* the peer's cursor was impossible */
+#define STREAM_RESET  16u /* rx: the peer died with unread bytes of ours */
+#define STREAM_FROZEN 8u  /* rx: the cursor must not move any more */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -82,6 +83,7 @@ struct connection {
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
+	bool spoilt;          /* a bell was shut: never use the element again */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
 	uint64_t deadline_ns; /* the handshake must be over then */

@@ -170,6 +170,9 @@ void demote(struct connection *c, int fd, uint32_t reason)
 
 static bool hand_over(struct connection *c, int fd, uint32_t reason)
 {
+	/* Under several numbers: once is enough. */
+	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
+		return true;
 	note(c, reason);
 	freeze(c);
 	ask_writer(c, CONSUMER_FROZEN);

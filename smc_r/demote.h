@@ -22,7 +22,9 @@
 
 #include "connection.h"
 
-#define DEMOTE_WAIT_MS 2000
+/* For the peer to seal. It need not be longer: if the peer seals later, the
+ * successor just gets its bytes later. */
+#define DEMOTE_WAIT_MS 100
 
 /* Starts demotion in both directions; this process goes on using the socket.
  * Any phase. */

@@ -14,6 +14,10 @@
 #include "sys.h"
 
 #define MEMBERS_FIRST 64u
+/* What epoll_ctl(2) allows beside EPOLLEXCLUSIVE. */
+#define EXCLUSIVE_OK                                                           \
+	(EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLWAKEUP | EPOLLET |    \
+	 EPOLLEXCLUSIVE)
 
 static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
 static uint8_t *registered;       /* by fd: was once put into an epoll */
@@ -280,6 +284,12 @@ static int control_member(struct epoll *e, int op, int fd,
 	}
 	if (!event)
 		return -EFAULT;
+	if (op == EPOLL_CTL_MOD &&
+	    ((event->events | atomic_load(&m->events)) & EPOLLEXCLUSIVE))
+		return -EINVAL;
+	if ((event->events & EPOLLEXCLUSIVE) &&
+	    (event->events & ~(uint32_t)EXCLUSIVE_OK))
+		return -EINVAL;
 	if (op == EPOLL_CTL_ADD) {
 		int result = make_shadow(e);
 
@@ -289,6 +299,8 @@ static int control_member(struct epoll *e, int op, int fd,
 		if (!m)
 			return -ENOMEM;
 		epoll_member_attach(m);
+		if (e->is_nested)
+			epoll_arm(e);
 	} else {
 		m->data = event->data.u64;
 		atomic_store(&m->events, event->events);
@@ -318,16 +330,51 @@ static void remember_registration(int fd)
 		registered[fd] = 1;
 }
 
+static struct epoll_nested *find_nested(struct epoll *e, struct epoll *inner)
+{
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner == inner)
+			return &e->nested[i];
+	return NULL;
+}
+
+/* An instance inside another: the kernel wakes the outer one when a bell
+ * rings; what is level-triggered is looked up by us as well. */
+static void note_nested(struct epoll *e, int op, int fd,
+			const struct epoll_event *event)
+{
+	struct epoll *inner = epoll_of(fd);
+	struct epoll_nested *d;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	d = find_nested(e, op == EPOLL_CTL_ADD ? NULL : inner);
+	if (d && op == EPOLL_CTL_DEL) {
+		d->inner = NULL;
+		e->nested_count--;
+	} else if (d) {
+		e->nested_count += op == EPOLL_CTL_ADD;
+		d->events = event->events;
+		d->data = event->data.u64;
+		d->inner = inner;
+		inner->is_nested = true;
+	}
+	engine_unlock(&saved);
+	epoll_arm(inner);
+}
+
 static int control_kernel(struct epoll *e, int op, int fd,
 			  struct epoll_event *event)
 {
 	int result;
 
 	/* The program drew our cookie: nobody may mistake one for the other. */
-	if (e && e->shadow >= 0 && event && op != EPOLL_CTL_DEL &&
+	if (e->shadow >= 0 && event && op != EPOLL_CTL_DEL &&
 	    event->data.u64 == e->cookie)
 		draw_cookie(e, EPOLL_CTL_MOD);
-	result = real.epoll_ctl(e ? e->fd : -1, op, fd, event);
+	result = real.epoll_ctl(e->fd, op, fd, event);
+	if (result == 0 && epoll_of(fd))
+		note_nested(e, op, fd, event);
 	return result;
 }
 
@@ -431,6 +478,16 @@ void epoll_closing(int fd)
 
 	if (!e || !fdtable_clear(fd, &entry))
 		return;
+	for (int i = 0; i < fdtable_end(); i++) {
+		struct epoll *outer = epoll_of(i);
+		struct epoll_nested *d =
+		    outer && outer->nested_count ? find_nested(outer, e) : NULL;
+
+		if (d) {
+			d->inner = NULL;
+			outer->nested_count--;
+		}
+	}
 	while (atomic_load(&e->count) > 0)
 		drop(atomic_load(&atomic_load(&e->members)[0]));
 	if (e->waiter)

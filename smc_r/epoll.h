@@ -49,6 +49,15 @@ struct epoll_member {
 	_Atomic uint32_t bits_seen;
 };
 
+#define EPOLL_NESTED_MAX 8
+
+/* An instance of ours that is registered in another one. */
+struct epoll_nested {
+	struct epoll *inner;
+	uint32_t events;
+	uint64_t data;
+};
+
 struct epoll {
 	struct fdentry entry; /* FDENTRY_EPOLL */
 	int fd;               /* E */
@@ -65,6 +74,9 @@ struct epoll {
 	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
+	struct epoll_nested nested[EPOLL_NESTED_MAX];
+	uint32_t nested_count;
+	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };
 
@@ -80,11 +92,23 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event);
 /* Has this instance members that only we know? */
 static inline bool epoll_has_members(const struct epoll *e)
 {
-	return e && atomic_load_explicit(&e->count, memory_order_relaxed);
+	return e && (atomic_load_explicit(&e->count, memory_order_relaxed) ||
+		     e->nested_count);
 }
 /* epoll_wait of an instance with members. timeout NULL: for ever. */
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask);
+
+/* epoll_wait of one without: the kernel's answer, or EPOLL_CHANGED when it has
+ * members now. */
+#define EPOLL_CHANGED (-2)
+int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
+		     int ms, const sigset_t *mask);
+
+/* Would epoll_wait return at once? Takes nothing. */
+bool epoll_is_ready(struct epoll *e);
+/* Lets members ring although nobody sleeps in epoll_wait. */
+void epoll_arm(struct epoll *e);
 
 /* Registrations that were made before connect() made it a candidate. */
 void epoll_adopt(struct connection *c, int fd);

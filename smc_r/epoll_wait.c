@@ -24,22 +24,32 @@
 
 /* Edge: something moved since it was last reported, or the kernel's half of a
  * demoted connection shows other bits. */
+static uint64_t input_mark(struct connection *c)
+{
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return 0;
+	return atomic_load(&c->in_producer->cursor) << 4 |
+	       (atomic_load(&c->tcp_ended) ? 8u : 0u) |
+	       (atomic_load(&c->in_producer->flags) & 7u);
+}
+
+static bool has_edge(struct epoll_member *m)
+{
+	return input_mark(m->connection) != atomic_load(&m->in_seen);
+}
+
 static bool takes_edge(struct epoll_member *m, uint32_t bits)
 {
 	struct connection *c = m->connection;
-	uint64_t in = 0;
+	uint64_t in = input_mark(c);
 	uint64_t in_seen = atomic_load(&m->in_seen);
 	uint32_t out = 0;
 	uint32_t out_seen = atomic_load(&m->out_seen);
 	uint32_t bits_seen = atomic_exchange(&m->bits_seen, bits);
 	bool edge = (bits & ~bits_seen & ~(uint32_t)EPOLLOUT) != 0;
 
-	if (connection_phase(c) == PHASE_ACTIVE) {
-		in = atomic_load(&c->in_producer->cursor) << 4 |
-		     (atomic_load(&c->tcp_ended) ? 8u : 0u) |
-		     (atomic_load(&c->in_producer->flags) & 7u);
+	if (connection_phase(c) == PHASE_ACTIVE)
 		out = atomic_load(&c->slot->tx.blocked);
-	}
 	if ((bits & EPOLLIN) && in != in_seen &&
 	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, in))
 		edge = true;
@@ -59,13 +69,22 @@ static uint32_t evaluate(struct epoll_member *m)
 
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
 		return 0;
+	/* Only what reaches the phase by itself tells that it is TCP now, and
+	 * then the kernel reports it. */
 	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
+	if (connection_phase(m->connection) == PHASE_NATIVE)
+		return 0;
 	if (bits == 0 || ((events & EPOLLET) && !takes_edge(m, bits)))
 		return 0;
 	if ((events & EPOLLONESHOT) &&
 	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
 		return 0;
 	return bits;
+}
+
+static bool needs_move(const struct epoll_member *m)
+{
+	return !m->attached || connection_phase(m->connection) == PHASE_NATIVE;
 }
 
 /* The connection became active, or plain TCP, since it was registered. */
@@ -98,6 +117,25 @@ static struct epoll_member *member_at(struct epoll *e, uint32_t i)
 									 : NULL;
 }
 
+/* Instances inside this one whose members only we know. Level-triggered ones
+ * are reported from here; edges come from the kernel, as their bells ring. */
+static int scan_nested(struct epoll *e, struct epoll_event *events, int max)
+{
+	int n = 0;
+
+	for (int i = 0; i < EPOLL_NESTED_MAX && n < max; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (!d->inner || (d->events & EPOLLET) ||
+		    !(d->events & EPOLLIN) || !epoll_is_ready(d->inner))
+			continue;
+		events[n].events = EPOLLIN;
+		events[n].data.u64 = d->data;
+		n++;
+	}
+	return n;
+}
+
 static int scan(struct epoll *e, struct epoll_event *events, int max)
 {
 	uint32_t count = atomic_load(&e->count);
@@ -114,10 +152,8 @@ static int scan(struct epoll *e, struct epoll_event *events, int max)
 			continue;
 		data = m->data;
 		bits = evaluate(m);
-		if (__builtin_expect(!m->attached, 0))
-			follow_phase(m);
-		else if (connection_phase(m->connection) == PHASE_NATIVE)
-			follow_phase(m);
+		if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
+			continue;
 		if (!bits)
 			continue;
 		events[n].events = bits;
@@ -214,17 +250,36 @@ static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 	return n;
 }
 
-/* Members are ready; others must not starve beside them. */
-static int add_kernel_events(struct epoll *e, struct epoll_event *events, int n,
-			     int max)
+/* Descriptors of the kernel must not starve beside ready members, nor behind
+ * them when the program's array is short. */
+static bool kernel_is_due(struct epoll *e)
 {
+	return atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
+		       ASK_EVERY ==
+		   0 ||
+	       sys_now_ns() - atomic_load(&e->asked_ns) >= ASK_NS;
+}
+
+/* One look at both, without waiting. */
+static int look(struct epoll *e, struct epoll_event *events, int max)
+{
+	int n = scan_nested(e, events, max);
+	int scanned = n < max ? scan(e, events + n, max - n) : 0;
+
+	return n + scanned;
+}
+
+static int look_with_kernel(struct epoll *e, struct epoll_event *events,
+			    int max)
+{
+	/* Every other time the members come first. */
+	bool first = atomic_load(&e->calls) & ASK_EVERY;
+	int n = first ? look(e, events, max) : ask_kernel(e, events, max);
+
 	if (n == max)
 		return n;
-	if (atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
-		ASK_EVERY &&
-	    sys_now_ns() - atomic_load(&e->asked_ns) < ASK_NS)
-		return n;
-	return n + ask_kernel(e, events + n, max - n);
+	return n + (first ? ask_kernel(e, events + n, max - n)
+			  : look(e, events + n, max - n));
 }
 
 /* ---- waiting ---- */
@@ -258,7 +313,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 		return 0;
 	while (now - start < budget) {
 		for (int i = 0; i < 8; i++) {
-			n = scan(e, events, max);
+			n = look(e, events, max);
 			if (n > 0) {
 				spin_hit(&e->spin_score);
 				return n;
@@ -338,7 +393,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 
 	atomic_fetch_add(&e->sleepers, 1);
 	arm(e);
-	n = scan(e, events, max);
+	n = look(e, events, max);
 	if (n == 0 && version == atomic_load(&e->version)) {
 		t = left_of(until, pending_ms(e));
 		n = sleep_in_kernel(e, events, max, &t, mask);
@@ -349,40 +404,94 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		return n;
 	n = filter(e, events, n, &woken);
 	if (woken && n == 0) {
-		n = scan(e, events, max);
+		n = look(e, events, max);
 		if (n == 0)
 			harvest(e);
 	}
 	return n;
 }
 
-int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
-		       const struct timespec *timeout, const sigset_t *mask)
+static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
+		       struct wait_until *until, const sigset_t *mask)
 {
-	struct wait_until until = {.for_ever = timeout == NULL};
 	uint64_t spun;
-	int n = scan(e, events, max);
+	int n = spin(e, events, max, &spun);
 
-	if (n > 0)
-		return add_kernel_events(e, events, n, max);
-	if (timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0) {
-		n = ask_kernel(e, events, max);
-		return n ? n : scan(e, events, max);
-	}
-	if (timeout)
-		until.end_ns = sys_now_ns() +
-			       (uint64_t)timeout->tv_sec * 1000000000u +
-			       (uint64_t)timeout->tv_nsec;
-	n = spin(e, events, max, &spun);
 	if (n > 0)
 		return n;
 	for (;;) {
-		n = sleep_round(e, events, max, &until, mask);
+		n = sleep_round(e, events, max, until, mask);
 		if (n != 0 && spun)
 			spin_missed(&e->spin_score, sys_now_ns() - spun);
 		if (n != 0)
 			return n;
-		if (!until.for_ever && sys_now_ns() >= until.end_ns)
-			return scan(e, events, max);
+		if (!until->for_ever && sys_now_ns() >= until->end_ns)
+			return look(e, events, max);
 	}
+}
+
+int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
+		       const struct timespec *timeout, const sigset_t *mask)
+{
+	struct wait_until until = {.for_ever = timeout == NULL};
+	int n = kernel_is_due(e) ? look_with_kernel(e, events, max)
+				 : look(e, events, max);
+
+	if (n == 0 && timeout && timeout->tv_sec == 0 &&
+	    timeout->tv_nsec == 0) {
+		n = ask_kernel(e, events, max);
+		n = n ? n : look(e, events, max);
+	} else if (n == 0) {
+		if (timeout)
+			until.end_ns = sys_now_ns() +
+				       (uint64_t)timeout->tv_sec * 1000000000u +
+				       (uint64_t)timeout->tv_nsec;
+		n = wait_rounds(e, events, max, &until, mask);
+	}
+	/* Somebody may wait on E itself: bells must ring while nobody scans. */
+	if (e->is_nested)
+		arm(e);
+	return n;
+}
+
+int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
+		     int ms, const sigset_t *mask)
+{
+	bool woken = false;
+	int n;
+
+	atomic_fetch_add(&e->sleepers, 1);
+	n = real.epoll_pwait(e->fd, events, max, ms, mask);
+	atomic_fetch_sub(&e->sleepers, 1);
+	if (n <= 0 || e->shadow < 0)
+		return n;
+	n = filter(e, events, n, &woken);
+	return n == 0 && woken ? EPOLL_CHANGED : n;
+}
+
+bool epoll_is_ready(struct epoll *e)
+{
+	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
+		uint32_t events = m ? atomic_load(&m->events) : 0;
+
+		/* Nothing is consumed: an edge stays for who asks E. */
+		if (m && atomic_load(&m->enabled) &&
+		    (readiness(m->connection, m->fd, events) &
+		     (events | ALWAYS)) &&
+		    !((events & EPOLLET) && !has_edge(m)))
+			return true;
+	}
+	/* The shadow's own sign of life is no event of the program's. */
+	if (e->shadow >= 0)
+		harvest(e);
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
+void epoll_arm(struct epoll *e)
+{
+	arm(e);
 }

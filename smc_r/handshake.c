@@ -21,11 +21,26 @@
 
 /* ---- beginning ---- */
 
+static uint64_t now_ms(void)
+{
+	return sys_now_ns() / 1000000u;
+}
+
+/* Only this engine has peers on this host; others follow RFC 7609 to the
+ * letter. */
+static bool is_on_this_host(const struct status_slot *s)
+{
+	return memcmp(&s->local, &s->peer, sizeof(s->local)) == 0 ||
+	       IN6_IS_ADDR_LOOPBACK(&s->peer) ||
+	       (IN6_IS_ADDR_V4MAPPED(&s->peer) && s->peer.s6_addr[12] == 127);
+}
+
 static void begin(struct connection *c, bool server)
 {
-	struct clc_config config = {.server = server, .peer_is_ours = true};
+	struct clc_config config = {.server = server,
+				    .peer_is_ours = is_on_this_host(c->slot)};
 
-	clc_init(connection_clc(c), &config, 0);
+	clc_init(connection_clc(c), &config, now_ms());
 	c->deadline_ns = sys_now_ns() + HANDSHAKE_MS * 1000000ull;
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
@@ -33,7 +48,7 @@ static void begin(struct connection *c, bool server)
 /* Neither side is committed to anything: TCP, without a word. */
 static void stay_native(struct connection *c, uint32_t reason)
 {
-	connection_use_tcp(c, reason, 0);
+	connection_use_tcp(c, reason, now_ms());
 }
 
 static void start_client(struct connection *c, int fd)
@@ -51,10 +66,11 @@ static void start_client(struct connection *c, int fd)
 		reason = REASON_RENDEZVOUS;
 	if (reason)
 		messages_carry_out(
-		    c, fd, clc_abort(connection_clc(c), reason, 0), NULL);
+		    c, fd, clc_abort(connection_clc(c), reason, now_ms()),
+		    NULL);
 	else
-		messages_carry_out(c, fd, clc_start(connection_clc(c), &p, 0),
-				   NULL);
+		messages_carry_out(
+		    c, fd, clc_start(connection_clc(c), &p, now_ms()), NULL);
 }
 
 static bool read_peer(struct connection *c, int fd)
@@ -142,8 +158,8 @@ static void withdraw(struct connection *c, int fd, uint32_t reason)
 		stay_native(c, reason);
 		return;
 	}
-	messages_carry_out(c, fd, clc_abort(connection_clc(c), reason, 0),
-			   NULL);
+	messages_carry_out(
+	    c, fd, clc_abort(connection_clc(c), reason, now_ms()), NULL);
 }
 
 static void drop_entry_when_over(struct connection *c)
@@ -321,7 +337,7 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 
 	begin(c, true);
 	memset(&m, 0, sizeof(m));
-	a = clc_feed(connection_clc(c), bytes, n, &m, 0);
+	a = clc_feed(connection_clc(c), bytes, n, &m, now_ms());
 	messages_carry_out(c, fd, a, &m);
 }
 

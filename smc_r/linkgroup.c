@@ -451,9 +451,14 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		return;
 	}
 	r->busy &= ~(1u << element);
-	if (!reuse)
+	if (!reuse) {
+		/* Others of this end still use it. Our copies of its bells
+		 * must not keep it alive for the peer. */
 		r->leaked |= 1u << element;
-	else if (g->side == SIDE_CLIENT)
+		hidden_close(r->bell_data[element]);
+		hidden_close(r->bell_room[element]);
+		r->bell_data[element] = r->bell_room[element] = -1;
+	} else if (g->side == SIDE_CLIENT)
 		rmb_element_release(e);
 	g->connections--;
 	if (g->side == SIDE_SERVER)

@@ -182,8 +182,8 @@ static struct clc_action prepare(struct connection *c,
 							 : attach_client(c, m);
 
 	if (reason)
-		return clc_abort(machine, reason, 0);
-	return clc_commit(machine, 0);
+		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
+	return clc_commit(machine, sys_now_ns() / 1000000u);
 }
 
 /* The client proves with its Confirm that the channel was its own. */
@@ -233,6 +233,16 @@ static void take_bytes(int fd, uint8_t *bytes, size_t n)
 	SYS_CALL6(SYS_recvfrom, fd, bytes, n, MSG_DONTWAIT, 0, 0);
 }
 
+static void look_at_clock(struct connection *c, int fd)
+{
+	struct clc *machine = connection_clc(c);
+	uint64_t now = sys_now_ns() / 1000000u;
+
+	if (machine->deadline_ms && now >= machine->deadline_ms &&
+	    connection_phase(c) == PHASE_HANDSHAKE)
+		messages_carry_out(c, fd, clc_time(machine, now), NULL);
+}
+
 void messages_read(struct connection *c, int fd)
 {
 	struct clc *machine = connection_clc(c);
@@ -248,18 +258,20 @@ void messages_read(struct connection *c, int fd)
 			      MSG_PEEK | MSG_DONTWAIT, 0, 0);
 		c->unread = 0;
 		if (n == -EAGAIN || n == -EINTR)
-			return;
+			break;
 		if (n <= 0) {
 			messages_carry_out(c, fd, clc_closed(machine), NULL);
 			return;
 		}
-		a = clc_feed(machine, bytes, (size_t)n, &m, 0);
+		a = clc_feed(machine, bytes, (size_t)n, &m,
+			     sys_now_ns() / 1000000u);
 		if (a.take)
 			take_bytes(fd, bytes, a.take);
 		messages_carry_out(c, fd, a, &m);
 		if (a.take == 0) {
 			c->unread = (uint32_t)n;
-			return;
+			break;
 		}
 	}
+	look_at_clock(c, fd);
 }

@@ -8,6 +8,7 @@
 
 #include "bell.h"
 #include "connection.h"
+#include "epoll.h"
 #include "handshake.h"
 #include "process.h"
 #include "readiness.h"
@@ -26,10 +27,18 @@ static struct connection *member_of(int fd)
 	return c && connection_phase(c) != PHASE_NATIVE ? c : NULL;
 }
 
+/* An epoll instance whose members only we know. */
+static struct epoll *instance_of(int fd)
+{
+	struct epoll *e = epoll_of(fd);
+
+	return epoll_has_members(e) ? e : NULL;
+}
+
 bool poll_has_members(const struct pollfd *fds, nfds_t n)
 {
 	for (nfds_t i = 0; i < n; i++)
-		if (member_of(fds[i].fd))
+		if (member_of(fds[i].fd) || instance_of(fds[i].fd))
 			return true;
 	return false;
 }
@@ -54,23 +63,61 @@ static int look_members(struct pollfd *fds, nfds_t n)
 	return ready;
 }
 
-/* The others, by the kernel and without waiting. */
-static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n)
+static short instance_bits(const struct pollfd *p)
 {
-	int ready;
+	short asked = p->events & (POLLIN | POLLRDNORM);
 
+	return asked && epoll_is_ready(instance_of(p->fd)) ? asked : 0;
+}
+
+/* The others, by the kernel and without waiting; and whether peers of ours
+ * have ended, *ended. */
+static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
+		       bool *ended)
+{
+	int ready = 0;
+	long result;
+
+	*ended = false;
 	for (nfds_t i = 0; i < n; i++) {
 		all[i] = fds[i];
 		if (member_of(fds[i].fd))
-			all[i].fd = -1;
+			all[i].events = POLLRDHUP;
 	}
-	ready = (int)SYS_CALL3(SYS_poll, all, n, 0);
-	if (ready < 0)
-		return ready;
-	for (nfds_t i = 0; i < n; i++)
-		if (!member_of(fds[i].fd))
-			fds[i].revents = all[i].revents;
+	result = SYS_CALL3(SYS_poll, all, n, 0);
+	if (result < 0)
+		return (int)result;
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = member_of(fds[i].fd);
+
+		if (!c) {
+			fds[i].revents = instance_of(fds[i].fd)
+					     ? instance_bits(&fds[i])
+					     : all[i].revents;
+			ready += fds[i].revents != 0;
+		} else if (all[i].revents &&
+			   connection_phase(c) == PHASE_ACTIVE &&
+			   !atomic_load(&c->tcp_ended)) {
+			*ended = tcp_has_ended(c, fds[i].fd);
+		}
+	}
 	return ready;
+}
+
+/* Everything, without waiting. -1 with errno. */
+static int look_all(struct pollfd *fds, struct pollfd *all, nfds_t n)
+{
+	int ready = look_members(fds, n);
+	bool ended;
+	int others = look_kernel(fds, all, n, &ended);
+
+	if (others < 0) {
+		errno = -others;
+		return -1;
+	}
+	if (ended)
+		ready = look_members(fds, n);
+	return ready + others;
 }
 
 /* ---- sleeping ---- */
@@ -108,6 +155,10 @@ static nfds_t prepare(struct pollfd *fds, struct pollfd *all, nfds_t n)
 		struct connection *c = member_of(fds[i].fd);
 
 		all[i] = fds[i];
+		if (instance_of(fds[i].fd)) {
+			instance_of(fds[i].fd)->is_nested = true;
+			epoll_arm(instance_of(fds[i].fd));
+		}
 		if (!c)
 			continue;
 		all[i].fd = -1;
@@ -185,6 +236,9 @@ static int sleep_round(struct poll_call *p)
 
 	atomic_thread_fence(memory_order_seq_cst);
 	ready = look_members(p->fds, p->n);
+	for (nfds_t i = 0; i < p->n && ready == 0; i++)
+		if (instance_of(p->fds[i].fd))
+			ready = instance_bits(&p->fds[i]) != 0;
 	if (ready == 0) {
 		if (pending >= 0 && left > (uint64_t)pending * 1000000u)
 			left = (uint64_t)pending * 1000000u;
@@ -203,8 +257,7 @@ static int sleep_round(struct poll_call *p)
 	errno = error;
 	if (ready < 0)
 		return -1;
-	error = look_kernel(p->fds, p->all, p->n);
-	return error < 0 ? ready : ready + error;
+	return look_all(p->fds, p->all, p->n);
 }
 
 static bool only_members(const struct pollfd *fds, nfds_t n)
@@ -248,22 +301,26 @@ static int spin(struct poll_call *p)
 	return 0;
 }
 
+/* Members alone are ready, and nobody asks what only the kernel knows. */
+static bool is_answered(const struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++)
+		if (p->fds[i].events & POLLRDHUP)
+			return false;
+	return only_members(p->fds, p->n);
+}
+
 static int wait_rounds(struct poll_call *p)
 {
 	int ready = look_members(p->fds, p->n);
-	int others = 0;
 
 	if (ready == 0 && left_ns(p) > 0)
 		ready = spin(p);
-	if (ready == 0 || !only_members(p->fds, p->n)) {
-		others = look_kernel(p->fds, p->all, p->n);
-		if (others < 0) {
-			errno = -others;
-			return -1;
-		}
-	}
-	if (ready + others > 0)
-		return ready + others;
+	if (ready > 0 && is_answered(p))
+		return ready;
+	ready = look_all(p->fds, p->all, p->n);
+	if (ready != 0)
+		return ready;
 	while (left_ns(p) > 0) {
 		ready = sleep_round(p);
 		if (ready != 0 && p->spun)
@@ -342,7 +399,7 @@ bool select_has_members(int n, const fd_set *r, const fd_set *w,
 {
 	for (int fd = 0; fd < n; fd++)
 		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&
-		    member_of(fd))
+		    (member_of(fd) || instance_of(fd)))
 			return true;
 	return false;
 }
@@ -391,8 +448,6 @@ static int from_poll(const struct pollfd *in, nfds_t count, int n,
 	return ready;
 }
 
-/* poll may return for bits that select does not count (POLLHUP for writers):
- * then the wait goes on. */
 static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
 			 const struct timespec *timeout, const sigset_t *mask)
 {

@@ -373,6 +373,22 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	return result;
 }
 
+/* An error that only the cursors told of. */
+PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
+		       socklen_t *restrict n)
+{
+	struct connection *c = served(fd);
+	int result = real.getsockopt(fd, level, name, v, n);
+	uint32_t error;
+
+	if (__builtin_expect(!c, 1) || result < 0 || level != SOL_SOCKET ||
+	    name != SO_ERROR || *n < sizeof(int) || *(int *)v != 0)
+		return result;
+	error = atomic_exchange(&c->slot->error, 0);
+	memcpy(v, &error, sizeof(error));
+	return result;
+}
+
 PRELOAD int sockatmark(int fd)
 {
 	int mark = 0;

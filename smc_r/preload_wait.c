@@ -136,14 +136,29 @@ PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 	return epoll_control(ep, op, fd, event);
 }
 
+/* Also for instances without members: they may get some while we sleep. */
+static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
+			const struct timespec *t, const sigset_t *mask)
+{
+	int ms =
+	    t ? (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000) : -1;
+	int n = EPOLL_CHANGED;
+
+	if (!epoll_has_members(e))
+		n = epoll_wait_plain(e, events, max, ms, mask);
+	if (n == EPOLL_CHANGED)
+		n = epoll_wait_members(e, events, max, t, mask);
+	return n;
+}
+
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
 {
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (__builtin_expect(!epoll_has_members(e) || max <= 0, 0))
+	if (!e || max <= 0)
 		return real.epoll_wait(ep, events, max, ms);
-	return epoll_wait_members(e, events, max, from_ms(ms, &t), NULL);
+	return wait_tracked(e, events, max, from_ms(ms, &t), NULL);
 }
 
 PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
@@ -152,9 +167,9 @@ PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!epoll_has_members(e) || max <= 0)
+	if (!e || max <= 0)
 		return real.epoll_pwait(ep, events, max, ms, mask);
-	return epoll_wait_members(e, events, max, from_ms(ms, &t), mask);
+	return wait_tracked(e, events, max, from_ms(ms, &t), mask);
 }
 
 PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,

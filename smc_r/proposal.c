@@ -56,7 +56,9 @@ int proposal_make(const struct in6_addr *local, struct clc_proposal *out)
 	result = linkgroup_identity(out->peer_id);
 	if (result < 0)
 		return result;
-	out->version = 1;
+	/* The form that Linux sends: a version 2 header that offers SMC-R v1
+	 * only. Every decoder takes it, Wireshark's too. */
+	out->version = 2;
 	out->path_v1 = CLC_PATH_SMCR;
 	out->path_v2 = CLC_PATH_NONE;
 	fill_port(out->peer_id, out->gid, out->mac);
@@ -83,7 +85,7 @@ static uint8_t size_code(uint32_t bytes)
 
 void proposal_remember_first(struct connection *c, bool first)
 {
-	c->slot->spare1[0] = first ? FIRST_CONTACT : 0;
+	c->slot->first = first ? FIRST_CONTACT : 0;
 }
 
 void proposal_describe(struct connection *c, struct clc_accept_confirm *m)
@@ -93,7 +95,7 @@ void proposal_describe(struct connection *c, struct clc_accept_confirm *m)
 
 	m->version = 1;
 	m->path = CLC_PATH_SMCR;
-	m->first_contact = c->slot->spare1[0] & FIRST_CONTACT;
+	m->first_contact = c->slot->first & FIRST_CONTACT;
 	proposal_identity(m->peer_id);
 	fill_port(m->peer_id, m->gid, m->mac);
 	m->qpn = c->rmb->number;

@@ -70,7 +70,7 @@ static uint32_t input_bits(struct connection *c, int fd)
 	case INPUT_END:
 		return ALL_IN | POLLRDHUP;
 	case INPUT_ERROR:
-		return ALL_IN | POLLERR;
+		return ALL_IN | POLLRDHUP;
 	case INPUT_KERNEL:
 		return kernel_bits(fd, ALL_IN | POLLRDHUP | POLLPRI);
 	}
@@ -131,8 +131,14 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if ((bits & POLLRDHUP) &&
 	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		bits |= POLLHUP;
-	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+	if (atomic_load(&c->tcp_ended) ||
+	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED)
 		bits |= kernel_bits(fd, 0);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
+		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
+			(atomic_load(&c->slot->error) ? POLLERR : 0);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
+		bits |= POLLERR;
 	demote_settle(c);
 	return bits;
 }

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REGISTRY_PROPOSAL_MAX 88
+#define REGISTRY_PROPOSAL_MAX 120
 
 /* Listeners: somebody who would claim accepts on this port. */
 int registry_listen(uint16_t port);

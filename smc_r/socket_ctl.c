@@ -125,6 +125,17 @@ bool socket_before_accept(int fd)
 
 /* ---- shutdown ---- */
 
+/* Threads and processes of our own that sleep for this direction: the bell's
+ * other end is the peer's, so ours is shut for reading, which ends every read
+ * of it. The element is not used again after that. */
+static void wake_own(struct connection *c, struct status_stream *s, int bell)
+{
+	if (atomic_load(&s->sleepers) == 0)
+		return;
+	c->spoilt = true;
+	SYS_CALL3(SYS_shutdown, bell, SHUT_RD, 0);
+}
+
 static void shut_output(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -135,8 +146,7 @@ static void shut_output(struct connection *c)
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
 	stream_unlock(tx, taken);
 	connection_signal_data(c);
-	/* Threads of our own that wait for room must see it too. */
-	connection_signal_room(c);
+	wake_own(c, tx, c->bell_room);
 }
 
 int socket_shutdown(struct connection *c, int fd, int how)
@@ -151,8 +161,10 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	}
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c);
-	if (how == SHUT_RD || how == SHUT_RDWR)
+	if (how == SHUT_RD || how == SHUT_RDWR) {
 		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+		wake_own(c, &c->slot->rx, c->bell_data);
+	}
 	epoll_poke(c);
 	/* Half closed, TCP must stay open: demotion may still need it. */
 	if (how == SHUT_RDWR || (atomic_load(&c->slot->tx.flags) & STREAM_TCP))

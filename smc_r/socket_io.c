@@ -119,6 +119,16 @@ static ssize_t receive_rest(int fd, const struct place *at, size_t done,
 	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
 
+/* The error of a reset is told once, and then it is the end of file. */
+static ssize_t pending_error(struct connection *c)
+{
+	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
+		return fail(ECONNRESET);
+	if (atomic_exchange(&c->slot->error, 0))
+		return fail(ECONNRESET);
+	return 0;
+}
+
 struct receive {
 	struct connection *c;
 	int fd;
@@ -148,7 +158,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	case INPUT_END:
 		break;
 	case INPUT_ERROR:
-		*result = r->done ? (ssize_t)r->done : fail(ECONNRESET);
+		*result = r->done ? (ssize_t)r->done : pending_error(c);
 		return false;
 	case INPUT_KERNEL:
 		demote_settle(c);
@@ -278,6 +288,21 @@ static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
 
+static bool was_reset(const struct connection *c)
+{
+	return __builtin_expect(
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) &
+		STREAM_RESET,
+	    0);
+}
+
+static ssize_t reset_pipe(struct connection *c, int flags)
+{
+	if (atomic_exchange(&c->slot->error, 0))
+		return fail(ECONNRESET);
+	return broken_pipe(flags);
+}
+
 /* After the peer's last close TCP knows best what a writer gets. */
 static void leave_dead_peer(struct connection *c)
 {
@@ -330,6 +355,8 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 			    STREAM_SHUT,
 			0))
 			return done ? (ssize_t)done : broken_pipe(flags);
+		if (was_reset(c))
+			return done ? (ssize_t)done : reset_pipe(c, flags);
 		leave_dead_peer(c);
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
@@ -457,6 +484,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 
 		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
 			return done ? (ssize_t)done : broken_pipe(0);
+		if (was_reset(c))
+			return done ? (ssize_t)done : reset_pipe(c, 0);
 		leave_dead_peer(c);
 		n = fill_from_file(c, in, offset, count - done, &error);
 		if (n > 0) {

@@ -115,7 +115,9 @@ struct status_slot {
 	uint32_t group;           /* link group number within the process */
 	_Atomic uint32_t phase;   /* engine's own: connection.h */
 	_Atomic uint32_t socket_flags; /* engine's own: connection.h */
-	uint64_t spare1[2];
+	_Atomic uint32_t error;        /* pending, as SO_ERROR gives it */
+	uint32_t spare1;
+	uint64_t first; /* engine's own: this connection made the group */
 	struct status_stream rx;
 	struct status_stream tx;
 	uint8_t handshake[128]; /* engine's own: struct clc */

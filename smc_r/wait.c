@@ -23,6 +23,23 @@
 
 /* ---- conditions ---- */
 
+/* A process that dies with bytes unread makes TCP reset the connection. Its
+ * kernel did not know of ours, so the cursors decide. Once, by whoever of this
+ * end sees it first. */
+static void judge_end(struct connection *c)
+{
+	uint64_t sent = atomic_load(&c->slot->tx.position);
+	uint32_t flags = atomic_load(&c->in_producer->flags);
+
+	if (connection_phase(c) != PHASE_ACTIVE ||
+	    (flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
+	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
+	    atomic_load(&c->out_consumer->cursor) == sent)
+		return;
+	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
+		atomic_store(&c->slot->error, ECONNRESET);
+}
+
 bool tcp_has_ended(struct connection *c, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
@@ -31,6 +48,7 @@ bool tcp_has_ended(struct connection *c, int fd)
 		return true;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL))
 		return false;
+	judge_end(c);
 	atomic_store(&c->tcp_ended, 1);
 	return true;
 }
@@ -72,6 +90,8 @@ enum input input_look(struct connection *c, size_t need)
 		return INPUT_NONE;
 	if (fill > 0)
 		return INPUT_DATA;
+	if (own & STREAM_RESET)
+		return INPUT_ERROR;
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
 		return settle_on_tcp(c);
 	return INPUT_END;
@@ -204,6 +224,14 @@ static void spin_judge(struct connection *c, uint64_t start)
 
 /* ---- sleeping ---- */
 
+/* shutdown() by another thread or process of ours ends waits, too. */
+static bool is_shut(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) |
+		atomic_load(&c->slot->tx.flags)) &
+	       STREAM_SHUT;
+}
+
 /* The bell told that the peer's end is gone. Nearly always its TCP end is
  * gone too; if not, TCP is the one that will tell. */
 static int wait_on_tcp(struct connection *c, int fd,
@@ -212,7 +240,7 @@ static int wait_on_tcp(struct connection *c, int fd,
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP | POLLIN};
 	int n;
 
-	if (tcp_has_ended(c, fd))
+	if (tcp_has_ended(c, fd) || is_shut(c))
 		return 0;
 	n = real.ppoll(&p, 1, timeout, NULL);
 	if (n < 0)
