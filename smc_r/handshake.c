@@ -277,7 +277,7 @@ bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n)
 	uint16_t port = port_of(a, n);
 	const struct snapshot *s;
 	struct connection *c = NULL;
-	struct traits t;
+	struct traits t = {.tcp = false};
 	uint32_t reason;
 	sigset_t saved;
 

@@ -209,7 +209,7 @@ static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
 
-	if (!c || m->msg_iovlen > IOV_MAX)
+	if (!c || !m || m->msg_iovlen > IOV_MAX)
 		return SOCKET_KERNEL;
 	if (m->msg_control && m->msg_controllen) {
 		demote(c, fd, REASON_DEMOTED_CALL);
@@ -367,6 +367,7 @@ PRELOAD ssize_t __recv_chk(int fd, void *p, size_t n, size_t room, int flags)
 
 PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
 			       int flags, struct sockaddr *a, socklen_t *l);
+/* NOLINTNEXTLINE(readability-function-size): so many parameters has glibc's */
 PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
 			       int flags, struct sockaddr *a, socklen_t *l)
 {
