@@ -96,7 +96,7 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 	struct connection *c = served(fd);
 	ssize_t r;
 
-	if (!c || m->msg_iovlen > IOV_MAX)
+	if (!c || !m || m->msg_iovlen > IOV_MAX)
 		return SOCKET_KERNEL;
 	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
 	if (r >= 0) {
