@@ -37,7 +37,8 @@ static int add_private(struct cm_message *m, size_t at, const void *data,
 {
 	if (at + bytes > cm_private_room(m->kind))
 		return -EINVAL;
-	memcpy(m->private_data + at, data, bytes);
+	if (bytes)
+		memcpy(m->private_data + at, data, bytes);
 	m->private_bytes = at + bytes;
 	return 0;
 }

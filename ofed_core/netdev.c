@@ -289,7 +289,7 @@ static bool is_name_taken(const char *name)
 static void choose_name(struct device *d)
 {
 	if (strncmp(d->netdev, "ent", 3) == 0 && !is_name_taken(d->netdev)) {
-		snprintf(d->name, sizeof(d->name), "%s", d->netdev);
+		memcpy(d->name, d->netdev, sizeof(d->netdev));
 		return;
 	}
 	for (unsigned n = 0;; n++) {

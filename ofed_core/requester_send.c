@@ -7,8 +7,6 @@
  */
 #include "requester.h"
 
-#include <stdlib.h>
-
 #include "wire.h"
 
 #define WINDOW	  128 /* packets not acknowledged */
@@ -96,7 +94,7 @@ static void send_piece(struct qp *qp, const struct wqe *w, uint32_t i,
 /* Sends up to `room` packets of a SEND or WRITE. False on a local error. */
 static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
 {
-	static __thread uint8_t *data;
+	uint8_t *data = worker_buffer(BUFFER_REQUEST, BURST * 4096);
 	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
 	uint32_t n = packets_of(w->length, mtu);
 	uint32_t i = (uint32_t)psn_diff(qp->req.send_psn, w->first_psn);
@@ -105,8 +103,6 @@ static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
 	unsigned spans;
 	uint64_t bytes;
 
-	if (!data)
-		data = malloc(BURST * 4096);
 	if (!data || wqe_spans(qp, w, 0, from, &spans) < 0)
 		return false;
 	if (count > room)

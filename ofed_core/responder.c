@@ -8,7 +8,6 @@
 #include "responder.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "requester.h"
 #include "wire.h"
@@ -80,13 +79,11 @@ static void send_response(struct qp *qp, const struct packet *p, uint32_t i,
 static enum verdict send_data(struct qp *qp, const struct packet *p,
 			      const struct span *from)
 {
-	static __thread uint8_t *data;
+	uint8_t *data = worker_buffer(BUFFER_READ, READ_BURST * 4096);
 	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
 	uint32_t n = packets_of(p->dma_bytes, mtu);
 	uint64_t at = 0;
 
-	if (!data)
-		data = malloc(READ_BURST * 4096);
 	if (!data)
 		return VERDICT_LOCAL;
 	for (uint32_t i = 0; i < n; i += READ_BURST) {

@@ -205,7 +205,8 @@ static ssize_t set_option(int fd, const void *bytes, size_t count)
 	memcpy(&c, bytes, sizeof(c.hdr) + sizeof(c.option));
 	if (c.option.optlen > sizeof(c.value) || (c.option.optlen && !value))
 		return fail(-EINVAL);
-	memcpy(c.value, value, c.option.optlen);
+	if (c.option.optlen)
+		memcpy(c.value, value, c.option.optlen);
 	r.bytes = (uint32_t)(offsetof(__typeof__(c), value) + c.option.optlen);
 	rc = shim_call(fd, &r, &c, -1, &answer);
 	return rc < 0 ? fail(rc) : finish(&answer, NULL, count);

@@ -33,11 +33,7 @@ uint64_t ack_timeout_ns(unsigned code)
  */
 static void set_timer(struct qp *qp)
 {
-	uint64_t armed = __atomic_load_n(&qp->timer.when, __ATOMIC_RELAXED);
-
-	if (!__atomic_load_n(&qp->timer.slot, __ATOMIC_RELAXED) ||
-	    armed > qp->req.deadline)
-		timer_set(&qp->timer, qp->req.deadline);
+	timer_set_earlier(&qp->timer, qp->req.deadline);
 }
 
 /*

@@ -35,6 +35,7 @@
 
 /* Packets of one thread that wait to be sent; one IP family at a time. */
 struct outbox {
+	bool is_open;
 	int fd4;
 	int fd6;
 	uint16_t port4; /* network order */
@@ -73,7 +74,6 @@ static bool is_open;
 static int holder4 = -1;
 static int holder6 = -1;
 static struct inbox inboxes[WORKERS_MAX * 2];
-static __thread struct outbox *outbox;
 
 void wire_count(enum wire_counter c, uint64_t n)
 {
@@ -138,23 +138,20 @@ static int open_sender(int family, uint16_t *port)
 
 static struct outbox *own_outbox(void)
 {
-	struct outbox *o;
+	struct outbox *o = worker_buffer(BUFFER_OUTBOX, sizeof(*o));
 
-	if (outbox)
-		return outbox;
-	o = calloc(1, sizeof(*o));
-	if (!o)
-		return NULL;
+	if (!o || o->is_open)
+		return o;
+	o->is_open = true;
 	o->fd4 = open_sender(AF_INET, &o->port4);
 	o->fd6 = open_sender(AF_INET6, &o->port6);
 	o->random = (uint32_t)param(PARAMETER_WIRE_LOSS_SEED) * 2654435761u | 1;
-	outbox = o;
 	return o;
 }
 
 void wire_flush(void)
 {
-	struct outbox *o = outbox;
+	struct outbox *o = is_open ? own_outbox() : NULL;
 	unsigned done = 0;
 
 	if (!o || !o->count)
@@ -293,7 +290,8 @@ int wire_send(const struct address *to, const struct packet *p, uint32_t flow)
 	o->is_ip6 = is_ip6;
 	out = o->packets[o->count];
 	n = packet_encode(p, out);
-	memcpy(out + n, p->payload, p->payload_bytes);
+	if (p->payload_bytes)
+		memcpy(out + n, p->payload, p->payload_bytes);
 	n += p->payload_bytes;
 	memset(out + n, 0, 4);
 	n += packet_pad(p->payload_bytes);
@@ -421,21 +419,21 @@ static void take_packet(bool is_ip6, const uint8_t *b, size_t n,
 		dispatch(&a);
 }
 
+struct inbox_buffers {
+	struct mmsghdr messages[BATCH];
+	struct iovec iov[BATCH];
+	struct sockaddr_in6 from[BATCH];
+	_Alignas(8) char control[BATCH][128];
+	uint8_t packets[BATCH][PACKET_BYTES];
+};
+
 static void inbox_ready(struct source *s, uint32_t events)
 {
-	static __thread struct {
-		struct mmsghdr messages[BATCH];
-		struct iovec iov[BATCH];
-		struct sockaddr_in6 from[BATCH];
-		_Alignas(8) char control[BATCH][128];
-		uint8_t packets[BATCH][PACKET_BYTES];
-	} *r;
+	struct inbox_buffers *r = worker_buffer(BUFFER_INBOX, sizeof(*r));
 	struct inbox *in = (struct inbox *)s;
 	int n;
 
 	(void)events;
-	if (!r)
-		r = calloc(1, sizeof(*r));
 	if (!r)
 		return;
 	for (int i = 0; i < BATCH; i++) {

@@ -29,6 +29,8 @@ struct worker {
 	size_t room;
 	struct work *first;
 	struct work *last;
+
+	void *buffers[WORKER_BUFFERS]; /* of its thread */
 };
 
 pthread_rwlock_t core_lock;
@@ -60,6 +62,13 @@ struct worker *worker_at(unsigned i)
 struct worker *worker_self(void)
 {
 	return self;
+}
+
+void *worker_buffer(enum worker_buffer which, size_t bytes)
+{
+	if (!self->buffers[which])
+		self->buffers[which] = calloc(1, bytes);
+	return self->buffers[which];
 }
 
 static void wake(struct worker *w)
@@ -150,12 +159,16 @@ static bool make_room(struct worker *w)
 	return true;
 }
 
-void timer_set(struct timer *t, uint64_t when)
+static void arm(struct timer *t, uint64_t when, bool only_earlier)
 {
 	struct worker *w = t->worker;
 	bool is_first = false;
 
 	pthread_mutex_lock(&w->lock);
+	if (t->slot && only_earlier && t->when <= when) {
+		pthread_mutex_unlock(&w->lock);
+		return;
+	}
 	if (t->slot)
 		take_out(w, t);
 	t->when = when;
@@ -169,6 +182,16 @@ void timer_set(struct timer *t, uint64_t when)
 	pthread_mutex_unlock(&w->lock);
 	if (is_first)
 		wake(w);
+}
+
+void timer_set(struct timer *t, uint64_t when)
+{
+	arm(t, when, false);
+}
+
+void timer_set_earlier(struct timer *t, uint64_t when)
+{
+	arm(t, when, true);
 }
 
 void timer_cancel(struct timer *t)
@@ -316,6 +339,9 @@ static void *worker_main(void *argument)
 		n = epoll_pwait2(w->epoll, events, EVENTS_MAX,
 				 sleep_time(w, &t), NULL);
 		atomic_store(&w->is_awake, true);
+		/* Orders what was written before a source was added. */
+		pthread_mutex_lock(&w->lock);
+		pthread_mutex_unlock(&w->lock);
 		if (n < 0 && errno != EINTR)
 			log_error("epoll_pwait2: error %d", errno);
 		for (int i = 0; i < n; i++) {
@@ -333,7 +359,12 @@ int worker_add_source(struct worker *w, struct source *s)
 	struct epoll_event e = { .events = EPOLLIN | EPOLLRDHUP,
 				 .data = { .ptr = s } };
 
-	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) < 0 ? -errno : 0;
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) < 0 ? -errno : 0;
+	pthread_mutex_unlock(&w->lock);
+	return rc;
 }
 
 void worker_remove_source(struct worker *w, struct source *s)
@@ -389,6 +420,9 @@ void workers_stop(void)
 
 void workers_wait(void)
 {
-	for (unsigned i = 0; i < worker_total; i++)
+	for (unsigned i = 0; i < worker_total; i++) {
 		pthread_join(workers[i].thread, NULL);
+		for (int k = 0; k < WORKER_BUFFERS; k++)
+			free(workers[i].buffers[k]);
+	}
 }
