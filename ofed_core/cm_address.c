@@ -26,7 +26,7 @@ bool cm_ip_is_any(const uint8_t ip[16])
 
 static bool is_loopback(const uint8_t ip[16])
 {
-	static const uint8_t one[16] = { [15] = 1 };
+	static const uint8_t one[16] = {[15] = 1};
 
 	return memcmp(ip, one, 16) == 0 || (gid_is_ip4(ip) && ip[12] == 127);
 }
@@ -35,7 +35,7 @@ int cm_end_from_sockaddr(struct cm_end *out, const struct sockaddr_in6 *in)
 {
 	const struct sockaddr_in *in4 = (const void *)in;
 
-	*out = (struct cm_end){ .port = 0 };
+	*out = (struct cm_end){.port = 0};
 	if (in->sin6_family == AF_INET) {
 		out->is_ip4 = true;
 		out->port = ntohs(in4->sin_port);
@@ -121,8 +121,8 @@ static int choose_port(struct cm_id *id, struct cm_end *end)
 	static uint16_t last;
 
 	if (!last)
-		last = (uint16_t)(PORT_FIRST +
-				  (unsigned)getpid() % (PORT_LAST - PORT_FIRST));
+		last = (uint16_t)(PORT_FIRST + (unsigned)getpid() %
+						   (PORT_LAST - PORT_FIRST));
 	for (int i = 0; i <= PORT_LAST - PORT_FIRST; i++) {
 		last = last == PORT_LAST ? PORT_FIRST : last + 1;
 		end->port = last;
@@ -254,12 +254,12 @@ int cm_resolve(struct cm_id *id)
 	id->is_bound = true;
 	id->source = from;
 	id->device = d;
-	id->path = (struct address){ .device = d,
-				     .sgid_index = (uint8_t)index,
-				     .hop_limit = 64,
-				     .traffic_class = id->tos,
-				     .sl = (uint8_t)param(
-					 PARAMETER_DEF_PREC2SL) };
+	id->path =
+	    (struct address){.device = d,
+			     .sgid_index = (uint8_t)index,
+			     .hop_limit = 64,
+			     .traffic_class = id->tos,
+			     .sl = (uint8_t)param(PARAMETER_DEF_PREC2SL)};
 	memcpy(id->path.sgid, source, 16);
 	memcpy(id->path.dgid, id->dest.ip, 16);
 	return 0;

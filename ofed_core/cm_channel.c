@@ -54,24 +54,24 @@ void cm_channel_destroy(struct cm_channel *ch)
 #define CMD(name) [RDMA_USER_CM_CMD_##name]
 
 static int (*const commands[])(struct command *c) = {
-	CMD(CREATE_ID) = ucma_create_id,
-	CMD(DESTROY_ID) = ucma_destroy_id,
-	CMD(BIND_IP) = ucma_bind_ip,
-	CMD(RESOLVE_IP) = ucma_resolve_ip,
-	CMD(RESOLVE_ROUTE) = ucma_resolve_route,
-	CMD(QUERY_ROUTE) = ucma_query_route,
-	CMD(CONNECT) = ucma_connect,
-	CMD(LISTEN) = ucma_listen,
-	CMD(ACCEPT) = ucma_accept,
-	CMD(REJECT) = ucma_reject,
-	CMD(DISCONNECT) = ucma_disconnect,
-	CMD(INIT_QP_ATTR) = ucma_init_qp_attr,
-	CMD(GET_EVENT) = ucma_get_event,
-	CMD(SET_OPTION) = ucma_set_option,
-	CMD(NOTIFY) = ucma_notify,
-	CMD(JOIN_IP_MCAST) = ucma_join_ip_mcast,
-	CMD(LEAVE_MCAST) = ucma_leave_mcast,
-	CMD(MIGRATE_ID) = ucma_migrate_id,
+    CMD(CREATE_ID) = ucma_create_id,
+    CMD(DESTROY_ID) = ucma_destroy_id,
+    CMD(BIND_IP) = ucma_bind_ip,
+    CMD(RESOLVE_IP) = ucma_resolve_ip,
+    CMD(RESOLVE_ROUTE) = ucma_resolve_route,
+    CMD(QUERY_ROUTE) = ucma_query_route,
+    CMD(CONNECT) = ucma_connect,
+    CMD(LISTEN) = ucma_listen,
+    CMD(ACCEPT) = ucma_accept,
+    CMD(REJECT) = ucma_reject,
+    CMD(DISCONNECT) = ucma_disconnect,
+    CMD(INIT_QP_ATTR) = ucma_init_qp_attr,
+    CMD(GET_EVENT) = ucma_get_event,
+    CMD(SET_OPTION) = ucma_set_option,
+    CMD(NOTIFY) = ucma_notify,
+    CMD(JOIN_IP_MCAST) = ucma_join_ip_mcast,
+    CMD(LEAVE_MCAST) = ucma_leave_mcast,
+    CMD(MIGRATE_ID) = ucma_migrate_id,
 };
 
 int ucma_decode(const void *bytes, size_t count, struct rdma_ucm_cmd_hdr *h)
@@ -108,8 +108,8 @@ int ucma_command(struct command *c, const void *bytes, size_t count)
 	if (rc < 0)
 		return rc;
 	if (h.cmd >= sizeof(commands) / sizeof(commands[0]) || !commands[h.cmd])
-		return h.cmd <= RDMA_USER_CM_CMD_JOIN_MCAST ? -EOPNOTSUPP :
-							      -EINVAL;
+		return h.cmd <= RDMA_USER_CM_CMD_JOIN_MCAST ? -EOPNOTSUPP
+							    : -EINVAL;
 	c->in = (const unsigned char *)bytes + sizeof(h);
 	c->in_bytes = count - sizeof(h);
 	if (h.out < c->out_max)

@@ -11,11 +11,11 @@
 #include "params.h"
 #include "qp.h"
 
-#define ACK_TIMEOUT   19 /* 4.096 us * 2^19 = 2.1 s, as Linux */
-#define TARGET_DELAY  15
-#define TIMEWAIT_NS   (2000 * NS_PER_MS)
-#define MAX_RETRIES   15
-#define SERVICE_BASE  UINT64_C(0x0000000001000000)
+#define ACK_TIMEOUT  19 /* 4.096 us * 2^19 = 2.1 s, as Linux */
+#define TARGET_DELAY 15
+#define TIMEWAIT_NS  (2000 * NS_PER_MS)
+#define MAX_RETRIES  15
+#define SERVICE_BASE UINT64_C(0x0000000001000000)
 
 static uint32_t random_psn(void)
 {
@@ -45,8 +45,8 @@ static int add_private(struct cm_message *m, size_t at, const void *data,
 
 static void add_ip_header(const struct cm_id *id, struct cm_message *m)
 {
-	struct cm_ip_header h = { .is_ip6 = !id->dest.is_ip4,
-				  .source_port = id->source.port };
+	struct cm_ip_header h = {.is_ip6 = !id->dest.is_ip4,
+				 .source_port = id->source.port};
 
 	memcpy(h.source, id->source.ip, 16);
 	memcpy(h.dest, id->dest.ip, 16);
@@ -58,28 +58,27 @@ static int build_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 	struct cm_message *m = &id->sent;
 
 	*m = (struct cm_message){
-		.kind = CM_REQ,
-		.transaction = (uint64_t)id->local_id << 32 | id->local_id,
-		.local_id = id->local_id,
-		.service_id = service_id(id->space, id->dest.port),
-		.guid = be64toh(id->device->node_guid),
-		.qpn = p->qp_num,
-		.psn = random_psn(),
-		.responder_resources = p->responder_resources,
-		.initiator_depth = p->initiator_depth,
-		.remote_timeout =
-		    (uint8_t)param(PARAMETER_CMA_RESPONSE_TIMEOUT),
-		.local_timeout = (uint8_t)param(PARAMETER_CMA_RESPONSE_TIMEOUT),
-		.retry_count = p->retry_count & 7,
-		.rnr_retry = p->rnr_retry_count & 7,
-		.max_retries = (uint8_t)param(PARAMETER_CM_CONNECT_MAX_RETRY),
-		.mtu = (uint8_t)device_mtu(id->device),
-		.has_srq = p->srq,
-		.flow_label = id->path.flow_label,
-		.traffic_class = id->path.traffic_class,
-		.hop_limit = id->path.hop_limit,
-		.sl = id->path.sl,
-		.ack_timeout = id->ack_timeout ? id->ack_timeout : ACK_TIMEOUT,
+	    .kind = CM_REQ,
+	    .transaction = (uint64_t)id->local_id << 32 | id->local_id,
+	    .local_id = id->local_id,
+	    .service_id = service_id(id->space, id->dest.port),
+	    .guid = be64toh(id->device->node_guid),
+	    .qpn = p->qp_num,
+	    .psn = random_psn(),
+	    .responder_resources = p->responder_resources,
+	    .initiator_depth = p->initiator_depth,
+	    .remote_timeout = (uint8_t)param(PARAMETER_CMA_RESPONSE_TIMEOUT),
+	    .local_timeout = (uint8_t)param(PARAMETER_CMA_RESPONSE_TIMEOUT),
+	    .retry_count = p->retry_count & 7,
+	    .rnr_retry = p->rnr_retry_count & 7,
+	    .max_retries = (uint8_t)param(PARAMETER_CM_CONNECT_MAX_RETRY),
+	    .mtu = (uint8_t)device_mtu(id->device),
+	    .has_srq = p->srq,
+	    .flow_label = id->path.flow_label,
+	    .traffic_class = id->path.traffic_class,
+	    .hop_limit = id->path.hop_limit,
+	    .sl = id->path.sl,
+	    .ack_timeout = id->ack_timeout ? id->ack_timeout : ACK_TIMEOUT,
 	};
 	memcpy(m->local_gid, id->path.sgid, 16);
 	memcpy(m->remote_gid, id->path.dgid, 16);
@@ -93,10 +92,10 @@ static int build_sidr_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 	struct cm_message *m = &id->sent;
 
 	*m = (struct cm_message){
-		.kind = CM_SIDR_REQ,
-		.transaction = (uint64_t)id->local_id << 32 | id->local_id,
-		.local_id = id->local_id,
-		.service_id = service_id(id->space, id->dest.port),
+	    .kind = CM_SIDR_REQ,
+	    .transaction = (uint64_t)id->local_id << 32 | id->local_id,
+	    .local_id = id->local_id,
+	    .service_id = service_id(id->space, id->dest.port),
 	};
 	add_ip_header(id, m);
 	return add_private(m, CM_IP_HEADER_BYTES, p->private_data,
@@ -135,13 +134,13 @@ static int accept_datagram(struct cm_id *id,
 	int rc;
 
 	*m = (struct cm_message){
-		.kind = CM_SIDR_REP,
-		.transaction = id->transaction,
-		.local_id = id->remote_id,
-		.status = CM_SIDR_OK,
-		.qpn = p->qp_num,
-		.qkey = p->qkey ? p->qkey : CM_UDP_QKEY,
-		.service_id = service_id(id->space, id->source.port),
+	    .kind = CM_SIDR_REP,
+	    .transaction = id->transaction,
+	    .local_id = id->remote_id,
+	    .status = CM_SIDR_OK,
+	    .qpn = p->qp_num,
+	    .qkey = p->qkey ? p->qkey : CM_UDP_QKEY,
+	    .service_id = service_id(id->space, id->source.port),
 	};
 	rc = add_private(m, 0, p->private_data, p->private_data_len);
 	if (rc < 0)
@@ -158,18 +157,18 @@ static int accept_connection(struct cm_id *id,
 	int rc;
 
 	*m = (struct cm_message){
-		.kind = CM_REP,
-		.transaction = id->transaction,
-		.local_id = id->local_id,
-		.remote_id = id->remote_id,
-		.qpn = p->qp_num,
-		.psn = id->receive_psn,
-		.responder_resources = p->responder_resources,
-		.initiator_depth = p->initiator_depth,
-		.ack_delay = TARGET_DELAY,
-		.rnr_retry = p->rnr_retry_count & 7,
-		.has_srq = p->srq,
-		.guid = be64toh(id->device->node_guid),
+	    .kind = CM_REP,
+	    .transaction = id->transaction,
+	    .local_id = id->local_id,
+	    .remote_id = id->remote_id,
+	    .qpn = p->qp_num,
+	    .psn = id->receive_psn,
+	    .responder_resources = p->responder_resources,
+	    .initiator_depth = p->initiator_depth,
+	    .ack_delay = TARGET_DELAY,
+	    .rnr_retry = p->rnr_retry_count & 7,
+	    .has_srq = p->srq,
+	    .guid = be64toh(id->device->node_guid),
 	};
 	rc = add_private(m, 0, p->private_data, p->private_data_len);
 	if (rc < 0)
@@ -187,10 +186,10 @@ static int accept_connection(struct cm_id *id,
 
 static void send_rtu(struct cm_id *id)
 {
-	id->sent = (struct cm_message){ .kind = CM_RTU,
-					.transaction = id->transaction,
-					.local_id = id->local_id,
-					.remote_id = id->remote_id };
+	id->sent = (struct cm_message){.kind = CM_RTU,
+				       .transaction = id->transaction,
+				       .local_id = id->local_id,
+				       .remote_id = id->remote_id};
 	cm_send(&id->path, &id->sent);
 }
 
@@ -226,11 +225,11 @@ void cm_established(struct cm_id *id)
 
 int cm_reject(struct cm_id *id, const void *data, size_t bytes, uint8_t reason)
 {
-	struct cm_message m = { .kind = CM_REJ,
-				.transaction = id->transaction,
-				.local_id = id->local_id,
-				.remote_id = id->remote_id,
-				.reason = reason };
+	struct cm_message m = {.kind = CM_REJ,
+			       .transaction = id->transaction,
+			       .local_id = id->local_id,
+			       .remote_id = id->remote_id,
+			       .reason = reason};
 	int rc;
 
 	switch (id->state) {
@@ -274,15 +273,13 @@ int cm_disconnect(struct cm_id *id)
 	if (id->state != CM_ESTABLISHED && id->state != CM_REP_SENT)
 		return -EINVAL;
 	id->sent = (struct cm_message){
-		.kind = CM_DREQ,
-		.transaction = (uint64_t)id->local_id << 32 | id->remote_id,
-		.local_id = id->local_id,
-		.remote_id = id->remote_id,
-		.qpn = id->remote_qpn
-	};
+	    .kind = CM_DREQ,
+	    .transaction = (uint64_t)id->local_id << 32 | id->remote_id,
+	    .local_id = id->local_id,
+	    .remote_id = id->remote_id,
+	    .qpn = id->remote_qpn};
 	id->state = CM_DREQ_SENT;
-	cm_send_repeated(id,
-			 (unsigned)param(PARAMETER_CM_DISCONNECT_MAX_RETRY),
+	cm_send_repeated(id, (unsigned)param(PARAMETER_CM_DISCONNECT_MAX_RETRY),
 			 (uint64_t)param(PARAMETER_CM_DISCONNECT_TIMEOUT) *
 			     NS_PER_MS);
 	return 0;
@@ -290,9 +287,9 @@ int cm_disconnect(struct cm_id *id)
 
 static void repeat(struct cm_id *id)
 {
-	uint64_t ns = (uint64_t)param(id->state == CM_DREQ_SENT ?
-					  PARAMETER_CM_DISCONNECT_TIMEOUT :
-					  PARAMETER_CM_CONNECT_TIMEOUT) *
+	uint64_t ns = (uint64_t)param(id->state == CM_DREQ_SENT
+					  ? PARAMETER_CM_DISCONNECT_TIMEOUT
+					  : PARAMETER_CM_CONNECT_TIMEOUT) *
 		      NS_PER_MS;
 
 	id->retries_left--;
@@ -346,13 +343,13 @@ void cm_timer(struct timer *t)
 void cm_fill_ah(const struct address *a, struct ib_uverbs_ah_attr *out)
 {
 	*out = (struct ib_uverbs_ah_attr){
-		.grh = { .flow_label = a->flow_label,
-			 .sgid_index = a->sgid_index,
-			 .hop_limit = a->hop_limit,
-			 .traffic_class = a->traffic_class },
-		.sl = a->sl,
-		.is_global = 1,
-		.port_num = 1,
+	    .grh = {.flow_label = a->flow_label,
+		    .sgid_index = a->sgid_index,
+		    .hop_limit = a->hop_limit,
+		    .traffic_class = a->traffic_class},
+	    .sl = a->sl,
+	    .is_global = 1,
+	    .port_num = 1,
 	};
 	memcpy(out->grh.dgid, a->dgid, 16);
 }

@@ -14,7 +14,7 @@
 pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 struct cm_id *cm_ids;
 
-static struct table numbers = { .max = NUMBERS_MAX };
+static struct table numbers = {.max = NUMBERS_MAX};
 static uint32_t next_local;
 
 int64_t cm_number_add(void *entry)
@@ -49,8 +49,8 @@ struct cm_id *cm_id_by_local(uint32_t local_id)
 /* Starts at a random place, so that a new core takes no old answers. */
 static uint32_t new_local_id(void)
 {
-	if (!next_local && getrandom(&next_local, sizeof(next_local),
-				     GRND_NONBLOCK) < 0)
+	if (!next_local &&
+	    getrandom(&next_local, sizeof(next_local), GRND_NONBLOCK) < 0)
 		next_local = (uint32_t)getpid() << 12;
 	do
 		next_local++;

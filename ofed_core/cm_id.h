@@ -76,17 +76,17 @@ struct cm_channel {
 	struct client *client;
 	struct cm_event *first;
 	struct cm_event *last;
-	unsigned waiting;	/* events queued */
+	unsigned waiting;   /* events queued */
 	unsigned announced; /* bytes sent that no GET_EVENT has answered */
 };
 
 struct cm_id {
 	struct cm_id *next; /* of all ids */
 	struct cm_id *previous;
-	uint32_t number;     /* what the program calls it */
-	uint32_t local_id;   /* what the peer calls it */
+	uint32_t number;            /* what the program calls it */
+	uint32_t local_id;          /* what the peer calls it */
 	struct cm_channel *channel; /* NULL: the program has gone */
-	struct cm_id *listener;	    /* while a request waits for an answer */
+	struct cm_id *listener;     /* while a request waits for an answer */
 	uint64_t uid;
 	uint16_t space; /* RDMA_PS_* */
 	enum cm_state state;
@@ -185,8 +185,7 @@ void cm_send_init(void);
 /* ---- cm_connect.c ---- */
 int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p);
 int cm_accept(struct cm_id *id, const struct rdma_ucm_conn_param *p);
-int cm_reject(struct cm_id *id, const void *data, size_t bytes,
-	      uint8_t reason);
+int cm_reject(struct cm_id *id, const void *data, size_t bytes, uint8_t reason);
 int cm_disconnect(struct cm_id *id);
 void cm_established(struct cm_id *id);
 void cm_timer(struct timer *t);

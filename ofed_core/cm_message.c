@@ -15,7 +15,7 @@
 #define CM_VERSION     2
 #define METHOD_SEND    3
 #define LID_PERMISSIVE 0xffffffffu
-#define PKEY	       0xffff
+#define PKEY           0xffff
 
 struct layout {
 	size_t private_at; /* after the MAD header */
@@ -23,15 +23,11 @@ struct layout {
 };
 
 static const struct layout layouts[] = {
-	[CM_REQ - CM_REQ] = { 140, 92 },
-	[CM_MRA - CM_REQ] = { 10, 222 },
-	[CM_REJ - CM_REQ] = { 84, 148 },
-	[CM_REP - CM_REQ] = { 36, 196 },
-	[CM_RTU - CM_REQ] = { 8, 224 },
-	[CM_DREQ - CM_REQ] = { 12, 220 },
-	[CM_DREP - CM_REQ] = { 8, 224 },
-	[CM_SIDR_REQ - CM_REQ] = { 16, 216 },
-	[CM_SIDR_REP - CM_REQ] = { 96, 136 },
+    [CM_REQ - CM_REQ] = {140, 92},      [CM_MRA - CM_REQ] = {10, 222},
+    [CM_REJ - CM_REQ] = {84, 148},      [CM_REP - CM_REQ] = {36, 196},
+    [CM_RTU - CM_REQ] = {8, 224},       [CM_DREQ - CM_REQ] = {12, 220},
+    [CM_DREP - CM_REQ] = {8, 224},      [CM_SIDR_REQ - CM_REQ] = {16, 216},
+    [CM_SIDR_REP - CM_REQ] = {96, 136},
 };
 
 size_t cm_private_room(enum cm_kind kind)
@@ -232,8 +228,8 @@ int cm_decode(struct cm_message *m, const uint8_t *bytes, size_t count)
 	attribute = get_be16(bytes + 16);
 	if (attribute < CM_REQ || attribute > CM_SIDR_REP)
 		return -EPROTO;
-	*m = (struct cm_message){ .kind = (enum cm_kind)attribute,
-				  .transaction = get_be64(bytes + 8) };
+	*m = (struct cm_message){.kind = (enum cm_kind)attribute,
+				 .transaction = get_be64(bytes + 8)};
 	decode_body(m, b);
 	l = &layouts[attribute - CM_REQ];
 	m->private_bytes = l->private_bytes;

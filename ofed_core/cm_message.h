@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #define CM_MESSAGE_BYTES 256
-#define CM_PRIVATE_MAX	 224
-#define CM_QKEY		 0x80010000u
-#define CM_UDP_QKEY	 0x01234567u /* of datagram services */
+#define CM_PRIVATE_MAX   224
+#define CM_QKEY          0x80010000u
+#define CM_UDP_QKEY      0x01234567u /* of datagram services */
 
 enum cm_kind {
 	CM_REQ = 0x10,
@@ -69,12 +69,12 @@ struct cm_message {
 	uint8_t hop_limit;
 	uint8_t sl;
 	uint8_t ack_timeout;
-	uint8_t ack_delay; /* REP */
-	uint8_t about;	   /* REJ, MRA: 0 REQ, 1 REP, 2 other */
+	uint8_t ack_delay;       /* REP */
+	uint8_t about;           /* REJ, MRA: 0 REQ, 1 REP, 2 other */
 	uint8_t service_timeout; /* MRA */
-	uint16_t reason;	 /* REJ */
-	uint8_t status;		 /* SIDR_REP */
-	size_t private_bytes;	 /* encode: given; decode: all there is */
+	uint16_t reason;         /* REJ */
+	uint8_t status;          /* SIDR_REP */
+	size_t private_bytes;    /* encode: given; decode: all there is */
 	uint8_t private_data[CM_PRIVATE_MAX];
 };
 

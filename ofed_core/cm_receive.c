@@ -12,7 +12,7 @@
 #include "log.h"
 #include "params.h"
 
-#define MRA_TIMEOUT 24 /* what Linux grants a program that thinks */
+#define MRA_TIMEOUT  24 /* what Linux grants a program that thinks */
 #define SERVICE_MASK UINT64_C(0xffffffffff000000)
 #define SERVICE_BASE UINT64_C(0x0000000001000000)
 
@@ -20,8 +20,8 @@ static void answer_path(const struct arrival *a, struct address *out)
 {
 	unsigned index = 0;
 
-	*out = (struct address){ .device = device_by_gid(a->dgid, &index),
-				 .hop_limit = 64 };
+	*out = (struct address){.device = device_by_gid(a->dgid, &index),
+				.hop_limit = 64};
 	out->sgid_index = (uint8_t)index;
 	memcpy(out->sgid, a->dgid, 16);
 	memcpy(out->dgid, a->sgid, 16);
@@ -80,10 +80,10 @@ static struct cm_id *find_listener(const struct arrival *a,
 	if ((m->service_id & SERVICE_MASK) != SERVICE_BASE ||
 	    cm_ip_decode(&h, m->private_data, m->private_bytes) < 0)
 		return NULL;
-	*from = (struct cm_end){ .port = h.source_port, .is_ip4 = !h.is_ip6 };
+	*from = (struct cm_end){.port = h.source_port, .is_ip4 = !h.is_ip6};
 	memcpy(from->ip, h.source, 16);
-	*to = (struct cm_end){ .port = (uint16_t)m->service_id,
-			       .is_ip4 = !h.is_ip6 };
+	*to = (struct cm_end){.port = (uint16_t)m->service_id,
+			      .is_ip4 = !h.is_ip6};
 	memcpy(to->ip, h.dest, 16);
 	/* The addresses inside must be those outside. */
 	if (memcmp(to->ip, a->dgid, 16) != 0)
@@ -119,21 +119,21 @@ static struct cm_id *new_child(const struct arrival *a,
 
 static void refuse_req(const struct arrival *a, const struct cm_message *m)
 {
-	struct cm_message r = { .kind = CM_REJ,
-				.transaction = m->transaction,
-				.remote_id = m->local_id,
-				.reason = CM_REASON_SERVICE_ID };
+	struct cm_message r = {.kind = CM_REJ,
+			       .transaction = m->transaction,
+			       .remote_id = m->local_id,
+			       .reason = CM_REASON_SERVICE_ID};
 
 	answer(a, &r);
 }
 
 static void repeat_answer(struct cm_id *id)
 {
-	struct cm_message m = { .kind = CM_MRA,
-				.transaction = id->transaction,
-				.local_id = id->local_id,
-				.remote_id = id->remote_id,
-				.service_timeout = MRA_TIMEOUT };
+	struct cm_message m = {.kind = CM_MRA,
+			       .transaction = id->transaction,
+			       .local_id = id->local_id,
+			       .remote_id = id->remote_id,
+			       .service_timeout = MRA_TIMEOUT};
 
 	if (id->state == CM_REP_SENT || id->state == CM_SIDR_DONE)
 		cm_send(&id->path, &id->sent);
@@ -199,11 +199,11 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = earlier_request(a, m);
-	struct cm_message refusal = { .kind = CM_SIDR_REP,
-				      .transaction = m->transaction,
-				      .local_id = m->local_id,
-				      .status = CM_SIDR_UNSUPPORTED,
-				      .service_id = m->service_id };
+	struct cm_message refusal = {.kind = CM_SIDR_REP,
+				     .transaction = m->transaction,
+				     .local_id = m->local_id,
+				     .status = CM_SIDR_UNSUPPORTED,
+				     .service_id = m->service_id};
 	struct rdma_ucm_ud_param *u;
 	struct cm_id *listener;
 	struct cm_event *e;
@@ -261,11 +261,9 @@ static void on_rep(const struct arrival *a, const struct cm_message *m)
 	id->remote_qpn = m->qpn;
 	id->send_psn = m->psn;
 	id->rnr_retry = m->rnr_retry;
-	id->initiator_depth = at_most(m->responder_resources,
-				      at_most(id->initiator_depth,
-					      MAX_RD_ATOM));
-	id->responder_resources =
-	    at_most(id->responder_resources, MAX_RD_ATOM);
+	id->initiator_depth = at_most(
+	    m->responder_resources, at_most(id->initiator_depth, MAX_RD_ATOM));
+	id->responder_resources = at_most(id->responder_resources, MAX_RD_ATOM);
 	e = cm_event_new(id, CM_EVENT_CONNECT_RESPONSE, 0);
 	if (!e)
 		return;
@@ -284,9 +282,9 @@ static void on_rej(const struct arrival *a, const struct cm_message *m)
 	struct cm_id *id = receiver(a, m->remote_id);
 	struct cm_event *e;
 
-	if (!id || (id->state != CM_REQ_SENT && id->state != CM_REP_SENT &&
-		    id->state != CM_REQ_RECEIVED &&
-		    id->state != CM_REP_RECEIVED))
+	if (!id ||
+	    (id->state != CM_REQ_SENT && id->state != CM_REP_SENT &&
+	     id->state != CM_REQ_RECEIVED && id->state != CM_REP_RECEIVED))
 		return;
 	timer_cancel(&id->timer);
 	id->state = CM_CLOSED;
@@ -302,10 +300,10 @@ static void on_rej(const struct arrival *a, const struct cm_message *m)
 static void on_dreq(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->remote_id);
-	struct cm_message drep = { .kind = CM_DREP,
-				   .transaction = m->transaction,
-				   .local_id = m->remote_id,
-				   .remote_id = m->local_id };
+	struct cm_message drep = {.kind = CM_DREP,
+				  .transaction = m->transaction,
+				  .local_id = m->remote_id,
+				  .remote_id = m->local_id};
 
 	answer(a, &drep);
 	if (!id || id->remote_id != m->local_id)

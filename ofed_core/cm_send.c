@@ -91,14 +91,14 @@ void cm_send(const struct address *to, const struct cm_message *m)
 	struct device *d = device_by_gid(to->dgid, NULL);
 	uint8_t bytes[CM_MESSAGE_BYTES];
 	static uint32_t psn;
-	struct packet p = { .opcode = TRANSPORT_UD | OP_SEND_ONLY,
-			    .pkey = PACKET_PKEY,
-			    .dest_qpn = QPN_CM,
-			    .psn = psn++ & PSN_MASK,
-			    .qkey = CM_QKEY,
-			    .source_qpn = QPN_CM,
-			    .payload = bytes,
-			    .payload_bytes = sizeof(bytes) };
+	struct packet p = {.opcode = TRANSPORT_UD | OP_SEND_ONLY,
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = QPN_CM,
+			   .psn = psn++ & PSN_MASK,
+			   .qkey = CM_QKEY,
+			   .source_qpn = QPN_CM,
+			   .payload = bytes,
+			   .payload_bytes = sizeof(bytes)};
 
 	if (!to->device)
 		return;

@@ -16,7 +16,7 @@
 
 int control_open(void)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
 	int fd;
 
@@ -42,8 +42,8 @@ static int send_line(int fd, const char *request)
 	if (n < 0 || (size_t)n >= sizeof(line) || strchr(request, '\n'))
 		return -EINVAL;
 	while (done < (size_t)n) {
-		ssize_t k = send(fd, line + done, (size_t)n - done,
-				 MSG_NOSIGNAL);
+		ssize_t k =
+		    send(fd, line + done, (size_t)n - done, MSG_NOSIGNAL);
 
 		if (k < 0 && errno == EINTR)
 			continue;

@@ -2,8 +2,8 @@
 /*
  * control: how a command talks to the running RDMA core.
  *
- * The core listens on a stream socket, ofed_rundir_path("control"). A request is
- * one line. The answer is any number of data lines, each starting with '=',
+ * The core listens on a stream socket, ofed_rundir_path("control"). A request
+ * is one line. The answer is any number of data lines, each starting with '=',
  * then one final line: "ok" or "error ERRNO TEXT" (ERRNO is a number, TEXT a
  * sentence for people). Lines end with '\n' and hold less than
  * CONTROL_LINE_BYTES bytes. One connection may carry many requests.

@@ -18,9 +18,9 @@
 #include "client.h"
 #include "control.h"
 #include "log.h"
+#include "ofed_rundir.h"
 #include "params.h"
 #include "qp.h"
-#include "ofed_rundir.h"
 #include "wire.h"
 
 #define OUTPUT_BYTES 65536
@@ -37,7 +37,12 @@ struct output {
 	char text[OUTPUT_BYTES];
 };
 
-enum unload_step { UNLOAD_NO, UNLOAD_TERM, UNLOAD_KILL, UNLOAD_END };
+enum unload_step {
+	UNLOAD_NO,
+	UNLOAD_TERM,
+	UNLOAD_KILL,
+	UNLOAD_END
+};
 
 #define UNLOAD_LOOK_NS (50 * NS_PER_MS)
 
@@ -106,8 +111,8 @@ void control_unload(void)
 		return;
 	clients_notify(EVENT_DEVICE_FATAL, NULL);
 	unload_step = UNLOAD_TERM;
-	unload_deadline = clock_ns() + (uint64_t)param(PARAMETER_DELAY_KILL) *
-					   NS_PER_MS;
+	unload_deadline =
+	    clock_ns() + (uint64_t)param(PARAMETER_DELAY_KILL) * NS_PER_MS;
 	timer_set(&unload_timer, clock_ns() + NS_PER_MS);
 }
 
@@ -337,7 +342,7 @@ static void listener_ready(struct source *source, uint32_t events)
 		close(fd);
 		return;
 	}
-	s->source = (struct source){ .fd = fd, .ready = session_ready };
+	s->source = (struct source){.fd = fd, .ready = session_ready};
 	s->uid = u.uid;
 	if (worker_add_source(worker_at(0), &s->source) < 0) {
 		free(s);
@@ -348,7 +353,7 @@ static void listener_ready(struct source *source, uint32_t events)
 int control_listen(void)
 {
 	static struct source listener;
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
 	int fd = control_open();
 
@@ -369,6 +374,6 @@ int control_listen(void)
 		return rc;
 	}
 	timer_init(&unload_timer, worker_at(0), on_unload);
-	listener = (struct source){ .fd = fd, .ready = listener_ready };
+	listener = (struct source){.fd = fd, .ready = listener_ready};
 	return worker_add_source(worker_at(0), &listener);
 }

@@ -14,8 +14,7 @@ _Static_assert(sizeof(struct ib_uverbs_wc) == 48, "shared layout");
 
 static void notify(struct cq *cq)
 {
-	struct ib_uverbs_comp_event_desc e = { .cq_handle =
-						   cq->o.user_handle };
+	struct ib_uverbs_comp_event_desc e = {.cq_handle = cq->o.user_handle};
 
 	cq->arm = CQ_NOT_ARMED;
 	if (cq->channel && notifier_send(&cq->channel->notifier, &e) == 0)
@@ -64,8 +63,7 @@ void cq_destroy(struct cq *cq)
 
 static struct mminfo map_info(const struct ring *r)
 {
-	return (struct mminfo){ .offset = r->offset,
-				.size = (uint32_t)r->bytes };
+	return (struct mminfo){.offset = r->offset, .size = (uint32_t)r->bytes};
 }
 
 static int find_channel(struct command *c, struct channel **out)
@@ -119,9 +117,9 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
 int uverbs_create_cq(struct command *c)
 {
 	struct ib_uverbs_create_cq q;
-	struct ib_uverbs_ex_create_cq ex = { 0 };
-	struct ib_uverbs_create_cq_resp r = { 0 };
-	struct rxe_create_cq_resp driver = { 0 };
+	struct ib_uverbs_ex_create_cq ex = {0};
+	struct ib_uverbs_create_cq_resp r = {0};
+	struct rxe_create_cq_resp driver = {0};
 	struct cq *cq;
 	int rc;
 
@@ -142,8 +140,8 @@ int uverbs_create_cq(struct command *c)
 int uverbs_ex_create_cq(struct command *c)
 {
 	struct ib_uverbs_ex_create_cq q;
-	struct ib_uverbs_ex_create_cq_resp r = { 0 };
-	struct rxe_create_cq_resp driver = { 0 };
+	struct ib_uverbs_ex_create_cq_resp r = {0};
+	struct rxe_create_cq_resp driver = {0};
 	struct cq *cq;
 	int rc;
 
@@ -163,8 +161,8 @@ int uverbs_ex_create_cq(struct command *c)
 int uverbs_resize_cq(struct command *c)
 {
 	struct ib_uverbs_resize_cq q;
-	struct ib_uverbs_resize_cq_resp r = { 0 };
-	struct rxe_resize_cq_resp driver = { 0 };
+	struct ib_uverbs_resize_cq_resp r = {0};
+	struct rxe_resize_cq_resp driver = {0};
 	struct ring *ring;
 	struct ring *old;
 	struct cq *cq;
@@ -176,9 +174,9 @@ int uverbs_resize_cq(struct command *c)
 	if (!cq || !q.cqe || q.cqe > MAX_CQE)
 		return -EINVAL;
 	old = cq->ring;
-	first = __atomic_load_n(&old->shared->consumer_index,
-				__ATOMIC_ACQUIRE) &
-		old->mask;
+	first =
+	    __atomic_load_n(&old->shared->consumer_index, __ATOMIC_ACQUIRE) &
+	    old->mask;
 	used = (old->index - first) & old->mask;
 	if (q.cqe < used)
 		return -EINVAL;
@@ -186,11 +184,11 @@ int uverbs_resize_cq(struct command *c)
 	if (!ring)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < used; i++)
-		ring_produce(ring,
-			     old->shared->data +
-				 ((size_t)((first + i) & old->mask)
-				  << old->shift),
-			     sizeof(struct ib_uverbs_wc));
+		ring_produce(
+		    ring,
+		    old->shared->data +
+			((size_t)((first + i) & old->mask) << old->shift),
+		    sizeof(struct ib_uverbs_wc));
 	cq->ring = ring;
 	object_ring_drop(c->client, old);
 	r.cqe = ring_capacity(ring);
@@ -201,7 +199,7 @@ int uverbs_resize_cq(struct command *c)
 int uverbs_destroy_cq(struct command *c)
 {
 	struct ib_uverbs_destroy_cq q;
-	struct ib_uverbs_destroy_cq_resp r = { 0 };
+	struct ib_uverbs_destroy_cq_resp r = {0};
 	struct cq *cq;
 	uint32_t unread;
 

@@ -75,7 +75,7 @@ unsigned device_mtu(const struct device *d)
 
 bool gid_is_ip4(const uint8_t gid[16])
 {
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
 	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }

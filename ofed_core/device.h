@@ -12,21 +12,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEVICES_MAX    16
-#define GIDS_MAX       128
+#define DEVICES_MAX     16
+#define GIDS_MAX        128
 #define DEVICE_NAME_MAX 32
 
-#define MAX_QP	      16384
+#define MAX_QP        16384
 #define MAX_QP_WR     4096
-#define MAX_SGE	      16
+#define MAX_SGE       16
 #define MAX_INLINE    1024
-#define MAX_CQ	      32768
-#define MAX_CQE	      1048575
-#define MAX_MR	      1048576
-#define MAX_PD	      32768
+#define MAX_CQ        32768
+#define MAX_CQE       1048575
+#define MAX_MR        1048576
+#define MAX_PD        32768
 #define MAX_RD_ATOM   16
-#define MAX_AH	      32767
-#define MAX_SRQ	      4096
+#define MAX_AH        32767
+#define MAX_SRQ       4096
 #define MAX_SRQ_WR    32767
 #define MAX_MCAST_GRP 8192
 #define MAX_MCAST_QP  240
@@ -44,12 +44,12 @@ struct device {
 	char name[DEVICE_NAME_MAX];
 	char netdev[IF_NAMESIZE];
 	unsigned ifindex;
-	unsigned index;	 /* in the table */
+	unsigned index;  /* in the table */
 	unsigned uverbs; /* N of uverbsN */
 	uint8_t mac[6];
 	unsigned netdev_mtu;
 	bool is_up;
-	bool is_gone; /* the interface was deleted */
+	bool is_gone;       /* the interface was deleted */
 	uint64_t node_guid; /* network order */
 	unsigned speed_mbps;
 	struct gid gids[GIDS_MAX];

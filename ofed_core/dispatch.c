@@ -12,20 +12,20 @@
 #include "responder.h"
 #include "wire.h"
 
-#define QPN_CM	  1
+#define QPN_CM    1
 #define QPN_MCAST 0xffffff
 
 static void to_datagram(const struct arrival *a, struct datagram *d)
 {
 	*d = (struct datagram){
-		.qkey = a->p.qkey,
-		.source_qpn = a->p.source_qpn,
-		.imm = a->p.imm,
-		.has_imm = a->p.properties & PACKET_HAS_IMM,
-		.is_solicited = a->p.is_solicited,
-		.grh = a->grh,
-		.payload = a->p.payload,
-		.payload_bytes = a->p.payload_bytes,
+	    .qkey = a->p.qkey,
+	    .source_qpn = a->p.source_qpn,
+	    .imm = a->p.imm,
+	    .has_imm = a->p.properties & PACKET_HAS_IMM,
+	    .is_solicited = a->p.is_solicited,
+	    .grh = a->grh,
+	    .payload = a->p.payload,
+	    .payload_bytes = a->p.payload_bytes,
 	};
 }
 

@@ -69,8 +69,8 @@ static uint32_t finish(uint32_t crc, const uint8_t *transport, size_t count)
 
 static uint32_t start(void)
 {
-	static const uint8_t ones[8] = { 0xff, 0xff, 0xff, 0xff,
-					 0xff, 0xff, 0xff, 0xff };
+	static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff,
+					0xff, 0xff, 0xff, 0xff};
 
 	/* They stand for the LRH that RoCE packets do not have. */
 	return crc32_update(0, ones, sizeof(ones));

@@ -12,14 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define REQUESTS_MAX 64		/* before other pairs have their turn */
+#define REQUESTS_MAX 64         /* before other pairs have their turn */
 #define BYTES_MAX    (8u << 20) /* the same, for long messages */
 
 enum outcome {
 	DONE,
 	NO_ANSWER, /* as if the packets were lost */
 	NOT_READY, /* the peer has no receive posted */
-	BROKEN,	   /* *status says how */
+	BROKEN,    /* *status says how */
 };
 
 struct transfer {
@@ -54,7 +54,7 @@ static enum outcome broken(struct transfer *t, enum wc_status status)
 static enum outcome peer_broken(struct transfer *t, enum wc_status at_peer,
 				enum wc_status here)
 {
-	struct ib_uverbs_wc wc = { .status = at_peer, .opcode = WC_RECV };
+	struct ib_uverbs_wc wc = {.status = at_peer, .opcode = WC_RECV};
 
 	if (t->peer->resp.has_recv)
 		responder_complete(t->peer, &wc, false);
@@ -72,7 +72,7 @@ static enum outcome peer_refuses(struct transfer *t, enum event_type event,
 
 static void complete_receive(struct transfer *t, uint32_t opcode)
 {
-	struct ib_uverbs_wc wc = { .opcode = opcode, .byte_len = t->w->length };
+	struct ib_uverbs_wc wc = {.opcode = opcode, .byte_len = t->w->length};
 	bool has_imm = t->w->opcode == IB_UVERBS_WR_SEND_WITH_IMM ||
 		       t->w->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
 
@@ -218,7 +218,7 @@ static enum outcome transfer(struct transfer *t)
 /* One request; false when the pair must wait or has failed. */
 static bool step(struct qp *qp, struct wqe *w)
 {
-	struct transfer t = { .qp = qp, .w = w };
+	struct transfer t = {.qp = qp, .w = w};
 	enum outcome o = transfer(&t);
 
 	/* An unreliable sender never learns what became of its message. */

@@ -26,8 +26,8 @@ void log_level_set(long level)
 
 void log_write(enum log_level level, const char *format, ...)
 {
-	static const int priority[] = { LOG_ERR, LOG_WARNING, LOG_INFO,
-					LOG_DEBUG };
+	static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_INFO,
+				       LOG_DEBUG};
 	char text[512];
 	va_list a;
 

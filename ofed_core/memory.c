@@ -62,8 +62,8 @@ static int copy_by_file(const struct owner *o, uint64_t address, void *buffer,
 	while (done < bytes) {
 		char *p = (char *)buffer + done;
 		off_t at = (off_t)(address + done);
-		ssize_t n = is_write ? pwrite(o->mem, p, bytes - done, at) :
-				       pread(o->mem, p, bytes - done, at);
+		ssize_t n = is_write ? pwrite(o->mem, p, bytes - done, at)
+				     : pread(o->mem, p, bytes - done, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -77,17 +77,16 @@ static int copy_by_file(const struct owner *o, uint64_t address, void *buffer,
 static int copy(const struct owner *o, uint64_t address, void *buffer,
 		size_t bytes, bool is_write)
 {
-	struct iovec local = { buffer, bytes };
-	struct iovec remote = { (void *)(uintptr_t)address, bytes };
+	struct iovec local = {buffer, bytes};
+	struct iovec remote = {(void *)(uintptr_t)address, bytes};
 	ssize_t n;
 
 	if (!bytes)
 		return 0;
 	if (!o->is_trusted || bytes <= SMALL_BYTES || is_gone(o, address))
 		return copy_by_file(o, address, buffer, bytes, is_write);
-	n = is_write ?
-		process_vm_writev(o->pid, &local, 1, &remote, 1, 0) :
-		process_vm_readv(o->pid, &local, 1, &remote, 1, 0);
+	n = is_write ? process_vm_writev(o->pid, &local, 1, &remote, 1, 0)
+		     : process_vm_readv(o->pid, &local, 1, &remote, 1, 0);
 	if (n == (ssize_t)bytes)
 		return 0;
 	return copy_by_file(o, address, buffer, bytes, is_write);
@@ -144,8 +143,8 @@ static int spans_move(const struct span *s, unsigned count, uint64_t offset,
 	return bytes ? -EFAULT : 0;
 }
 
-int spans_read(const struct span *s, unsigned count, uint64_t offset,
-	       void *out, size_t bytes)
+int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,
+	       size_t bytes)
 {
 	return spans_move(s, count, offset, out, bytes, false);
 }
@@ -166,8 +165,8 @@ int spans_copy(const struct span *to, unsigned to_count, uint64_t to_offset,
 	if (!bounce)
 		return -ENOMEM;
 	while (done < bytes && rc == 0) {
-		size_t n = bytes - done < BOUNCE_BYTES ? bytes - done :
-							 BOUNCE_BYTES;
+		size_t n =
+		    bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
 
 		rc = spans_read(from, from_count, done, bounce, n);
 		if (rc == 0)

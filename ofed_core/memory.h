@@ -43,8 +43,8 @@ int memory_write(struct owner *o, uint64_t address, const void *in,
 		 size_t bytes);
 
 /* From and to lists of spans, starting `offset` bytes into the list. */
-int spans_read(const struct span *s, unsigned count, uint64_t offset,
-	       void *out, size_t bytes);
+int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,
+	       size_t bytes);
 int spans_write(const struct span *s, unsigned count, uint64_t offset,
 		const void *in, size_t bytes);
 /* From one list to another, through a buffer of the thread. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static struct table keys = { .max = MAX_MR };
+static struct table keys = {.max = MAX_MR};
 
 static struct mr *mr_by_key(uint32_t key)
 {
@@ -28,19 +28,19 @@ static bool is_inside(const struct mr *mr, uint64_t address, uint64_t length)
 
 static struct span piece(const struct mr *mr, uint64_t address, uint64_t length)
 {
-	return (struct span){ .owner = mr->owner,
-			      .address = mr->start + (address - mr->iova),
-			      .bytes = length };
+	return (struct span){.owner = mr->owner,
+			     .address = mr->start + (address - mr->iova),
+			     .bytes = length};
 }
 
-int mr_resolve_local(const struct pd *pd, const struct sge *sge,
-		     unsigned count, uint32_t access, struct span *out)
+int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
+		     uint32_t access, struct span *out)
 {
 	for (unsigned i = 0; i < count; i++) {
 		const struct mr *mr;
 
 		if (!sge[i].length) {
-			out[i] = (struct span){ .bytes = 0 };
+			out[i] = (struct span){.bytes = 0};
 			continue;
 		}
 		mr = mr_by_key(sge[i].lkey);
@@ -59,7 +59,7 @@ int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
 
 	/* Key and address of an empty transfer are not checked (C9-88). */
 	if (!length) {
-		*out = (struct span){ .bytes = 0 };
+		*out = (struct span){.bytes = 0};
 		return 0;
 	}
 	mr = mr_by_key(rkey);
@@ -102,8 +102,8 @@ static int find_owner(struct client *c, pid_t pid, uint64_t probe_at,
 
 	/* An address space that ended does not stand for its successor. */
 	for (*out = c->owners; *out; *out = (*out)->next)
-		if ((*out)->pid == pid && memory_read(*out, probe_at, &byte,
-						      1) == 0)
+		if ((*out)->pid == pid &&
+		    memory_read(*out, probe_at, &byte, 1) == 0)
 			return 0;
 	rc = owner_create(out, pid, c->uid);
 	if (rc < 0)
@@ -145,7 +145,7 @@ static int probe(struct owner *o, uint64_t start, uint64_t length)
 int uverbs_reg_mr(struct command *c)
 {
 	struct ib_uverbs_reg_mr r;
-	struct ib_uverbs_reg_mr_resp answer = { 0 };
+	struct ib_uverbs_reg_mr_resp answer = {0};
 	struct owner *owner = NULL;
 	struct pd *pd;
 	struct mr *mr;

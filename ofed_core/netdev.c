@@ -35,7 +35,7 @@ static struct source watcher;
 
 static int open_netlink(uint32_t groups)
 {
-	struct sockaddr_nl a = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	int rc;
 
@@ -55,9 +55,9 @@ static int dump(int fd, uint16_t type,
 	struct {
 		struct nlmsghdr h;
 		struct rtgenmsg g;
-	} q = { .h = { .nlmsg_len = sizeof(q),
-		       .nlmsg_type = type,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
+	} q = {.h = {.nlmsg_len = sizeof(q),
+		     .nlmsg_type = type,
+		     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
 	static _Alignas(8) char buffer[32768];
 
 	if (send(fd, &q, sizeof(q), 0) < 0)
@@ -123,7 +123,7 @@ static void each_link(const struct nlmsghdr *h, void *owner)
 {
 	struct snapshot *s = owner;
 	const struct ifinfomsg *i = NLMSG_DATA(h);
-	struct device d = { .ifindex = (unsigned)i->ifi_index };
+	struct device d = {.ifindex = (unsigned)i->ifi_index};
 	size_t left = IFLA_PAYLOAD(h);
 	bool is_loopback = i->ifi_flags & IFF_LOOPBACK;
 
@@ -226,7 +226,7 @@ static void each_other(const struct nlmsghdr *h, void *owner)
 static void add_default_gids(struct snapshot *s)
 {
 	for (unsigned i = 0; i < s->count; i++) {
-		uint8_t gid[16] = { 0xfe, 0x80 };
+		uint8_t gid[16] = {0xfe, 0x80};
 
 		if (s->found[i].gids[0].is_used)
 			continue;
@@ -240,7 +240,7 @@ static int take_snapshot(struct snapshot *s)
 	int fd = open_netlink(0);
 	int rc;
 
-	*s = (struct snapshot){ .count = 0 };
+	*s = (struct snapshot){.count = 0};
 	if (fd < 0)
 		return fd;
 	rc = dump(fd, RTM_GETLINK, each_link, s);
@@ -337,9 +337,9 @@ static void update_device(struct device *d, const struct device *found)
 		bool stays = false;
 
 		for (unsigned k = 0; k < GIDS_MAX && !stays; k++)
-			stays = found->gids[k].is_used &&
-				memcmp(found->gids[k].raw, d->gids[i].raw,
-				       16) == 0;
+			stays =
+			    found->gids[k].is_used &&
+			    memcmp(found->gids[k].raw, d->gids[i].raw, 16) == 0;
 		if (!stays)
 			memset(&d->gids[i], 0, sizeof(d->gids[i]));
 	}
@@ -409,11 +409,11 @@ static void on_change(struct source *s, uint32_t events)
 
 int netdev_watch(void)
 {
-	int fd = open_netlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
-			      RTMGRP_IPV6_IFADDR);
+	int fd =
+	    open_netlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
 
 	if (fd < 0)
 		return fd;
-	watcher = (struct source){ .fd = fd, .ready = on_change };
+	watcher = (struct source){.fd = fd, .ready = on_change};
 	return worker_add_source(worker_at(0), &watcher);
 }

@@ -13,9 +13,9 @@
 
 #include "log.h"
 
-#define BACKLOG_MAX   (1u << 20)
-#define RETRY_NS      (5 * NS_PER_MS)
-#define BUFFER_BYTES  (8 << 20)
+#define BACKLOG_MAX  (1u << 20)
+#define RETRY_NS     (5 * NS_PER_MS)
+#define BUFFER_BYTES (8 << 20)
 
 static void flush_backlog(struct notifier *n)
 {
@@ -58,12 +58,11 @@ int notifier_open(struct notifier *n, struct worker *w, size_t record)
 	}
 	if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &size,
 		       sizeof(size)) < 0)
-		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size,
-			   sizeof(size));
-	*n = (struct notifier){ .fd = pair[0],
-				.reader = pair[1],
-				.inode = st.st_ino,
-				.record = record };
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	*n = (struct notifier){.fd = pair[0],
+			       .reader = pair[1],
+			       .inode = st.st_ino,
+			       .record = record};
 	pthread_mutex_init(&n->lock, NULL);
 	timer_init(&n->retry, w, on_retry);
 	return 0;
@@ -78,7 +77,7 @@ void notifier_close(struct notifier *n)
 	close(n->reader);
 	free(n->backlog);
 	pthread_mutex_destroy(&n->lock);
-	*n = (struct notifier){ .fd = -1, .reader = -1 };
+	*n = (struct notifier){.fd = -1, .reader = -1};
 }
 
 static int keep(struct notifier *n, const void *record)
@@ -99,8 +98,8 @@ static int keep(struct notifier *n, const void *record)
 
 static int deliver(struct notifier *n, const void *record)
 {
-	if (!n->backlog_bytes && send(n->fd, record, n->record,
-				      MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+	if (!n->backlog_bytes &&
+	    send(n->fd, record, n->record, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		return 0;
 	if (!n->backlog_bytes && errno != EAGAIN)
 		return -errno;

@@ -23,8 +23,8 @@
 
 struct notifier {
 	pthread_mutex_t lock;
-	int fd;	    /* the core's end */
-	int reader; /* copy of the program's end */
+	int fd;      /* the core's end */
+	int reader;  /* copy of the program's end */
 	ino_t inode; /* of the program's end: names it */
 	size_t record;
 	unsigned char *backlog; /* what the socket would not take */

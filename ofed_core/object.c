@@ -102,8 +102,8 @@ void object_ring_drop(struct client *c, struct ring *r)
 
 void event_send(struct client *c, struct object *o, enum event_type type)
 {
-	struct ib_uverbs_async_event_desc e = { .element = 1,
-						.event_type = type };
+	struct ib_uverbs_async_event_desc e = {.element = 1,
+					       .event_type = type};
 
 	if (o)
 		e.element = o->user_handle;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ofed_rundir: where the core of this network namespace keeps its run-time files.
+ * ofed_rundir: where the core of this network namespace keeps its run-time
+ * files.
  */
 #include "ofed_rundir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/stat.h>
-#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 const char *ofed_rundir_base(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ofed_rundir: where the core of this network namespace keeps its run-time files.
+ * ofed_rundir: where the core of this network namespace keeps its run-time
+ * files.
  *
  * $OFED_CORE_RUNDIR or /run/ofed_core holds one directory per network
  * namespace, "net-INODE": each namespace has its own devices and its own core.

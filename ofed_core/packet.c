@@ -9,40 +9,40 @@
 
 #include "bytes.h"
 
-#define BTH_BYTES	  12
-#define RETH_BYTES	  16
-#define ATOMIC_BYTES	  28
-#define AETH_BYTES	  4
-#define ATOMIC_ACK_BYTES  8
-#define DETH_BYTES	  8
-#define IMM_BYTES	  4
+#define BTH_BYTES        12
+#define RETH_BYTES       16
+#define ATOMIC_BYTES     28
+#define AETH_BYTES       4
+#define ATOMIC_ACK_BYTES 8
+#define DETH_BYTES       8
+#define IMM_BYTES        4
 
 #define F PACKET_FIRST
 #define L PACKET_LAST
 
 static const uint32_t operations[0x20] = {
-	[OP_SEND_FIRST] = PACKET_SEND | F,
-	[OP_SEND_MIDDLE] = PACKET_SEND,
-	[OP_SEND_LAST] = PACKET_SEND | L,
-	[OP_SEND_LAST_IMM] = PACKET_SEND | L | PACKET_HAS_IMM,
-	[OP_SEND_ONLY] = PACKET_SEND | F | L,
-	[OP_SEND_ONLY_IMM] = PACKET_SEND | F | L | PACKET_HAS_IMM,
-	[OP_WRITE_FIRST] = PACKET_WRITE | F | PACKET_HAS_RETH,
-	[OP_WRITE_MIDDLE] = PACKET_WRITE,
-	[OP_WRITE_LAST] = PACKET_WRITE | L,
-	[OP_WRITE_LAST_IMM] = PACKET_WRITE | L | PACKET_HAS_IMM,
-	[OP_WRITE_ONLY] = PACKET_WRITE | F | L | PACKET_HAS_RETH,
-	[OP_WRITE_ONLY_IMM] = PACKET_WRITE | F | L | PACKET_HAS_RETH |
-			      PACKET_HAS_IMM,
-	[OP_READ_REQUEST] = PACKET_READ_REQUEST | F | L | PACKET_HAS_RETH,
-	[OP_READ_FIRST] = PACKET_READ_RESPONSE | F | PACKET_HAS_AETH,
-	[OP_READ_MIDDLE] = PACKET_READ_RESPONSE,
-	[OP_READ_LAST] = PACKET_READ_RESPONSE | L | PACKET_HAS_AETH,
-	[OP_READ_ONLY] = PACKET_READ_RESPONSE | F | L | PACKET_HAS_AETH,
-	[OP_ACK] = PACKET_ACK | F | L | PACKET_HAS_AETH,
-	[OP_ATOMIC_ACK] = PACKET_ATOMIC_ACK | F | L | PACKET_HAS_AETH,
-	[OP_COMPARE_SWAP] = PACKET_ATOMIC | F | L,
-	[OP_FETCH_ADD] = PACKET_ATOMIC | F | L,
+    [OP_SEND_FIRST] = PACKET_SEND | F,
+    [OP_SEND_MIDDLE] = PACKET_SEND,
+    [OP_SEND_LAST] = PACKET_SEND | L,
+    [OP_SEND_LAST_IMM] = PACKET_SEND | L | PACKET_HAS_IMM,
+    [OP_SEND_ONLY] = PACKET_SEND | F | L,
+    [OP_SEND_ONLY_IMM] = PACKET_SEND | F | L | PACKET_HAS_IMM,
+    [OP_WRITE_FIRST] = PACKET_WRITE | F | PACKET_HAS_RETH,
+    [OP_WRITE_MIDDLE] = PACKET_WRITE,
+    [OP_WRITE_LAST] = PACKET_WRITE | L,
+    [OP_WRITE_LAST_IMM] = PACKET_WRITE | L | PACKET_HAS_IMM,
+    [OP_WRITE_ONLY] = PACKET_WRITE | F | L | PACKET_HAS_RETH,
+    [OP_WRITE_ONLY_IMM] =
+	PACKET_WRITE | F | L | PACKET_HAS_RETH | PACKET_HAS_IMM,
+    [OP_READ_REQUEST] = PACKET_READ_REQUEST | F | L | PACKET_HAS_RETH,
+    [OP_READ_FIRST] = PACKET_READ_RESPONSE | F | PACKET_HAS_AETH,
+    [OP_READ_MIDDLE] = PACKET_READ_RESPONSE,
+    [OP_READ_LAST] = PACKET_READ_RESPONSE | L | PACKET_HAS_AETH,
+    [OP_READ_ONLY] = PACKET_READ_RESPONSE | F | L | PACKET_HAS_AETH,
+    [OP_ACK] = PACKET_ACK | F | L | PACKET_HAS_AETH,
+    [OP_ATOMIC_ACK] = PACKET_ATOMIC_ACK | F | L | PACKET_HAS_AETH,
+    [OP_COMPARE_SWAP] = PACKET_ATOMIC | F | L,
+    [OP_FETCH_ADD] = PACKET_ATOMIC | F | L,
 };
 
 uint32_t packet_properties(uint8_t opcode)
@@ -122,7 +122,7 @@ int packet_decode(struct packet *p, const uint8_t *bytes, size_t count)
 
 	if (count < BTH_BYTES)
 		return -EPROTO;
-	*p = (struct packet){ .opcode = bytes[0] };
+	*p = (struct packet){.opcode = bytes[0]};
 	p->properties = packet_properties(bytes[0]);
 	headers = packet_header_bytes(bytes[0]);
 	pad = bytes[1] >> 4 & 3;
@@ -162,8 +162,7 @@ static void encode_extensions(const struct packet *p, uint32_t properties,
 		b += ATOMIC_BYTES;
 	}
 	if (properties & PACKET_HAS_AETH) {
-		put_be32(b, (uint32_t)p->syndrome << 24 |
-				(p->msn & 0xffffff));
+		put_be32(b, (uint32_t)p->syndrome << 24 | (p->msn & 0xffffff));
 		b += AETH_BYTES;
 	}
 	if (properties & PACKET_ATOMIC_ACK)

@@ -13,10 +13,14 @@
 #include <stdint.h>
 
 #define PACKET_HEADERS_MAX 40 /* BTH and the longest extension */
-#define PACKET_PKEY	   0xffff
-#define ICRC_BYTES	   4
+#define PACKET_PKEY        0xffff
+#define ICRC_BYTES         4
 
-enum packet_transport { TRANSPORT_RC = 0, TRANSPORT_UC = 0x20, TRANSPORT_UD = 0x60 };
+enum packet_transport {
+	TRANSPORT_RC = 0,
+	TRANSPORT_UC = 0x20,
+	TRANSPORT_UD = 0x60
+};
 
 /* The low five bits of the opcode. */
 enum packet_operation {
@@ -58,15 +62,19 @@ enum packet_property {
 	PACKET_HAS_IMM = 1 << 10,
 	PACKET_HAS_AETH = 1 << 11,
 	PACKET_HAS_DETH = 1 << 12,
-	PACKET_REQUEST = PACKET_SEND | PACKET_WRITE | PACKET_READ_REQUEST |
-			 PACKET_ATOMIC,
+	PACKET_REQUEST =
+	    PACKET_SEND | PACKET_WRITE | PACKET_READ_REQUEST | PACKET_ATOMIC,
 	PACKET_RESPONSE = PACKET_READ_RESPONSE | PACKET_ACK | PACKET_ATOMIC_ACK,
 };
 
-enum aeth_kind { AETH_ACK = 0x00, AETH_RNR = 0x20, AETH_NAK = 0x60 };
+enum aeth_kind {
+	AETH_ACK = 0x00,
+	AETH_RNR = 0x20,
+	AETH_NAK = 0x60
+};
 
-#define AETH_KIND_MASK	   0x60
-#define AETH_VALUE_MASK	   0x1f
+#define AETH_KIND_MASK     0x60
+#define AETH_VALUE_MASK    0x1f
 #define AETH_ACK_UNLIMITED 0x1f /* no flow control by credits */
 
 enum aeth_nak {

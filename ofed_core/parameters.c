@@ -12,88 +12,83 @@
 
 #define LINE_BYTES 512
 
-const char *const parameter_log_level_name[4] = { "ERROR", "WARNING", "INFO",
-						  "DEBUG" };
+const char *const parameter_log_level_name[4] = {"ERROR", "WARNING", "INFO",
+						 "DEBUG"};
 
 const struct parameter parameter_table[PARAMETER_COUNT] = {
-	[PARAMETER_TAVOR_QUIRK] = { "tavor_quirk", NULL, 0, 0, 1, "0/1",
-				    PARAMETER_AIX,
-				    "1 limits the path MTU to 1024 bytes." },
-	[PARAMETER_CMA_RESPONSE_TIMEOUT] = { "cma_response_timeout", NULL, 20,
-					     1, 31, "exponent", PARAMETER_AIX,
-					     "Time the peer's CM has to "
-					     "answer: 4.096 us * 2^n." },
-	[PARAMETER_DEF_PREC2SL] = { "def_prec2sl", NULL, 3, 0, 7,
-				    "service level", PARAMETER_AIX,
-				    "Service level of connections that do not "
-				    "ask for one." },
-	[PARAMETER_MAD_SENDQ_SIZE] = { "mad_sendq_size", NULL, 128, 16, 65536,
-				       "messages", PARAMETER_AIX,
-				       "CM messages that may wait for an "
-				       "answer." },
-	[PARAMETER_MAD_RCVQ_SIZE] = { "mad_rcvq_size", "mad_recvq_size", 512,
-				      16, 65536, "messages", PARAMETER_AIX,
-				      "CM messages that may wait to be "
-				      "handled." },
-	[PARAMETER_MAX_TIMEOUT] = { "max_timeout", NULL, 21, 1, 31, "exponent",
-				    PARAMETER_AIX,
-				    "Upper limit of time-outs taken from the "
-				    "peer: 4.096 us * 2^n." },
-	[PARAMETER_UNIFY_TCP_PORT_SPACE] = { "unify_tcp_port_space", NULL, 0,
-					     0, 1, "0/1", PARAMETER_AIX,
-					     "1 also takes the TCP port of an "
-					     "RDMA listener." },
-	[PARAMETER_MCAST_LEAVE_RETRIES] = { "mcast_leave_retries", NULL, 3, 0,
-					    100, "times", PARAMETER_AIX,
-					    "Attempts to leave a multicast "
-					    "group." },
-	[PARAMETER_DELAY_KILL] = { "delay_kill", NULL, 10000, 0, 3600000, "ms",
-				   PARAMETER_AIX,
-				   "On unload: wait before programs that use "
-				   "the core get SIGTERM." },
-	[PARAMETER_DELAY_BETWEEN_SIGNALS] = { "delay_between_signals", NULL,
-					      10000, 0, 3600000, "ms",
-					      PARAMETER_AIX,
-					      "On unload: wait between SIGTERM "
-					      "and SIGKILL." },
-	[PARAMETER_BIND_ROUTE_INTERFACE] = { "bind_route_interface", NULL, 0,
-					     0, 1, "0/1", PARAMETER_AIX,
-					     "1 lets a bound address choose "
-					     "the device against the route." },
-	[PARAMETER_CM_CONNECT_TIMEOUT] = { "cm_connect_timeout", NULL, 8000,
-					   10, 600000, "ms", PARAMETER_AIX,
-					   "Wait before a CM request is sent "
-					   "again." },
-	[PARAMETER_CM_CONNECT_MAX_RETRY] = { "cm_connect_max_retry", NULL, 15,
-					     0, 15, "times", PARAMETER_AIX,
-					     "CM requests sent again before "
-					     "the peer is unreachable." },
-	[PARAMETER_CM_DISCONNECT_TIMEOUT] = { "cm_disconnect_timeout", NULL,
-					      1000, 10, 600000, "ms",
-					      PARAMETER_AIX,
-					      "Wait before a disconnect "
-					      "request is sent again." },
-	[PARAMETER_CM_DISCONNECT_MAX_RETRY] = { "cm_disconnect_max_retry",
-						NULL, 2, 0, 15, "times",
-						PARAMETER_AIX,
-						"Disconnect requests sent "
-						"again." },
-	[PARAMETER_ENFORCE_INTERFACE_STATE] = { "enforce_interface_state",
-						NULL, 0, 0, 1, "0/1",
-						PARAMETER_AIX,
-						"1 refuses connections over "
-						"an interface that is down." },
-	[PARAMETER_RAS_LOG_LEVEL] = { "ras_log_level", NULL, 1, 0, 3, "level",
-				      PARAMETER_AIX,
-				      "0 ERROR, 1 WARNING, 2 INFO, 3 DEBUG." },
-	[PARAMETER_WIRE_LOSS] = { "wire_loss", NULL, 0, 0, 900,
-				  "packets of 1000", PARAMETER_TEST_AID,
-				  "Outgoing packets to lose on purpose." },
-	[PARAMETER_WIRE_LOSS_SEED] = { "wire_loss_seed", NULL, 1, 1,
-				       2147483647, "number",
-				       PARAMETER_TEST_AID,
-				       "Start of the sequence that chooses "
-				       "the lost packets." },
+    [PARAMETER_TAVOR_QUIRK] = {"tavor_quirk", NULL, 0, 0, 1, "0/1",
+			       PARAMETER_AIX,
+			       "1 limits the path MTU to 1024 bytes."},
+    [PARAMETER_CMA_RESPONSE_TIMEOUT] = {"cma_response_timeout", NULL, 20, 1, 31,
+					"exponent", PARAMETER_AIX,
+					"Time the peer's CM has to "
+					"answer: 4.096 us * 2^n."},
+    [PARAMETER_DEF_PREC2SL] = {"def_prec2sl", NULL, 3, 0, 7, "service level",
+			       PARAMETER_AIX,
+			       "Service level of connections that do not "
+			       "ask for one."},
+    [PARAMETER_MAD_SENDQ_SIZE] = {"mad_sendq_size", NULL, 128, 16, 65536,
+				  "messages", PARAMETER_AIX,
+				  "CM messages that may wait for an "
+				  "answer."},
+    [PARAMETER_MAD_RCVQ_SIZE] = {"mad_rcvq_size", "mad_recvq_size", 512, 16,
+				 65536, "messages", PARAMETER_AIX,
+				 "CM messages that may wait to be "
+				 "handled."},
+    [PARAMETER_MAX_TIMEOUT] = {"max_timeout", NULL, 21, 1, 31, "exponent",
+			       PARAMETER_AIX,
+			       "Upper limit of time-outs taken from the "
+			       "peer: 4.096 us * 2^n."},
+    [PARAMETER_UNIFY_TCP_PORT_SPACE] = {"unify_tcp_port_space", NULL, 0, 0, 1,
+					"0/1", PARAMETER_AIX,
+					"1 also takes the TCP port of an "
+					"RDMA listener."},
+    [PARAMETER_MCAST_LEAVE_RETRIES] = {"mcast_leave_retries", NULL, 3, 0, 100,
+				       "times", PARAMETER_AIX,
+				       "Attempts to leave a multicast "
+				       "group."},
+    [PARAMETER_DELAY_KILL] = {"delay_kill", NULL, 10000, 0, 3600000, "ms",
+			      PARAMETER_AIX,
+			      "On unload: wait before programs that use "
+			      "the core get SIGTERM."},
+    [PARAMETER_DELAY_BETWEEN_SIGNALS] = {"delay_between_signals", NULL, 10000,
+					 0, 3600000, "ms", PARAMETER_AIX,
+					 "On unload: wait between SIGTERM "
+					 "and SIGKILL."},
+    [PARAMETER_BIND_ROUTE_INTERFACE] = {"bind_route_interface", NULL, 0, 0, 1,
+					"0/1", PARAMETER_AIX,
+					"1 lets a bound address choose "
+					"the device against the route."},
+    [PARAMETER_CM_CONNECT_TIMEOUT] = {"cm_connect_timeout", NULL, 8000, 10,
+				      600000, "ms", PARAMETER_AIX,
+				      "Wait before a CM request is sent "
+				      "again."},
+    [PARAMETER_CM_CONNECT_MAX_RETRY] = {"cm_connect_max_retry", NULL, 15, 0, 15,
+					"times", PARAMETER_AIX,
+					"CM requests sent again before "
+					"the peer is unreachable."},
+    [PARAMETER_CM_DISCONNECT_TIMEOUT] = {"cm_disconnect_timeout", NULL, 1000,
+					 10, 600000, "ms", PARAMETER_AIX,
+					 "Wait before a disconnect "
+					 "request is sent again."},
+    [PARAMETER_CM_DISCONNECT_MAX_RETRY] = {"cm_disconnect_max_retry", NULL, 2,
+					   0, 15, "times", PARAMETER_AIX,
+					   "Disconnect requests sent "
+					   "again."},
+    [PARAMETER_ENFORCE_INTERFACE_STATE] = {"enforce_interface_state", NULL, 0,
+					   0, 1, "0/1", PARAMETER_AIX,
+					   "1 refuses connections over "
+					   "an interface that is down."},
+    [PARAMETER_RAS_LOG_LEVEL] = {"ras_log_level", NULL, 1, 0, 3, "level",
+				 PARAMETER_AIX,
+				 "0 ERROR, 1 WARNING, 2 INFO, 3 DEBUG."},
+    [PARAMETER_WIRE_LOSS] = {"wire_loss", NULL, 0, 0, 900, "packets of 1000",
+			     PARAMETER_TEST_AID,
+			     "Outgoing packets to lose on purpose."},
+    [PARAMETER_WIRE_LOSS_SEED] = {"wire_loss_seed", NULL, 1, 1, 2147483647,
+				  "number", PARAMETER_TEST_AID,
+				  "Start of the sequence that chooses "
+				  "the lost packets."},
 };
 
 const char *parameters_path(void)

@@ -41,7 +41,7 @@ enum parameter_id {
 };
 
 enum parameter_kind {
-	PARAMETER_AIX,	    /* in the AIX manual: `ofedctrl -q` shows it */
+	PARAMETER_AIX,      /* in the AIX manual: `ofedctrl -q` shows it */
 	PARAMETER_TEST_AID, /* ours, for tests only */
 };
 

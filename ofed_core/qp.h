@@ -48,32 +48,40 @@ struct wqe {
 	};
 };
 
-enum requester_wait { WAIT_NOTHING, WAIT_ACK, WAIT_RNR };
+enum requester_wait {
+	WAIT_NOTHING,
+	WAIT_ACK,
+	WAIT_RNR
+};
 
 struct requester {
 	struct wqe *wqes;
 	uint32_t slots; /* a power of two */
 	/* Free-running counters: tail <= head. */
-	uint32_t head; /* next to copy from the ring */
-	uint32_t tail; /* oldest not complete */
-	uint32_t psn;	   /* for the next request */
+	uint32_t head;     /* next to copy from the ring */
+	uint32_t tail;     /* oldest not complete */
+	uint32_t psn;      /* for the next request */
 	uint32_t send_psn; /* next to put on the wire */
 	uint32_t sent_end; /* one after the highest ever sent */
-	uint32_t una;	   /* oldest not acknowledged */
+	uint32_t una;      /* oldest not acknowledged */
 	unsigned retries;
 	unsigned rnr_retries;
 	enum requester_wait wait;
-	uint64_t deadline; /* of the wait, ns */
+	uint64_t deadline;    /* of the wait, ns */
 	uint64_t quiet_since; /* last progress, ns */
 	uint64_t probe_ns;    /* quiet time until packets are sent again */
-	bool has_drained;  /* SQ_DRAINED was reported */
-	bool has_gap;	   /* a missing answer was asked for again */
+	bool has_drained;     /* SQ_DRAINED was reported */
+	bool has_gap;         /* a missing answer was asked for again */
 	/* READ and atomic requests on the wire: last PSN of each answer. */
 	unsigned read_count;
 	uint32_t read_ends[MAX_RD_ATOM];
 };
 
-enum message_kind { MESSAGE_NONE, MESSAGE_SEND, MESSAGE_WRITE };
+enum message_kind {
+	MESSAGE_NONE,
+	MESSAGE_SEND,
+	MESSAGE_WRITE
+};
 
 struct atomic_result {
 	uint32_t psn;
@@ -90,7 +98,7 @@ struct responder {
 	struct recv_wqe recv;
 	uint64_t received; /* bytes of the open message */
 	uint64_t address;  /* of the open WRITE */
-	uint64_t left;	   /* of the open WRITE */
+	uint64_t left;     /* of the open WRITE */
 	uint32_t rkey;
 	bool has_comm_est;
 	struct atomic_result results[MAX_RD_ATOM];

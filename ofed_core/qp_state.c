@@ -19,7 +19,7 @@
 
 _Static_assert(MAX_QP == 1 << SLOT_BITS, "a slot fits the number");
 
-static struct table qps = { .max = MAX_QP };
+static struct table qps = {.max = MAX_QP};
 static uint32_t generation;
 
 int qps_init(void)
@@ -97,7 +97,8 @@ void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
 {
 	wc->qp_num = qp->qpn;
 	wc->port_num = 1;
-	if (!cq_push(cq, wc, is_solicited) && atomic_load(&qp->state) != QP_ERR) {
+	if (!cq_push(cq, wc, is_solicited) &&
+	    atomic_load(&qp->state) != QP_ERR) {
 		log_warning("completion queue of pid %d is full",
 			    (int)qp->o.client->pid);
 		qp_set_error(qp);
@@ -116,8 +117,8 @@ void qp_flush_receives(struct qp *qp)
 	bool had = r->has_recv;
 
 	for (;;) {
-		struct ib_uverbs_wc wc = { .status = WC_WR_FLUSH_ERR,
-					   .opcode = WC_RECV };
+		struct ib_uverbs_wc wc = {.status = WC_WR_FLUSH_ERR,
+					  .opcode = WC_RECV};
 
 		if (!r->has_recv &&
 		    (qp->srq || responder_take_recv(qp) == -EAGAIN))
@@ -162,7 +163,8 @@ void qp_run(struct qp *qp)
 
 /* ---- MODIFY_QP ---- */
 
-static int check_values(const struct qp *qp, const struct ib_uverbs_modify_qp *m)
+static int check_values(const struct qp *qp,
+			const struct ib_uverbs_modify_qp *m)
 {
 	uint32_t mask = m->attr_mask;
 

@@ -9,11 +9,11 @@
 
 #include "wire.h"
 
-#define WINDOW	  128 /* packets not acknowledged */
-#define BURST	  64  /* packets whose data is fetched at once */
-#define ACK_EVERY 32  /* packets of a long message */
-#define IN_FLIGHT_MAX (1 << 22) /* sequence numbers; half of what compares */
-#define UC_PACKETS_MAX 256 /* before others have their turn */
+#define WINDOW         128       /* packets not acknowledged */
+#define BURST          64        /* packets whose data is fetched at once */
+#define ACK_EVERY      32        /* packets of a long message */
+#define IN_FLIGHT_MAX  (1 << 22) /* sequence numbers; half of what compares */
+#define UC_PACKETS_MAX 256       /* before others have their turn */
 
 static bool is_read(const struct wqe *w)
 {
@@ -71,19 +71,19 @@ static void send_piece(struct qp *qp, const struct wqe *w, uint32_t i,
 {
 	bool is_last = i == n - 1;
 	struct packet p = {
-		.opcode = (uint8_t)((qp->type == QP_UC ? TRANSPORT_UC :
-							 TRANSPORT_RC) |
-				    opcode_of(w, i, n)),
-		.pkey = PACKET_PKEY,
-		.dest_qpn = qp->attr.dest_qpn,
-		.psn = (w->first_psn + i) & PSN_MASK,
-		.is_solicited = is_last && (w->flags & SEND_SOLICITED),
-		.address = w->remote_address,
-		.rkey = w->rkey,
-		.dma_bytes = w->length,
-		.imm = w->imm,
-		.payload = data,
-		.payload_bytes = bytes,
+	    .opcode =
+		(uint8_t)((qp->type == QP_UC ? TRANSPORT_UC : TRANSPORT_RC) |
+			  opcode_of(w, i, n)),
+	    .pkey = PACKET_PKEY,
+	    .dest_qpn = qp->attr.dest_qpn,
+	    .psn = (w->first_psn + i) & PSN_MASK,
+	    .is_solicited = is_last && (w->flags & SEND_SOLICITED),
+	    .address = w->remote_address,
+	    .rkey = w->rkey,
+	    .dma_bytes = w->length,
+	    .imm = w->imm,
+	    .payload = data,
+	    .payload_bytes = bytes,
 	};
 
 	if (qp->type == QP_RC)
@@ -156,13 +156,13 @@ static void send_read(struct qp *qp, struct wqe *w)
 	uint32_t i = (uint32_t)psn_diff(r->send_psn, w->first_psn);
 	uint32_t count = packets_of(w->length, mtu) - i;
 	uint64_t at = (uint64_t)i * mtu;
-	struct packet p = { .opcode = TRANSPORT_RC | OP_READ_REQUEST,
-			    .pkey = PACKET_PKEY,
-			    .dest_qpn = qp->attr.dest_qpn,
-			    .psn = r->send_psn,
-			    .wants_ack = true,
-			    .address = w->remote_address + at,
-			    .rkey = w->rkey };
+	struct packet p = {.opcode = TRANSPORT_RC | OP_READ_REQUEST,
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = qp->attr.dest_qpn,
+			   .psn = r->send_psn,
+			   .wants_ack = true,
+			   .address = w->remote_address + at,
+			   .rkey = w->rkey};
 
 	if (count > BURST)
 		count = BURST;
@@ -179,16 +179,16 @@ static void send_atomic(struct qp *qp, struct wqe *w)
 	struct requester *r = &qp->req;
 	bool is_swap = w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP;
 	struct packet p = {
-		.opcode = (uint8_t)(TRANSPORT_RC |
-				    (is_swap ? OP_COMPARE_SWAP : OP_FETCH_ADD)),
-		.pkey = PACKET_PKEY,
-		.dest_qpn = qp->attr.dest_qpn,
-		.psn = r->send_psn,
-		.wants_ack = true,
-		.address = w->remote_address,
-		.rkey = w->rkey,
-		.swap_add = is_swap ? w->swap : w->compare_add,
-		.compare = is_swap ? w->compare_add : 0,
+	    .opcode = (uint8_t)(TRANSPORT_RC |
+				(is_swap ? OP_COMPARE_SWAP : OP_FETCH_ADD)),
+	    .pkey = PACKET_PKEY,
+	    .dest_qpn = qp->attr.dest_qpn,
+	    .psn = r->send_psn,
+	    .wants_ack = true,
+	    .address = w->remote_address,
+	    .rkey = w->rkey,
+	    .swap_add = is_swap ? w->swap : w->compare_add,
+	    .compare = is_swap ? w->compare_add : 0,
 	};
 
 	wire_send(&qp->attr.address, &p, qp->qpn);
@@ -241,9 +241,8 @@ static bool send_some(struct qp *qp)
 		if (!qp->attr.max_rd_atomic ||
 		    wqe_spans(qp, w, ACCESS_LOCAL_WRITE, local, &count) < 0) {
 			fail_in_turn(qp, w, counter,
-				     qp->attr.max_rd_atomic ?
-					 WC_LOC_PROT_ERR :
-					 WC_LOC_QP_OP_ERR);
+				     qp->attr.max_rd_atomic ? WC_LOC_PROT_ERR
+							    : WC_LOC_QP_OP_ERR);
 			return false;
 		}
 		if (r->read_count >= qp->attr.max_rd_atomic ||
@@ -256,7 +255,8 @@ static bool send_some(struct qp *qp)
 		return true;
 	}
 	/* Behind a long READ the distance says nothing about the wire. */
-	if (in_flight >= WINDOW && (!r->read_count || in_flight > IN_FLIGHT_MAX))
+	if (in_flight >= WINDOW &&
+	    (!r->read_count || in_flight > IN_FLIGHT_MAX))
 		return false;
 	if (send_message(qp, w, WINDOW))
 		return true;

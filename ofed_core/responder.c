@@ -16,12 +16,12 @@
 
 static void send_ack(struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
-	struct packet a = { .opcode = TRANSPORT_RC | OP_ACK,
-			    .pkey = PACKET_PKEY,
-			    .dest_qpn = qp->attr.dest_qpn,
-			    .psn = psn & PSN_MASK,
-			    .syndrome = syndrome,
-			    .msn = qp->resp.msn };
+	struct packet a = {.opcode = TRANSPORT_RC | OP_ACK,
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = qp->attr.dest_qpn,
+			   .psn = psn & PSN_MASK,
+			   .syndrome = syndrome,
+			   .msn = qp->resp.msn};
 
 	wire_send(&qp->attr.address, &a, qp->qpn);
 }
@@ -64,14 +64,14 @@ static uint8_t read_opcode(uint32_t i, uint32_t n)
 static void send_response(struct qp *qp, const struct packet *p, uint32_t i,
 			  uint32_t n, const uint8_t *data, size_t bytes)
 {
-	struct packet a = { .opcode = TRANSPORT_RC | read_opcode(i, n),
-			    .pkey = PACKET_PKEY,
-			    .dest_qpn = qp->attr.dest_qpn,
-			    .psn = (p->psn + i) & PSN_MASK,
-			    .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
-			    .msn = qp->resp.msn,
-			    .payload = data,
-			    .payload_bytes = bytes };
+	struct packet a = {.opcode = TRANSPORT_RC | read_opcode(i, n),
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = qp->attr.dest_qpn,
+			   .psn = (p->psn + i) & PSN_MASK,
+			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
+			   .msn = qp->resp.msn,
+			   .payload = data,
+			   .payload_bytes = bytes};
 
 	wire_send(&qp->attr.address, &a, qp->qpn);
 }
@@ -138,13 +138,13 @@ static enum verdict do_read(struct qp *qp, const struct packet *p)
 
 static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
 {
-	struct packet a = { .opcode = TRANSPORT_RC | OP_ATOMIC_ACK,
-			    .pkey = PACKET_PKEY,
-			    .dest_qpn = qp->attr.dest_qpn,
-			    .psn = psn,
-			    .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
-			    .msn = qp->resp.msn,
-			    .original = original };
+	struct packet a = {.opcode = TRANSPORT_RC | OP_ATOMIC_ACK,
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = qp->attr.dest_qpn,
+			   .psn = psn,
+			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
+			   .msn = qp->resp.msn,
+			   .original = original};
 
 	wire_send(&qp->attr.address, &a, qp->qpn);
 }
@@ -160,15 +160,15 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 	if (r->open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic)
 		return VERDICT_INVALID;
 	rc = responder_atomic(qp,
-			      is_swap ? IB_UVERBS_WR_ATOMIC_CMP_AND_SWP :
-					IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD,
+			      is_swap ? IB_UVERBS_WR_ATOMIC_CMP_AND_SWP
+				      : IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD,
 			      p->rkey, p->address,
 			      is_swap ? p->compare : p->swap_add, p->swap_add,
 			      &original);
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
 	responder_established(qp);
-	*keep = (struct atomic_result){ p->psn, original, true };
+	*keep = (struct atomic_result){p->psn, original, true};
 	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
 	r->msn++;
 	r->psn = (p->psn + 1) & PSN_MASK;

@@ -18,8 +18,8 @@ enum verdict {
 	VERDICT_OK,
 	VERDICT_NOT_READY, /* no receive posted */
 	VERDICT_INVALID,   /* NAK invalid request */
-	VERDICT_ACCESS,	   /* NAK remote access error */
-	VERDICT_LOCAL,	   /* NAK operational error: our receive is bad */
+	VERDICT_ACCESS,    /* NAK remote access error */
+	VERDICT_LOCAL,     /* NAK operational error: our receive is bad */
 };
 
 /* SEND and WRITE packets in order: writes data, completes receives. */

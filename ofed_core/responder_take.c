@@ -26,8 +26,8 @@ static bool is_length_right(const struct qp *qp, const struct packet *p)
 
 static bool is_order_right(const struct qp *qp, const struct packet *p)
 {
-	enum message_kind kind = p->properties & PACKET_SEND ? MESSAGE_SEND :
-							       MESSAGE_WRITE;
+	enum message_kind kind =
+	    p->properties & PACKET_SEND ? MESSAGE_SEND : MESSAGE_WRITE;
 
 	if (p->properties & PACKET_FIRST)
 		return qp->resp.open == MESSAGE_NONE;
@@ -38,7 +38,7 @@ static bool is_order_right(const struct qp *qp, const struct packet *p)
 static enum verdict receive_failed(struct qp *qp, enum wc_status status,
 				   enum verdict v)
 {
-	struct ib_uverbs_wc wc = { .status = status, .opcode = WC_RECV };
+	struct ib_uverbs_wc wc = {.status = status, .opcode = WC_RECV};
 
 	responder_complete(qp, &wc, false);
 	return v;
@@ -131,9 +131,9 @@ static void complete(struct qp *qp, const struct packet *p)
 	struct responder *r = &qp->resp;
 	bool is_write = p->properties & PACKET_WRITE;
 	struct ib_uverbs_wc wc = {
-		.opcode = is_write ? WC_RECV_RDMA_WITH_IMM : WC_RECV,
-		.byte_len = (uint32_t)r->received,
-		.src_qp = qp->attr.dest_qpn,
+	    .opcode = is_write ? WC_RECV_RDMA_WITH_IMM : WC_RECV,
+	    .byte_len = (uint32_t)r->received,
+	    .src_qp = qp->attr.dest_qpn,
 	};
 
 	if (p->properties & PACKET_HAS_IMM) {

@@ -38,13 +38,12 @@ int ring_create(struct ring *r, uint32_t entries, uint32_t element)
 	uint32_t slots = 1u << log2_above(entries + 1);
 	int rc;
 
-	*r = (struct ring){ .memfd = -1,
-			    .mask = slots - 1,
-			    .shift = log2_above(element) };
+	*r = (struct ring){
+	    .memfd = -1, .mask = slots - 1, .shift = log2_above(element)};
 	r->bytes = HEADER_BYTES + ((size_t)slots << r->shift);
 	r->bytes = (r->bytes + 4095) & ~(size_t)4095;
-	r->memfd = memfd_create("ofed_core-ring",
-				MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	r->memfd =
+	    memfd_create("ofed_core-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->memfd < 0)
 		return -errno;
 	if (ftruncate(r->memfd, (off_t)r->bytes) < 0 ||
@@ -71,7 +70,7 @@ void ring_destroy(struct ring *r)
 		munmap(r->shared, r->bytes);
 	if (r->bytes && r->memfd >= 0)
 		close(r->memfd);
-	*r = (struct ring){ .memfd = -1 };
+	*r = (struct ring){.memfd = -1};
 }
 
 uint32_t ring_waiting(const struct ring *r)
@@ -84,8 +83,8 @@ uint32_t ring_waiting(const struct ring *r)
 
 const void *ring_peek(const struct ring *r, uint32_t i)
 {
-	return r->shared->data + ((size_t)((r->index + i) & r->mask)
-				  << r->shift);
+	return r->shared->data +
+	       ((size_t)((r->index + i) & r->mask) << r->shift);
 }
 
 void ring_consume(struct ring *r, uint32_t n)

@@ -20,11 +20,11 @@
 struct ring {
 	struct rxe_queue_buf *shared;
 	size_t bytes;
-	uint64_t offset; /* that the program gives to mmap() */
-	int memfd;	 /* -1 once the program has mapped it */
-	uint32_t mask;	 /* slots - 1 */
-	uint32_t shift;	 /* log2 of the element size */
-	uint32_t index;	 /* the core's own: producer or consumer */
+	uint64_t offset;   /* that the program gives to mmap() */
+	int memfd;         /* -1 once the program has mapped it */
+	uint32_t mask;     /* slots - 1 */
+	uint32_t shift;    /* log2 of the element size */
+	uint32_t index;    /* the core's own: producer or consumer */
 	struct ring *next; /* of the rings of one client */
 };
 

@@ -25,8 +25,8 @@ static void add(struct query *q, uint16_t type, const void *data, size_t bytes)
 	a->rta_type = type;
 	a->rta_len = (uint16_t)RTA_LENGTH(bytes);
 	memcpy(RTA_DATA(a), data, bytes);
-	q->h.nlmsg_len = (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) +
-				    RTA_ALIGN(a->rta_len));
+	q->h.nlmsg_len =
+	    (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) + RTA_ALIGN(a->rta_len));
 }
 
 static int read_answer(const struct nlmsghdr *h, bool is_ip4, unsigned *ifindex,
@@ -83,7 +83,7 @@ int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
 	bool is_ip4 = gid_is_ip4(to);
 	size_t size = is_ip4 ? 4 : 16;
 	size_t skip = 16 - size;
-	struct query q = { 0 };
+	struct query q = {0};
 	_Alignas(8) char answer[4096];
 	int rc = -ENETUNREACH;
 	ssize_t n;

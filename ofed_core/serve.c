@@ -16,8 +16,8 @@
 
 #include "cm_channel.h"
 #include "log.h"
-#include "qp.h"
 #include "ofed_rundir.h"
+#include "qp.h"
 #include "wire.h"
 
 #define MESSAGES_MAX 32 /* of one client before others have their turn */
@@ -40,10 +40,9 @@ static unsigned next_worker;
 static void destroy_objects(struct client *c)
 {
 	/* Users before what they use. */
-	static const enum object_type order[] = { OBJECT_QP,	  OBJECT_SRQ,
-						  OBJECT_CQ,	  OBJECT_CHANNEL,
-						  OBJECT_AH,	  OBJECT_MR,
-						  OBJECT_PD };
+	static const enum object_type order[] = {
+	    OBJECT_QP, OBJECT_SRQ, OBJECT_CQ, OBJECT_CHANNEL,
+	    OBJECT_AH, OBJECT_MR,  OBJECT_PD};
 
 	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (uint32_t i = 0; i < c->objects.room; i++) {
@@ -88,13 +87,13 @@ static void client_destroy(struct client *c)
 static void answer(int fd, int result, const void *bytes, size_t count,
 		   int pass_fd, uint32_t fd_offset)
 {
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct shim_reply reply = { .result = result,
-				    .bytes = result < 0 ? 0 : (uint32_t)count,
-				    .fd_offset = fd_offset };
-	struct iovec iov[2] = { { &reply, sizeof(reply) },
-				{ (void *)(uintptr_t)bytes, reply.bytes } };
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct shim_reply reply = {.result = result,
+				   .bytes = result < 0 ? 0 : (uint32_t)count,
+				   .fd_offset = fd_offset};
+	struct iovec iov[2] = {{&reply, sizeof(reply)},
+			       {(void *)(uintptr_t)bytes, reply.bytes}};
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
 
 	if (result >= 0 && pass_fd >= 0) {
 		struct cmsghdr *h;
@@ -122,9 +121,10 @@ static int list_devices(struct shim_device *out)
 
 		if (d->is_gone)
 			continue;
-		out[n] = (struct shim_device){ .node_guid = d->node_guid,
-					       .uverbs = d->uverbs,
-					       .index = SHIM_DEVICE_INDEX(d->uverbs) };
+		out[n] =
+		    (struct shim_device){.node_guid = d->node_guid,
+					 .uverbs = d->uverbs,
+					 .index = SHIM_DEVICE_INDEX(d->uverbs)};
 		memcpy(out[n++].name, d->name, sizeof(d->name));
 	}
 	return n;
@@ -167,12 +167,12 @@ static int map_ring(struct client *c, uint64_t offset, int *fd)
 
 static void run_command(struct client *c, struct message *m)
 {
-	unsigned char out[SHIM_COMMAND_BYTES] = { 0 };
-	struct command k = { .client = c,
-			     .pid = m->pid,
-			     .out = out,
-			     .out_max = sizeof(out),
-			     .fd_out = -1 };
+	unsigned char out[SHIM_COMMAND_BYTES] = {0};
+	struct command k = {.client = c,
+			    .pid = m->pid,
+			    .out = out,
+			    .out_max = sizeof(out),
+			    .fd_out = -1};
 	struct stat st;
 	int rc;
 
@@ -272,12 +272,12 @@ static int receive(struct client *c, struct message *m)
 {
 	char control[CMSG_SPACE(2 * sizeof(int)) +
 		     CMSG_SPACE(sizeof(struct ucred))];
-	struct iovec iov[2] = { { &m->request, sizeof(m->request) },
-				{ m->bytes, sizeof(m->bytes) } };
-	struct msghdr h = { .msg_iov = iov,
-			    .msg_iovlen = 2,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
+	struct iovec iov[2] = {{&m->request, sizeof(m->request)},
+			       {m->bytes, sizeof(m->bytes)}};
+	struct msghdr h = {.msg_iov = iov,
+			   .msg_iovlen = 2,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
 	ssize_t n = recvmsg(c->source.fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	m->fd_count = 0;
@@ -326,7 +326,7 @@ static int client_create(int fd)
 
 	if (!c)
 		return -ENOMEM;
-	c->source = (struct source){ .fd = fd, .ready = client_ready };
+	c->source = (struct source){.fd = fd, .ready = client_ready};
 	c->worker = worker_at(next_worker++);
 	c->async.fd = -1;
 	table_init(&c->objects, HANDLES_MAX);
@@ -369,7 +369,7 @@ static void listener_ready(struct source *s, uint32_t events)
 int clients_listen(void)
 {
 	static struct source listener;
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "verbs");
 	int fd;
 
@@ -385,7 +385,7 @@ int clients_listen(void)
 		close(fd);
 		return rc;
 	}
-	listener = (struct source){ .fd = fd, .ready = listener_ready };
+	listener = (struct source){.fd = fd, .ready = listener_ready};
 	return worker_add_source(worker_at(0), &listener);
 }
 

@@ -21,7 +21,7 @@
 
 int shim_connect(void)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "verbs");
 	int fd;
 
@@ -41,12 +41,12 @@ int shim_connect(void)
 static int send_request(int fd, const struct shim_request *request,
 			const void *bytes, const int *fds, unsigned fd_count)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	char control[CMSG_SPACE(2 * sizeof(int))] = {0};
 	struct iovec iov[2] = {
-		{ (void *)(uintptr_t)request, sizeof(*request) },
-		{ (void *)(uintptr_t)bytes, request->bytes },
+	    {(void *)(uintptr_t)request, sizeof(*request)},
+	    {(void *)(uintptr_t)bytes, request->bytes},
 	};
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
 	ssize_t n;
 
 	if (fd_count) {
@@ -76,13 +76,13 @@ static int receive_answer(int fd, struct shim_answer *answer)
 	char control[CMSG_SPACE(sizeof(int))];
 	struct shim_reply reply;
 	struct iovec iov[2] = {
-		{ &reply, sizeof(reply) },
-		{ answer->data, sizeof(answer->data) },
+	    {&reply, sizeof(reply)},
+	    {answer->data, sizeof(answer->data)},
 	};
-	struct msghdr m = { .msg_iov = iov,
-			    .msg_iovlen = 2,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
+	struct msghdr m = {.msg_iov = iov,
+			   .msg_iovlen = 2,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
 	struct cmsghdr *c;
 	ssize_t n;
 

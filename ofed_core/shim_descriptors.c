@@ -52,7 +52,7 @@ SHIM_EXPORT int ioctl(int fd, unsigned long request, ...)
 static void *map_ring(int fd, void *address, size_t size, int protection,
 		      int flags, uint64_t offset)
 {
-	struct shim_request r = { .kind = SHIM_MAP, .offset = offset };
+	struct shim_request r = {.kind = SHIM_MAP, .offset = offset};
 	struct shim_answer answer;
 	void *p;
 	int rc = shim_call(fd, &r, NULL, -1, &answer);
@@ -192,7 +192,7 @@ SHIM_EXPORT int setsockopt(int fd, int level, int option, const void *value,
 
 static void netlink_name(void *address, socklen_t *size, bool is_kernel)
 {
-	struct sockaddr_nl name = { .nl_family = AF_NETLINK };
+	struct sockaddr_nl name = {.nl_family = AF_NETLINK};
 	size_t n = sizeof(name);
 
 	if (!is_kernel)

@@ -25,9 +25,8 @@ enum shim_fd_kind shim_fd_kind(int fd)
 {
 	if (fd < 0 || fd >= FDS_MAX)
 		return SHIM_FD_NONE;
-	return (enum shim_fd_kind)(atomic_load_explicit(
-				       &table[fd], memory_order_relaxed) &
-				   0xff);
+	return (enum shim_fd_kind)(
+	    atomic_load_explicit(&table[fd], memory_order_relaxed) & 0xff);
 }
 
 unsigned shim_fd_number(int fd)

@@ -71,8 +71,8 @@ DEFINE_OPEN(open64)
 		va_start(a, flags);                                            \
 		mode = mode_of(flags, a);                                      \
 		va_end(a);                                                     \
-		return fd != -2 ? fd :                                         \
-				  SHIM_NEXT(name)(dir, path_, flags, mode);    \
+		return fd != -2 ? fd                                           \
+				: SHIM_NEXT(name)(dir, path_, flags, mode);    \
 	}
 DEFINE_OPENAT(openat)
 DEFINE_OPENAT(openat64)
@@ -181,8 +181,8 @@ SHIM_EXPORT ssize_t readlinkat(int dir, const char *path, char *out,
 
 static dev_t node_device(bool is_cm, unsigned number)
 {
-	return is_cm ? makedev(SHIM_CM_MAJOR, SHIM_CM_MINOR) :
-		       makedev(SHIM_UVERBS_MAJOR,
+	return is_cm ? makedev(SHIM_CM_MAJOR, SHIM_CM_MINOR)
+		     : makedev(SHIM_UVERBS_MAJOR,
 			       SHIM_UVERBS_MINOR_BASE + number);
 }
 

@@ -41,11 +41,11 @@ static struct nlmsghdr *begin(struct builder *b, uint16_t type, uint16_t flags)
 		b->failed = true;
 		return NULL;
 	}
-	*h = (struct nlmsghdr){ .nlmsg_len = NLMSG_HDRLEN,
-				.nlmsg_type = type,
-				.nlmsg_flags = flags,
-				.nlmsg_seq = b->seq,
-				.nlmsg_pid = (uint32_t)getpid() };
+	*h = (struct nlmsghdr){.nlmsg_len = NLMSG_HDRLEN,
+			       .nlmsg_type = type,
+			       .nlmsg_flags = flags,
+			       .nlmsg_seq = b->seq,
+			       .nlmsg_pid = (uint32_t)getpid()};
 	b->used += NLMSG_HDRLEN;
 	return h;
 }
@@ -53,8 +53,8 @@ static struct nlmsghdr *begin(struct builder *b, uint16_t type, uint16_t flags)
 static void add(struct builder *b, struct nlmsghdr *h, uint16_t type,
 		const void *data, size_t size)
 {
-	struct nlattr a = { .nla_len = (uint16_t)(NLA_HDRLEN + size),
-			    .nla_type = type };
+	struct nlattr a = {.nla_len = (uint16_t)(NLA_HDRLEN + size),
+			   .nla_type = type};
 	size_t whole = NLA_ALIGN(NLA_HDRLEN + size);
 
 	if (!h || b->used + whole > sizeof(b->bytes)) {
@@ -71,7 +71,7 @@ static void add(struct builder *b, struct nlmsghdr *h, uint16_t type,
 static void add_error(struct builder *b, const struct nlmsghdr *request,
 		      int error)
 {
-	struct nlmsgerr e = { .error = error, .msg = *request };
+	struct nlmsgerr e = {.error = error, .msg = *request};
 	struct nlmsghdr *h = begin(b, NLMSG_ERROR, 0);
 
 	if (!h || b->used + sizeof(e) > sizeof(b->bytes))
@@ -119,7 +119,7 @@ static const void *find(const struct nlmsghdr *h, uint16_t type, size_t *size)
 /* The devices of the core: their number, 0 when there is no core. */
 static size_t list_devices(struct shim_device *out)
 {
-	struct shim_request r = { .kind = SHIM_LIST, .offset = SHIM_PROTOCOL };
+	struct shim_request r = {.kind = SHIM_LIST, .offset = SHIM_PROTOCOL};
 	struct shim_answer answer;
 	int fd = shim_connect();
 	size_t n = 0;
@@ -168,9 +168,9 @@ static void add_chardev(struct builder *b, const char *name, uint64_t number,
 		    sizeof(driver));
 }
 
-static const struct shim_device *
-device_of(const struct nlmsghdr *request, const struct shim_device *devices,
-	  size_t count)
+static const struct shim_device *device_of(const struct nlmsghdr *request,
+					   const struct shim_device *devices,
+					   size_t count)
 {
 	size_t size = 0;
 	const void *value = find(request, RDMA_NLDEV_ATTR_DEV_INDEX, &size);
@@ -257,8 +257,8 @@ static bool ask_kernel(struct builder *b, const struct nlmsghdr *request)
 	while (more && sizeof(b->bytes) - b->used > 4096) {
 		struct nlmsghdr *h =
 		    (struct nlmsghdr *)(void *)(b->bytes + b->used);
-		ssize_t n = SHIM_NEXT(recv)(fd, h, sizeof(b->bytes) - b->used,
-					    0);
+		ssize_t n =
+		    SHIM_NEXT(recv)(fd, h, sizeof(b->bytes) - b->used, 0);
 		size_t left = n < 0 ? 0 : (size_t)n;
 
 		more = is_dump && n > 0;
@@ -279,7 +279,7 @@ static bool ask_kernel(struct builder *b, const struct nlmsghdr *request)
 
 ssize_t shim_netlink_send(int fd, const void *bytes, size_t count)
 {
-	struct builder b = { .used = 0 };
+	struct builder b = {.used = 0};
 	struct nlmsghdr request;
 	const struct nlmsghdr *whole = bytes;
 	bool is_dump;
@@ -310,7 +310,7 @@ ssize_t shim_netlink_send(int fd, const void *bytes, size_t count)
 
 int shim_netlink_open(int type, int protocol)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	socklen_t size = sizeof(a);
 	int flags = type & (SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int core = shim_connect();

@@ -47,15 +47,14 @@ static int open_node(struct shim_request *r, int flags, enum shim_fd_kind kind)
 
 int shim_open_uverbs(unsigned number, int flags)
 {
-	struct shim_request r = { .kind = SHIM_OPEN_UVERBS,
-				  .argument = number };
+	struct shim_request r = {.kind = SHIM_OPEN_UVERBS, .argument = number};
 
 	return open_node(&r, flags, SHIM_FD_UVERBS);
 }
 
 int shim_open_cm(int flags)
 {
-	struct shim_request r = { .kind = SHIM_OPEN_CM };
+	struct shim_request r = {.kind = SHIM_OPEN_CM};
 
 	return open_node(&r, flags, SHIM_FD_CM);
 }
@@ -120,18 +119,18 @@ static int named_descriptor(uint32_t command, const void *bytes, size_t count)
 
 static ssize_t doorbell(int fd, const void *bytes, size_t count)
 {
-	struct shim_request r = { .kind = SHIM_DOORBELL };
+	struct shim_request r = {.kind = SHIM_DOORBELL};
 	int rc;
 
-	r.argument = word_at(
-	    bytes, 8 + offsetof(struct ib_uverbs_post_send, qp_handle));
+	r.argument =
+	    word_at(bytes, 8 + offsetof(struct ib_uverbs_post_send, qp_handle));
 	rc = shim_post(fd, &r);
 	return rc < 0 ? fail(rc) : (ssize_t)count;
 }
 
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 {
-	struct shim_request r = { .kind = SHIM_COMMAND };
+	struct shim_request r = {.kind = SHIM_COMMAND};
 	struct shim_answer answer;
 	void *response;
 	uint32_t command;
@@ -149,9 +148,9 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 	if (rc < 0)
 		return fail(rc);
 	response = pointer_at(bytes, count,
-			      command == IB_USER_VERBS_CMD_MODIFY_SRQ ?
-				  DRIVER_POINTER_OFFSET :
-				  UVERBS_RESPONSE_OFFSET);
+			      command == IB_USER_VERBS_CMD_MODIFY_SRQ
+				  ? DRIVER_POINTER_OFFSET
+				  : UVERBS_RESPONSE_OFFSET);
 	return finish(&answer, response, count);
 }
 
@@ -171,8 +170,8 @@ static int await_event_byte(int fd)
 
 static ssize_t get_event(int fd, const void *bytes, size_t count)
 {
-	struct shim_request r = { .kind = SHIM_COMMAND,
-				  .bytes = (uint32_t)count };
+	struct shim_request r = {.kind = SHIM_COMMAND,
+				 .bytes = (uint32_t)count};
 	struct shim_answer answer;
 	int rc;
 
@@ -194,9 +193,9 @@ static ssize_t set_option(int fd, const void *bytes, size_t count)
 		struct rdma_ucm_cmd_hdr hdr;
 		struct rdma_ucm_set_option option;
 		unsigned char value[1024];
-	} c = { 0 };
+	} c = {0};
 	const void *value = pointer_at(bytes, count, sizeof(c.hdr));
-	struct shim_request r = { .kind = SHIM_COMMAND };
+	struct shim_request r = {.kind = SHIM_COMMAND};
 	struct shim_answer answer;
 	int rc;
 
@@ -214,8 +213,8 @@ static ssize_t set_option(int fd, const void *bytes, size_t count)
 
 ssize_t shim_cm_write(int fd, const void *bytes, size_t count)
 {
-	struct shim_request r = { .kind = SHIM_COMMAND,
-				  .bytes = (uint32_t)count };
+	struct shim_request r = {.kind = SHIM_COMMAND,
+				 .bytes = (uint32_t)count};
 	struct shim_answer answer;
 	size_t response = sizeof(struct rdma_ucm_cmd_hdr);
 	int extra = -1;
@@ -234,8 +233,9 @@ ssize_t shim_cm_write(int fd, const void *bytes, size_t count)
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		if (count >= response + sizeof(struct rdma_ucm_migrate_id))
 			extra = (int)word_at(
-			    bytes, response +
-				       offsetof(struct rdma_ucm_migrate_id, fd));
+			    bytes,
+			    response +
+				offsetof(struct rdma_ucm_migrate_id, fd));
 		break;
 	}
 	rc = shim_call(fd, &r, bytes, extra, &answer);

@@ -57,8 +57,8 @@ static enum shim_path class_path(const char *path, char *out, size_t size)
 	if (!tree_path(root, sizeof(root), "class") || !exists(root))
 		return SHIM_PATH_OTHER;
 	n = snprintf(out, size, "%s%s", root, path + strlen("/sys/class"));
-	return n < 0 || (size_t)n >= size ? SHIM_PATH_OTHER :
-					    SHIM_PATH_REWRITTEN;
+	return n < 0 || (size_t)n >= size ? SHIM_PATH_OTHER
+					  : SHIM_PATH_REWRITTEN;
 }
 
 /*
@@ -97,9 +97,9 @@ static enum shim_path node_path(const char *path, unsigned *number)
 		return SHIM_PATH_OTHER;
 	snprintf(below, sizeof(below), "class/infiniband_verbs/uverbs%u",
 		 *number);
-	return tree_path(tree, sizeof(tree), below) && exists(tree) ?
-		   SHIM_PATH_UVERBS :
-		   SHIM_PATH_OTHER;
+	return tree_path(tree, sizeof(tree), below) && exists(tree)
+		   ? SHIM_PATH_UVERBS
+		   : SHIM_PATH_OTHER;
 }
 
 enum shim_path shim_path(const char *path, char *out, size_t size,

@@ -18,27 +18,27 @@
 
 #include <stdint.h>
 
-#define SHIM_PROTOCOL	   3
+#define SHIM_PROTOCOL      3
 #define SHIM_COMMAND_BYTES 8192 /* longest command or reply */
-#define SHIM_NAME_BYTES	   64
+#define SHIM_NAME_BYTES    64
 #define SHIM_DEVICES_MAX   32
 
 /* Character device numbers that the kernel gives these nodes. */
 #define SHIM_UVERBS_MAJOR      231
 #define SHIM_UVERBS_MINOR_BASE 192
-#define SHIM_CM_MAJOR	       10
-#define SHIM_CM_MINOR	       124
+#define SHIM_CM_MAJOR          10
+#define SHIM_CM_MINOR          124
 
 /* Numbers of our devices in netlink and rdma_cm; the kernel's start at 0. */
 #define SHIM_DEVICE_INDEX(uverbs) (1000 + (uverbs))
 
 enum shim_kind {
 	SHIM_OPEN_UVERBS = 1, /* argument: uverbs number; offset: protocol */
-	SHIM_OPEN_CM,	      /* offset: protocol */
-	SHIM_LIST,	      /* answer: struct shim_device[] */
-	SHIM_COMMAND,	      /* bytes as given to write() */
-	SHIM_DOORBELL,	      /* argument: QP handle; no answer */
-	SHIM_MAP,	      /* offset: as given to mmap(); answer: memfd */
+	SHIM_OPEN_CM,         /* offset: protocol */
+	SHIM_LIST,            /* answer: struct shim_device[] */
+	SHIM_COMMAND,         /* bytes as given to write() */
+	SHIM_DOORBELL,        /* argument: QP handle; no answer */
+	SHIM_MAP,             /* offset: as given to mmap(); answer: memfd */
 };
 
 struct shim_request {
@@ -61,9 +61,9 @@ _Static_assert(sizeof(struct shim_reply) == 16, "shared layout");
 
 struct shim_device {
 	char name[SHIM_NAME_BYTES]; /* ent0 */
-	uint64_t node_guid;	    /* network order */
-	uint32_t uverbs;	    /* N of uverbsN */
-	uint32_t index;		    /* of the device, for netlink */
+	uint64_t node_guid;         /* network order */
+	uint32_t uverbs;            /* N of uverbsN */
+	uint32_t index;             /* of the device, for netlink */
 };
 _Static_assert(sizeof(struct shim_device) == 80, "shared layout");
 

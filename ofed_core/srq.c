@@ -19,8 +19,8 @@ static uint32_t element_bytes(uint32_t max_sge)
 
 int recv_wqe_copy(struct recv_wqe *out, const struct ring *r, uint32_t max_sge)
 {
-	unsigned char raw[sizeof(struct rxe_recv_wqe) +
-			  MAX_SGE * sizeof(struct rxe_sge)];
+	unsigned char
+	    raw[sizeof(struct rxe_recv_wqe) + MAX_SGE * sizeof(struct rxe_sge)];
 	const struct rxe_sge *sge;
 	struct rxe_recv_wqe w;
 	size_t n = element_bytes(max_sge);
@@ -35,8 +35,8 @@ int recv_wqe_copy(struct recv_wqe *out, const struct ring *r, uint32_t max_sge)
 	out->sge_count = w.dma.num_sge;
 	sge = (const void *)(raw + offsetof(struct rxe_recv_wqe, dma.sge));
 	for (uint32_t i = 0; i < out->sge_count; i++) {
-		out->sge[i] = (struct sge){ sge[i].addr, sge[i].length,
-					    sge[i].lkey };
+		out->sge[i] =
+		    (struct sge){sge[i].addr, sge[i].length, sge[i].lkey};
 		out->length += sge[i].length;
 	}
 	return 0;
@@ -75,8 +75,8 @@ void srq_destroy(struct srq *srq)
 int uverbs_create_srq(struct command *c)
 {
 	struct ib_uverbs_create_srq q;
-	struct ib_uverbs_create_srq_resp r = { 0 };
-	struct rxe_create_srq_resp driver = { 0 };
+	struct ib_uverbs_create_srq_resp r = {0};
+	struct rxe_create_srq_resp driver = {0};
 	struct pd *pd;
 	struct srq *srq;
 	int rc;
@@ -89,8 +89,8 @@ int uverbs_create_srq(struct command *c)
 	if (!srq)
 		return -ENOMEM;
 	srq->max_sge = q.max_sge ? q.max_sge : 1;
-	srq->ring = object_ring(c->client, q.max_wr,
-				element_bytes(srq->max_sge));
+	srq->ring =
+	    object_ring(c->client, q.max_wr, element_bytes(srq->max_sge));
 	rc = srq->ring ? object_add(c->client, &srq->o, OBJECT_SRQ) : -ENOMEM;
 	if (rc < 0) {
 		object_ring_drop(c->client, srq->ring);
@@ -116,7 +116,7 @@ int uverbs_create_srq(struct command *c)
 /* A larger or smaller ring; what waits moves over, in order. */
 static int resize(struct command *c, struct srq *srq, uint32_t max_wr)
 {
-	struct mminfo info = { 0 };
+	struct mminfo info = {0};
 	struct ring *old = srq->ring;
 	uint32_t waiting = ring_waiting(old);
 	struct ring *ring;
@@ -164,7 +164,7 @@ int uverbs_modify_srq(struct command *c)
 int uverbs_query_srq(struct command *c)
 {
 	struct ib_uverbs_query_srq q;
-	struct ib_uverbs_query_srq_resp r = { 0 };
+	struct ib_uverbs_query_srq_resp r = {0};
 	struct srq *srq;
 
 	memcpy(&q, c->in, sizeof(q));
@@ -180,7 +180,7 @@ int uverbs_query_srq(struct command *c)
 int uverbs_destroy_srq(struct command *c)
 {
 	struct ib_uverbs_destroy_srq q;
-	struct ib_uverbs_destroy_srq_resp r = { 0 };
+	struct ib_uverbs_destroy_srq_resp r = {0};
 	struct srq *srq;
 
 	memcpy(&q, c->in, sizeof(q));

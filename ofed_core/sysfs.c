@@ -167,7 +167,8 @@ static void link_real(const char *class)
 	snprintf(from, sizeof(from), "/sys/class/%s", class);
 	dir = opendir(from);
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' || strcmp(e->d_name, "abi_version") == 0)
+		if (e->d_name[0] == '.' ||
+		    strcmp(e->d_name, "abi_version") == 0)
 			continue;
 		snprintf(from, sizeof(from), "/sys/class/%s/%.100s", class,
 			 e->d_name);

@@ -11,13 +11,13 @@
 
 void table_init(struct table *t, uint32_t max)
 {
-	*t = (struct table){ .max = max };
+	*t = (struct table){.max = max};
 }
 
 void table_fini(struct table *t)
 {
 	free(t->slots);
-	*t = (struct table){ .max = t->max };
+	*t = (struct table){.max = t->max};
 }
 
 static int grow(struct table *t)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cm_id.h"
-#include "params.h"
 #include "packet.h"
+#include "params.h"
 #include "ucma.h"
 
 #define BACKLOG_MAX 1024
@@ -87,9 +87,8 @@ int ucma_resolve_ip(struct command *c)
 	rc = cm_resolve(id);
 	if (rc == 0)
 		id->state = CM_ADDR_RESOLVED;
-	cm_event_simple(id, rc == 0 ? CM_EVENT_ADDR_RESOLVED :
-				      CM_EVENT_ADDR_ERROR,
-			rc);
+	cm_event_simple(
+	    id, rc == 0 ? CM_EVENT_ADDR_RESOLVED : CM_EVENT_ADDR_ERROR, rc);
 	return 0;
 }
 
@@ -129,7 +128,7 @@ static void fill_path(const struct cm_id *id, struct ib_user_path_rec *p)
 int ucma_query_route(struct command *c)
 {
 	struct rdma_ucm_query q;
-	struct rdma_ucm_query_route_resp r = { 0 };
+	struct rdma_ucm_query_route_resp r = {0};
 	struct cm_id *id;
 
 	ucma_request(c, &q, sizeof(q));
@@ -172,7 +171,7 @@ int ucma_connect(struct command *c)
 int ucma_listen(struct command *c)
 {
 	struct rdma_ucm_listen q;
-	struct cm_end any = { .is_ip4 = true };
+	struct cm_end any = {.is_ip4 = true};
 	struct cm_id *id;
 	int rc = 0;
 
@@ -191,8 +190,8 @@ int ucma_listen(struct command *c)
 	/* A shared port has one listener. */
 	if (cm_find_listener(id->space, &id->source))
 		return -EADDRINUSE;
-	id->backlog = q.backlog && q.backlog < BACKLOG_MAX ? q.backlog :
-							     BACKLOG_MAX;
+	id->backlog =
+	    q.backlog && q.backlog < BACKLOG_MAX ? q.backlog : BACKLOG_MAX;
 	id->state = CM_LISTEN;
 	return 0;
 }

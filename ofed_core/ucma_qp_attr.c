@@ -42,17 +42,16 @@ static void attr_init(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 		return;
 	a->qp_access_flags = ACCESS_REMOTE_WRITE;
 	if (id->responder_resources)
-		a->qp_access_flags |= ACCESS_REMOTE_READ |
-				      ACCESS_REMOTE_ATOMIC;
+		a->qp_access_flags |= ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC;
 }
 
 static int attr_rtr(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 {
 	if (!is_connecting(id))
 		return -EINVAL;
-	a->qp_attr_mask = ATTR_STATE | ATTR_AV | ATTR_PATH_MTU |
-			  ATTR_DEST_QPN | ATTR_RQ_PSN |
-			  ATTR_MAX_DEST_RD_ATOMIC | ATTR_MIN_RNR_TIMER;
+	a->qp_attr_mask = ATTR_STATE | ATTR_AV | ATTR_PATH_MTU | ATTR_DEST_QPN |
+			  ATTR_RQ_PSN | ATTR_MAX_DEST_RD_ATOMIC |
+			  ATTR_MIN_RNR_TIMER;
 	cm_fill_ah(&id->path, &a->ah_attr);
 	a->path_mtu = id->mtu;
 	a->dest_qp_num = id->remote_qpn;
@@ -79,7 +78,7 @@ static int attr_rts(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 int ucma_init_qp_attr(struct command *c)
 {
 	struct rdma_ucm_init_qp_attr q;
-	struct ib_uverbs_qp_attr a = { 0 };
+	struct ib_uverbs_qp_attr a = {0};
 	struct cm_id *id;
 	int rc = 0;
 
@@ -130,9 +129,8 @@ static int find_path(struct cm_id *id)
 	d = device_by_gid(id->source.ip, &index);
 	if (!d)
 		return -ENODEV;
-	id->path = (struct address){ .device = d,
-				     .sgid_index = (uint8_t)index,
-				     .hop_limit = 1 };
+	id->path = (struct address){
+	    .device = d, .sgid_index = (uint8_t)index, .hop_limit = 1};
 	memcpy(id->path.sgid, id->source.ip, 16);
 	return 0;
 }

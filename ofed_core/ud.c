@@ -13,9 +13,9 @@
 #include "requester.h"
 #include "wire.h"
 
-#define GRH_BYTES   40
-#define MTU_MAX	    4096
-#define MCAST_QPN   0xffffff
+#define GRH_BYTES    40
+#define MTU_MAX      4096
+#define MCAST_QPN    0xffffff
 #define REQUESTS_MAX 64
 
 #define OWN_QKEY 0x80000000u /* top bit: the pair's own key is meant */
@@ -23,7 +23,7 @@
 void ud_deliver(struct qp *qp, const struct datagram *d)
 {
 	struct responder *r = &qp->resp;
-	struct ib_uverbs_wc wc = { .opcode = WC_RECV, .wc_flags = WC_GRH };
+	struct ib_uverbs_wc wc = {.opcode = WC_RECV, .wc_flags = WC_GRH};
 	struct span to[MAX_SGE];
 	enum qp_state s;
 	int rc;
@@ -101,7 +101,7 @@ static void deliver_member(struct qp *qp, void *owner)
 static bool deliver_here(struct qp *qp, const struct wqe *w,
 			 const struct address *a, const struct datagram *d)
 {
-	struct fanout f = { .d = d, .sender = qp };
+	struct fanout f = {.d = d, .sender = qp};
 	struct qp *peer;
 
 	if (gid_is_multicast(a->dgid)) {
@@ -122,16 +122,16 @@ static enum wc_status send_one(struct qp *qp, struct wqe *w)
 	uint8_t payload[MTU_MAX];
 	uint8_t grh[GRH_BYTES];
 	struct span from[MAX_SGE];
-	struct packet p = { 0 };
-	struct datagram d = { 0 };
+	struct packet p = {0};
+	struct datagram d = {0};
 	struct ah *ah;
 	unsigned count;
 
 	if (w->error != WC_SUCCESS)
 		return w->error;
-	ah = w->ah_number ? object_find(qp->o.client, w->ah_number - 1,
-					OBJECT_AH) :
-			    NULL;
+	ah = w->ah_number
+		 ? object_find(qp->o.client, w->ah_number - 1, OBJECT_AH)
+		 : NULL;
 	if (!ah || ah->pd != qp->pd)
 		return WC_LOC_QP_OP_ERR;
 	if (wqe_spans(qp, w, 0, from, &count) < 0)

@@ -15,7 +15,7 @@ int uverbs_decode(struct uverbs_header *h, const void *bytes, size_t count)
 	struct ib_uverbs_cmd_hdr plain;
 	struct ib_uverbs_ex_cmd_hdr ex;
 
-	*h = (struct uverbs_header){ .in_at = sizeof(plain) };
+	*h = (struct uverbs_header){.in_at = sizeof(plain)};
 	if (count < sizeof(plain))
 		return -EINVAL;
 	memcpy(&plain, bytes, sizeof(plain));
@@ -42,8 +42,8 @@ int uverbs_decode(struct uverbs_header *h, const void *bytes, size_t count)
 	if (ex.cmd_hdr_reserved ||
 	    h->in_bytes + h->driver_in_bytes != count - h->in_at)
 		return -EINVAL;
-	if (ex.response ? !(h->out_bytes + h->driver_out_bytes) :
-			  h->out_bytes + h->driver_out_bytes != 0)
+	if (ex.response ? !(h->out_bytes + h->driver_out_bytes)
+			: h->out_bytes + h->driver_out_bytes != 0)
 		return -EINVAL;
 	return 0;
 }

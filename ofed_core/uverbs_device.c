@@ -9,30 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VENDOR_ID	 0xb3151310u /* what AIX reports for ent devices */
-#define VENDOR_PART_ID	 336656132u
-#define PAGE_SIZE_CAP	 0xfffff000u
-#define ATOMIC_HCA	 1
-#define LOCAL_ACK_DELAY	 16
-#define PORT_CAP_CM	 0x10000u
-#define LINK_ETHERNET	 2
-#define STATE_DOWN	 1
-#define STATE_ACTIVE	 4
-#define PHYS_DISABLED	 3
-#define PHYS_LINK_UP	 5
-#define WIDTH_1X	 1
-#define WIDTH_4X	 2
+#define VENDOR_ID       0xb3151310u /* what AIX reports for ent devices */
+#define VENDOR_PART_ID  336656132u
+#define PAGE_SIZE_CAP   0xfffff000u
+#define ATOMIC_HCA      1
+#define LOCAL_ACK_DELAY 16
+#define PORT_CAP_CM     0x10000u
+#define LINK_ETHERNET   2
+#define STATE_DOWN      1
+#define STATE_ACTIVE    4
+#define PHYS_DISABLED   3
+#define PHYS_LINK_UP    5
+#define WIDTH_1X        1
+#define WIDTH_4X        2
 
 #define DEVICE_CAPS                                                            \
-	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR |                                      \
-	 IB_UVERBS_DEVICE_CURR_QP_STATE_MOD |                                  \
+	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | \
 	 IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |                                  \
 	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |   \
 	 IB_UVERBS_DEVICE_SRQ_RESIZE)
 
 int uverbs_get_context(struct command *c)
 {
-	struct ib_uverbs_get_context_resp r = { .num_comp_vectors = 1 };
+	struct ib_uverbs_get_context_resp r = {.num_comp_vectors = 1};
 	struct client *k = c->client;
 	int rc;
 
@@ -52,35 +51,35 @@ static void fill_device(const struct device *d,
 			struct ib_uverbs_query_device_resp *r)
 {
 	*r = (struct ib_uverbs_query_device_resp){
-		.node_guid = d->node_guid,
-		.sys_image_guid = d->node_guid,
-		.max_mr_size = UINT64_MAX,
-		.page_size_cap = PAGE_SIZE_CAP,
-		.vendor_id = VENDOR_ID,
-		.vendor_part_id = VENDOR_PART_ID,
-		.max_qp = MAX_QP,
-		.max_qp_wr = MAX_QP_WR,
-		.device_cap_flags = DEVICE_CAPS,
-		.max_sge = MAX_SGE,
-		.max_sge_rd = MAX_SGE,
-		.max_cq = MAX_CQ,
-		.max_cqe = MAX_CQE,
-		.max_mr = MAX_MR,
-		.max_pd = MAX_PD,
-		.max_qp_rd_atom = MAX_RD_ATOM,
-		.max_res_rd_atom = MAX_RD_ATOM * MAX_QP,
-		.max_qp_init_rd_atom = MAX_RD_ATOM,
-		.atomic_cap = ATOMIC_HCA,
-		.max_mcast_grp = MAX_MCAST_GRP,
-		.max_mcast_qp_attach = MAX_MCAST_QP,
-		.max_total_mcast_qp_attach = MAX_MCAST_GRP * MAX_MCAST_QP,
-		.max_ah = MAX_AH,
-		.max_srq = MAX_SRQ,
-		.max_srq_wr = MAX_SRQ_WR,
-		.max_srq_sge = MAX_SGE,
-		.max_pkeys = 1,
-		.local_ca_ack_delay = LOCAL_ACK_DELAY,
-		.phys_port_cnt = 1,
+	    .node_guid = d->node_guid,
+	    .sys_image_guid = d->node_guid,
+	    .max_mr_size = UINT64_MAX,
+	    .page_size_cap = PAGE_SIZE_CAP,
+	    .vendor_id = VENDOR_ID,
+	    .vendor_part_id = VENDOR_PART_ID,
+	    .max_qp = MAX_QP,
+	    .max_qp_wr = MAX_QP_WR,
+	    .device_cap_flags = DEVICE_CAPS,
+	    .max_sge = MAX_SGE,
+	    .max_sge_rd = MAX_SGE,
+	    .max_cq = MAX_CQ,
+	    .max_cqe = MAX_CQE,
+	    .max_mr = MAX_MR,
+	    .max_pd = MAX_PD,
+	    .max_qp_rd_atom = MAX_RD_ATOM,
+	    .max_res_rd_atom = MAX_RD_ATOM * MAX_QP,
+	    .max_qp_init_rd_atom = MAX_RD_ATOM,
+	    .atomic_cap = ATOMIC_HCA,
+	    .max_mcast_grp = MAX_MCAST_GRP,
+	    .max_mcast_qp_attach = MAX_MCAST_QP,
+	    .max_total_mcast_qp_attach = MAX_MCAST_GRP * MAX_MCAST_QP,
+	    .max_ah = MAX_AH,
+	    .max_srq = MAX_SRQ,
+	    .max_srq_wr = MAX_SRQ_WR,
+	    .max_srq_sge = MAX_SGE,
+	    .max_pkeys = 1,
+	    .local_ca_ack_delay = LOCAL_ACK_DELAY,
+	    .phys_port_cnt = 1,
 	};
 }
 
@@ -94,16 +93,15 @@ int uverbs_query_device(struct command *c)
 
 int uverbs_ex_query_device(struct command *c)
 {
-	struct ib_uverbs_ex_query_device_resp r = { 0 };
+	struct ib_uverbs_ex_query_device_resp r = {0};
 	struct ib_uverbs_ex_query_device q;
 
 	memcpy(&q, c->in, sizeof(q));
 	if (q.comp_mask || q.reserved)
 		return -EINVAL;
 	fill_device(c->client->device, &r.base);
-	r.response_length = (uint32_t)(sizeof(r) < c->driver_at ?
-					   sizeof(r) :
-					   c->driver_at);
+	r.response_length =
+	    (uint32_t)(sizeof(r) < c->driver_at ? sizeof(r) : c->driver_at);
 	r.device_cap_flags_ex = r.base.device_cap_flags;
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
@@ -128,7 +126,7 @@ static void fill_speed(const struct device *d,
 int uverbs_query_port(struct command *c)
 {
 	const struct device *d = c->client->device;
-	struct ib_uverbs_query_port_resp r = { 0 };
+	struct ib_uverbs_query_port_resp r = {0};
 	struct ib_uverbs_query_port q;
 	bool is_up = d->is_up && !d->is_gone;
 
@@ -151,7 +149,7 @@ int uverbs_query_port(struct command *c)
 
 int uverbs_alloc_pd(struct command *c)
 {
-	struct ib_uverbs_alloc_pd_resp r = { 0 };
+	struct ib_uverbs_alloc_pd_resp r = {0};
 	struct pd *pd = calloc(1, sizeof(*pd));
 	int rc = pd ? object_add(c->client, &pd->o, OBJECT_PD) : -ENOMEM;
 
@@ -183,11 +181,11 @@ int uverbs_dealloc_pd(struct command *c)
 
 int uverbs_create_channel(struct command *c)
 {
-	struct ib_uverbs_create_comp_channel_resp r = { 0 };
+	struct ib_uverbs_create_comp_channel_resp r = {0};
 	struct channel *ch = calloc(1, sizeof(*ch));
 	int rc = ch ? notifier_open(&ch->notifier, c->client->worker,
-				    sizeof(struct ib_uverbs_comp_event_desc)) :
-		      -ENOMEM;
+				    sizeof(struct ib_uverbs_comp_event_desc))
+		    : -ENOMEM;
 
 	if (rc == 0)
 		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL);
@@ -212,12 +210,12 @@ int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
 	    from->sgid_index >= GIDS_MAX || !d->gids[from->sgid_index].is_used)
 		return -EINVAL;
 	*out = (struct address){
-		.device = d,
-		.flow_label = from->flow_label & 0xfffff,
-		.sgid_index = from->sgid_index,
-		.hop_limit = from->hop_limit ? from->hop_limit : 64,
-		.traffic_class = from->traffic_class,
-		.sl = from->sl,
+	    .device = d,
+	    .flow_label = from->flow_label & 0xfffff,
+	    .sgid_index = from->sgid_index,
+	    .hop_limit = from->hop_limit ? from->hop_limit : 64,
+	    .traffic_class = from->traffic_class,
+	    .sl = from->sl,
 	};
 	memcpy(out->sgid, d->gids[from->sgid_index].raw, 16);
 	memcpy(out->dgid, from->dgid, 16);
@@ -229,9 +227,9 @@ int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
 
 int uverbs_create_ah(struct command *c)
 {
-	struct ib_uverbs_create_ah_resp r = { 0 };
-	struct rxe_create_ah_resp driver = { 0 };
-	struct ib_uverbs_qp_dest dest = { 0 };
+	struct ib_uverbs_create_ah_resp r = {0};
+	struct rxe_create_ah_resp driver = {0};
+	struct ib_uverbs_qp_dest dest = {0};
 	struct ib_uverbs_create_ah q;
 	struct pd *pd;
 	struct ah *ah;

@@ -55,8 +55,8 @@ static int make_queues(struct command *c,
 {
 	uint32_t sges = q->max_send_sge ? q->max_send_sge : 1;
 
-	qp->max_inline = q->max_inline_data > sges * 16 ? q->max_inline_data :
-							  sges * 16;
+	qp->max_inline =
+	    q->max_inline_data > sges * 16 ? q->max_inline_data : sges * 16;
 	qp->max_send_sge = sges;
 	qp->max_recv_sge = q->max_recv_sge ? q->max_recv_sge : 1;
 	qp->sq = object_ring(c->client, q->max_send_wr ? q->max_send_wr : 1,
@@ -142,9 +142,9 @@ static void describe(const struct qp *qp, struct ib_uverbs_create_qp_resp *r,
 int uverbs_create_qp(struct command *c)
 {
 	struct ib_uverbs_create_qp q;
-	struct ib_uverbs_ex_create_qp ex = { 0 };
-	struct ib_uverbs_create_qp_resp r = { 0 };
-	struct rxe_create_qp_resp driver = { 0 };
+	struct ib_uverbs_ex_create_qp ex = {0};
+	struct ib_uverbs_create_qp_resp r = {0};
+	struct rxe_create_qp_resp driver = {0};
 	struct qp *qp;
 	int rc;
 
@@ -161,9 +161,9 @@ int uverbs_create_qp(struct command *c)
 
 int uverbs_ex_create_qp(struct command *c)
 {
-	struct ib_uverbs_ex_create_qp ex = { 0 };
-	struct ib_uverbs_ex_create_qp_resp r = { 0 };
-	struct rxe_create_qp_resp driver = { 0 };
+	struct ib_uverbs_ex_create_qp ex = {0};
+	struct ib_uverbs_ex_create_qp_resp r = {0};
+	struct rxe_create_qp_resp driver = {0};
 	struct qp *qp;
 	int rc;
 
@@ -179,7 +179,7 @@ int uverbs_ex_create_qp(struct command *c)
 int uverbs_query_qp(struct command *c)
 {
 	struct ib_uverbs_query_qp q;
-	struct ib_uverbs_query_qp_resp r = { 0 };
+	struct ib_uverbs_query_qp_resp r = {0};
 	struct qp *qp;
 
 	memcpy(&q, c->in, sizeof(q));
@@ -200,8 +200,7 @@ int uverbs_query_qp(struct command *c)
 	r.qp_state = (uint8_t)atomic_load(&qp->state);
 	r.cur_qp_state = r.qp_state;
 	r.path_mtu = qp->attr.path_mtu;
-	r.sq_draining = r.qp_state == QP_SQD &&
-			qp->req.wait != WAIT_NOTHING;
+	r.sq_draining = r.qp_state == QP_SQD && qp->req.wait != WAIT_NOTHING;
 	r.max_rd_atomic = qp->attr.max_rd_atomic;
 	r.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
 	r.min_rnr_timer = qp->attr.min_rnr_timer;
@@ -230,7 +229,7 @@ int uverbs_modify_qp(struct command *c)
 
 int uverbs_ex_modify_qp(struct command *c)
 {
-	struct ib_uverbs_ex_modify_qp_resp r = { .response_length = sizeof(r) };
+	struct ib_uverbs_ex_modify_qp_resp r = {.response_length = sizeof(r)};
 	int rc = modify(c);
 
 	if (rc < 0 || c->out_max < sizeof(r))
@@ -241,7 +240,7 @@ int uverbs_ex_modify_qp(struct command *c)
 int uverbs_destroy_qp(struct command *c)
 {
 	struct ib_uverbs_destroy_qp q;
-	struct ib_uverbs_destroy_qp_resp r = { 0 };
+	struct ib_uverbs_destroy_qp_resp r = {0};
 	struct qp *qp;
 
 	memcpy(&q, c->in, sizeof(q));

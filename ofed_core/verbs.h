@@ -39,9 +39,21 @@ enum object_type {
 	OBJECT_QP,
 };
 
-enum qp_type { QP_RC = 2, QP_UC = 3, QP_UD = 4 };
+enum qp_type {
+	QP_RC = 2,
+	QP_UC = 3,
+	QP_UD = 4
+};
 
-enum qp_state { QP_RESET, QP_INIT, QP_RTR, QP_RTS, QP_SQD, QP_SQE, QP_ERR };
+enum qp_state {
+	QP_RESET,
+	QP_INIT,
+	QP_RTR,
+	QP_RTS,
+	QP_SQD,
+	QP_SQE,
+	QP_ERR
+};
 
 enum access_flag {
 	ACCESS_LOCAL_WRITE = 1,
@@ -69,9 +81,16 @@ enum wc_status {
 	WC_FATAL_ERR = 19,
 };
 
-enum wc_opcode { WC_RECV = 128, WC_RECV_RDMA_WITH_IMM = 129 };
+enum wc_opcode {
+	WC_RECV = 128,
+	WC_RECV_RDMA_WITH_IMM = 129
+};
 
-enum wc_flag { WC_GRH = 1, WC_WITH_IMM = 2, WC_WITH_INV = 8 };
+enum wc_flag {
+	WC_GRH = 1,
+	WC_WITH_IMM = 2,
+	WC_WITH_INV = 8
+};
 
 enum send_flag {
 	SEND_FENCE = 1,
@@ -142,7 +161,11 @@ struct channel {
 	struct notifier notifier;
 };
 
-enum cq_arm { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
+enum cq_arm {
+	CQ_NOT_ARMED,
+	CQ_ARMED_SOLICITED,
+	CQ_ARMED_ANY
+};
 
 struct cq {
 	struct object o;
@@ -209,8 +232,8 @@ uint32_t event_reported(struct object *o);
 /* ---- memory regions ---- */
 
 /* Pieces for a list of sges; -EINVAL on a bad key, protection or range. */
-int mr_resolve_local(const struct pd *pd, const struct sge *sge,
-		     unsigned count, uint32_t access, struct span *out);
+int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
+		     uint32_t access, struct span *out);
 /* What a peer addresses; access is one of ACCESS_REMOTE_*. -EACCES. */
 int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
 		      uint64_t length, uint32_t access, struct span *out);

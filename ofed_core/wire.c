@@ -26,7 +26,7 @@
 #include "params.h"
 
 #define ROCE_PORT    4791
-#define BATCH	     64
+#define BATCH        64
 #define PACKET_BYTES 4352 /* headers, 4096 bytes of data, pad, ICRC, IP */
 #define BUFFER_BYTES (16 << 20)
 #define UDP_BYTES    8
@@ -59,14 +59,14 @@ struct inbox {
 };
 
 const char *const wire_counter_name[WIRE_COUNTERS] = {
-	[WIRE_SENT] = "packets_sent",
-	[WIRE_RECEIVED] = "packets_received",
-	[WIRE_LOST_ON_PURPOSE] = "packets_lost_on_purpose",
-	[WIRE_BAD_ICRC] = "packets_bad_icrc",
-	[WIRE_BAD_PACKET] = "packets_malformed",
-	[WIRE_NO_QP] = "packets_without_queue_pair",
-	[WIRE_SEND_ERRORS] = "send_errors",
-	[WIRE_RETRANSMITS] = "retransmissions",
+    [WIRE_SENT] = "packets_sent",
+    [WIRE_RECEIVED] = "packets_received",
+    [WIRE_LOST_ON_PURPOSE] = "packets_lost_on_purpose",
+    [WIRE_BAD_ICRC] = "packets_bad_icrc",
+    [WIRE_BAD_PACKET] = "packets_malformed",
+    [WIRE_NO_QP] = "packets_without_queue_pair",
+    [WIRE_SEND_ERRORS] = "send_errors",
+    [WIRE_RETRANSMITS] = "retransmissions",
 };
 
 static _Atomic uint64_t counters[WIRE_COUNTERS];
@@ -109,9 +109,9 @@ static void enlarge(int fd, int force, int polite)
 
 static int open_sender(int family, uint16_t *port)
 {
-	struct sockaddr_in6 a = { .sin6_family = (sa_family_t)family };
-	socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) :
-					     sizeof(a);
+	struct sockaddr_in6 a = {.sin6_family = (sa_family_t)family};
+	socklen_t size =
+	    family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(a);
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -201,13 +201,13 @@ static struct cmsghdr *add_control(struct msghdr *m, struct cmsghdr *at,
 static void address_ip4(struct outbox *o, unsigned i, const struct address *to)
 {
 	struct msghdr *m = &o->messages[i].msg_hdr;
-	struct in_pktinfo info = { .ipi_ifindex = (int)to->device->ifindex };
+	struct in_pktinfo info = {.ipi_ifindex = (int)to->device->ifindex};
 	int ttl = to->hop_limit;
 	int tos = to->traffic_class;
 	struct cmsghdr *c = (void *)o->control[i];
 
-	o->to[i].in4 = (struct sockaddr_in){ .sin_family = AF_INET,
-					     .sin_port = htons(ROCE_PORT) };
+	o->to[i].in4 = (struct sockaddr_in){.sin_family = AF_INET,
+					    .sin_port = htons(ROCE_PORT)};
 	memcpy(&o->to[i].in4.sin_addr, to->dgid + 12, 4);
 	memcpy(&info.ipi_spec_dst, to->sgid + 12, 4);
 	m->msg_name = &o->to[i].in4;
@@ -221,15 +221,15 @@ static void address_ip4(struct outbox *o, unsigned i, const struct address *to)
 static void address_ip6(struct outbox *o, unsigned i, const struct address *to)
 {
 	struct msghdr *m = &o->messages[i].msg_hdr;
-	struct in6_pktinfo info = { .ipi6_ifindex = to->device->ifindex };
+	struct in6_pktinfo info = {.ipi6_ifindex = to->device->ifindex};
 	int hops = to->hop_limit;
 	int class = to->traffic_class;
 	struct cmsghdr *c = (void *)o->control[i];
 
 	o->to[i].in6 = (struct sockaddr_in6){
-		.sin6_family = AF_INET6,
-		.sin6_port = htons(ROCE_PORT),
-		.sin6_scope_id = to->device->ifindex,
+	    .sin6_family = AF_INET6,
+	    .sin6_port = htons(ROCE_PORT),
+	    .sin6_scope_id = to->device->ifindex,
 	};
 	memcpy(&o->to[i].in6.sin6_addr, to->dgid, 16);
 	memcpy(&info.ipi6_addr, to->sgid, 16);
@@ -247,8 +247,8 @@ static uint32_t seal(const struct outbox *o, const struct address *to,
 		     const uint8_t *transport, size_t bytes)
 {
 	uint16_t udp_bytes = (uint16_t)(UDP_BYTES + bytes + ICRC_BYTES);
-	uint8_t udp[UDP_BYTES] = { 0 };
-	uint8_t ip[40] = { 0 };
+	uint8_t udp[UDP_BYTES] = {0};
+	uint8_t ip[40] = {0};
 
 	memcpy(udp, o->is_ip6 ? &o->port6 : &o->port4, 2);
 	put_be16(udp + 2, ROCE_PORT);
@@ -297,11 +297,11 @@ int wire_send(const struct address *to, const struct packet *p, uint32_t flow)
 	n += packet_pad(p->payload_bytes);
 	crc = htole32(seal(o, to, out, n));
 	memcpy(out + n, &crc, ICRC_BYTES);
-	o->iov[o->count] = (struct iovec){ out, n + ICRC_BYTES };
+	o->iov[o->count] = (struct iovec){out, n + ICRC_BYTES};
 	o->messages[o->count].msg_hdr =
-	    (struct msghdr){ .msg_iov = &o->iov[o->count],
-			     .msg_iovlen = 1,
-			     .msg_control = o->control[o->count] };
+	    (struct msghdr){.msg_iov = &o->iov[o->count],
+			    .msg_iovlen = 1,
+			    .msg_control = o->control[o->count]};
 	if (is_ip6)
 		address_ip6(o, o->count, to);
 	else
@@ -345,7 +345,7 @@ static bool check_ip4(struct arrival *a, const uint8_t *b, size_t n,
 static bool check_ip6(struct arrival *a, const uint8_t *b, size_t n,
 		      const uint8_t **transport, size_t *bytes)
 {
-	uint8_t ip[40] = { 0x60 };
+	uint8_t ip[40] = {0x60};
 	uint32_t crc;
 
 	if (n < UDP_BYTES + 12 + ICRC_BYTES || get_be16(b + 4) != n)
@@ -392,7 +392,7 @@ static void take_control6(struct arrival *a, struct msghdr *m)
 static void take_packet(bool is_ip6, const uint8_t *b, size_t n,
 			struct msghdr *m)
 {
-	struct arrival a = { .device = NULL };
+	struct arrival a = {.device = NULL};
 	const uint8_t *transport;
 	size_t bytes;
 	bool ok;
@@ -437,14 +437,14 @@ static void inbox_ready(struct source *s, uint32_t events)
 	if (!r)
 		return;
 	for (int i = 0; i < BATCH; i++) {
-		r->iov[i] = (struct iovec){ r->packets[i], PACKET_BYTES };
+		r->iov[i] = (struct iovec){r->packets[i], PACKET_BYTES};
 		r->messages[i].msg_hdr =
-		    (struct msghdr){ .msg_iov = &r->iov[i],
-				     .msg_iovlen = 1,
-				     .msg_name = &r->from[i],
-				     .msg_namelen = sizeof(r->from[i]),
-				     .msg_control = r->control[i],
-				     .msg_controllen = sizeof(r->control[i]) };
+		    (struct msghdr){.msg_iov = &r->iov[i],
+				    .msg_iovlen = 1,
+				    .msg_name = &r->from[i],
+				    .msg_namelen = sizeof(r->from[i]),
+				    .msg_control = r->control[i],
+				    .msg_controllen = sizeof(r->control[i])};
 	}
 	n = recvmmsg(s->fd, r->messages, BATCH, MSG_DONTWAIT, NULL);
 	if (n <= 0)
@@ -465,31 +465,31 @@ static int attach_filter(int fd, bool is_ip6, unsigned own)
 {
 	uint32_t mask = workers_count() - 1;
 	struct sock_filter ip4[] = {
-		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
-		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES + 7),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 0xffff),
-		BPF_STMT(BPF_RET | BPF_K, 0),
+	    BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+	    BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
+	    BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES + 7),
+	    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, 0xffff),
+	    BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 	struct sock_filter ip6[] = {
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, UDP_BYTES + 7),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 0xffff),
-		BPF_STMT(BPF_RET | BPF_K, 0),
+	    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
+	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, UDP_BYTES + 7),
+	    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, 0xffff),
+	    BPF_STMT(BPF_RET | BPF_K, 0),
 	};
-	struct sock_fprog p = { sizeof(ip4) / sizeof(ip4[0]), ip4 };
+	struct sock_fprog p = {sizeof(ip4) / sizeof(ip4[0]), ip4};
 
 	if (is_ip6)
-		p = (struct sock_fprog){ sizeof(ip6) / sizeof(ip6[0]), ip6 };
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)) < 0 ?
-		   -errno :
-		   0;
+		p = (struct sock_fprog){sizeof(ip6) / sizeof(ip6[0]), ip6};
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)) < 0
+		   ? -errno
+		   : 0;
 }
 
 static int open_inbox(struct inbox *in, bool is_ip6, unsigned own)
@@ -511,18 +511,18 @@ static int open_inbox(struct inbox *in, bool is_ip6, unsigned own)
 		set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
 		set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
 	}
-	*in = (struct inbox){ .source = { .fd = fd, .ready = inbox_ready },
-			      .is_ip6 = is_ip6 };
+	*in = (struct inbox){.source = {.fd = fd, .ready = inbox_ready},
+			     .is_ip6 = is_ip6};
 	return worker_add_source(worker_at(own), &in->source);
 }
 
 /* Owns the port, and drops what arrives there. */
 static int open_holder(int family)
 {
-	struct sockaddr_in6 a = { .sin6_family = (sa_family_t)family,
-				  .sin6_port = htons(ROCE_PORT) };
+	struct sockaddr_in6 a = {.sin6_family = (sa_family_t)family,
+				 .sin6_port = htons(ROCE_PORT)};
 	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
-	struct sock_fprog p = { 1, &drop };
+	struct sock_fprog p = {1, &drop};
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int rc;
 
@@ -563,8 +563,8 @@ int wire_open(void)
 
 int wire_mcast(const struct device *d, const uint8_t gid[16], bool join)
 {
-	struct ip_mreqn m4 = { .imr_ifindex = (int)d->ifindex };
-	struct ipv6_mreq m6 = { .ipv6mr_interface = d->ifindex };
+	struct ip_mreqn m4 = {.imr_ifindex = (int)d->ifindex};
+	struct ipv6_mreq m6 = {.ipv6mr_interface = d->ifindex};
 	int rc;
 
 	if (!is_open)

@@ -141,7 +141,7 @@ static void take_out(struct worker *w, struct timer *t)
 
 void timer_init(struct timer *t, struct worker *w, void (*fire)(struct timer *))
 {
-	*t = (struct timer){ .worker = w, .fire = fire };
+	*t = (struct timer){.worker = w, .fire = fire};
 }
 
 static bool make_room(struct worker *w)
@@ -223,7 +223,7 @@ static struct timer *due(struct worker *w, uint64_t now)
 
 void work_init(struct work *k, struct worker *w, void (*run)(struct work *))
 {
-	*k = (struct work){ .worker = w, .run = run };
+	*k = (struct work){.worker = w, .run = run};
 }
 
 void work_post(struct work *k)
@@ -356,8 +356,8 @@ static void *worker_main(void *argument)
 
 int worker_add_source(struct worker *w, struct source *s)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLRDHUP,
-				 .data = { .ptr = s } };
+	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
+				.data = {.ptr = s}};
 
 	int rc;
 

@@ -60,11 +60,11 @@ void workers_wait(void);
 
 /* Buffers that each thread keeps; zeroed when first asked for. */
 enum worker_buffer {
-	BUFFER_BOUNCE,	/* memory.c */
+	BUFFER_BOUNCE,  /* memory.c */
 	BUFFER_REQUEST, /* requester_send.c */
-	BUFFER_READ,	/* responder.c */
-	BUFFER_INBOX,	/* wire.c */
-	BUFFER_OUTBOX,	/* wire.c */
+	BUFFER_READ,    /* responder.c */
+	BUFFER_INBOX,   /* wire.c */
+	BUFFER_OUTBOX,  /* wire.c */
 	WORKER_BUFFERS
 };
 /* NULL without memory. Only on the thread of a worker. */
@@ -73,7 +73,8 @@ void *worker_buffer(enum worker_buffer which, size_t bytes);
 int worker_add_source(struct worker *w, struct source *s);
 void worker_remove_source(struct worker *w, struct source *s);
 
-void timer_init(struct timer *t, struct worker *w, void (*fire)(struct timer *));
+void timer_init(struct timer *t, struct worker *w,
+		void (*fire)(struct timer *));
 void timer_set(struct timer *t, uint64_t when);
 /* The same unless it fires earlier already. */
 void timer_set_earlier(struct timer *t, uint64_t when);

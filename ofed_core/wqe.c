@@ -87,8 +87,8 @@ static void copy_data(struct qp *qp, struct wqe *w,
 	memcpy(sge, data, fixed->dma.num_sge * sizeof(sge[0]));
 	w->sge_count = fixed->dma.num_sge;
 	for (uint32_t i = 0; i < w->sge_count; i++) {
-		w->sge[i] = (struct sge){ sge[i].addr, sge[i].length,
-					  sge[i].lkey };
+		w->sge[i] =
+		    (struct sge){sge[i].addr, sge[i].length, sge[i].lkey};
 		length += sge[i].length;
 	}
 	if (length > MAX_MSG_BYTES)
@@ -114,8 +114,7 @@ static void wqe_copy(struct qp *qp, struct wqe *w, const unsigned char *shared)
 		    w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
 	if (is_atomic && w->length != 8)
 		w->error = WC_LOC_LEN_ERR;
-	if (w->is_inline &&
-	    (is_atomic || w->opcode == IB_UVERBS_WR_RDMA_READ))
+	if (w->is_inline && (is_atomic || w->opcode == IB_UVERBS_WR_RDMA_READ))
 		w->error = WC_LOC_QP_OP_ERR;
 }
 
@@ -151,8 +150,8 @@ int wqe_spans(const struct qp *qp, const struct wqe *w, uint32_t access,
 	      struct span *out, unsigned *count)
 {
 	if (w->is_inline) {
-		*out = (struct span){ .address = (uintptr_t)w->data,
-				      .bytes = w->length };
+		*out = (struct span){.address = (uintptr_t)w->data,
+				     .bytes = w->length};
 		*count = 1;
 		return 0;
 	}
@@ -181,10 +180,10 @@ void requester_complete(struct qp *qp, enum wc_status status)
 {
 	struct requester *r = &qp->req;
 	struct wqe *w = requester_wqe(qp, r->tail);
-	struct ib_uverbs_wc wc = { .wr_id = w->wr_id,
-				   .status = status,
-				   .opcode = completion_opcode(w->opcode),
-				   .byte_len = w->length };
+	struct ib_uverbs_wc wc = {.wr_id = w->wr_id,
+				  .status = status,
+				  .opcode = completion_opcode(w->opcode),
+				  .byte_len = w->length};
 
 	r->tail++;
 	ring_consume(qp->sq, 1);
@@ -219,7 +218,7 @@ void requester_reset(struct qp *qp)
 	struct requester *r = &qp->req;
 
 	timer_cancel(&qp->timer);
-	*r = (struct requester){ .wqes = r->wqes, .slots = r->slots };
+	*r = (struct requester){.wqes = r->wqes, .slots = r->slots};
 }
 
 void requester_start(struct qp *qp)
