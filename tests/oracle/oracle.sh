@@ -88,7 +88,13 @@ report() { # script, mode, plain log, other log
 	if [ -n "$verbose" ]; then
 		diff -U 1000 "$3" "$4" | tail -n +3
 	else
-		diff -U 4 "$3" "$4" | tail -n +4 | head -n 14
+		# What led to the first difference, and both of its sides.
+		diff -U 4 "$3" "$4" | awk '
+			NR < 4 { next }
+			/^@/ { exit }
+			/^-/ && ++minus > 5 { next }
+			/^\+/ && ++plus > 5 { next }
+			{ print }'
 	fi
 	again "$1" "$2"
 }
