@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * hex: messages written as hexadecimal text, for tests.
+ * hex: bytes of a captured message, written in a test as hexadecimal digits.
  */
 #ifndef TESTS_UNIT_HEX_H
 #define TESTS_UNIT_HEX_H
 
+#include <criterion/criterion.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Blanks do not count. Returns the number of bytes; stops at room. */
-static inline size_t hex_decode(const char *text, uint8_t *out, size_t room)
+static inline size_t hex_bytes(const char *hex, uint8_t *out, size_t room)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t nibbles = 0;
+	size_t n = strlen(hex) / 2;
 
-	for (; *text && nibbles / 2 < room; text++) {
-		const char *digit = strchr(digits, *text);
+	cr_assert_leq(n, room);
+	for (size_t i = 0; i < n; i++) {
+		unsigned v;
 
-		if (!digit)
-			continue;
-		if (nibbles % 2 == 0)
-			out[nibbles / 2] = (uint8_t)((digit - digits) << 4);
-		else
-			out[nibbles / 2] |= (uint8_t)(digit - digits);
-		nibbles++;
+		cr_assert_eq(sscanf(hex + 2 * i, "%2x", &v), 1);
+		out[i] = (uint8_t)v;
 	}
-	return nibbles / 2;
+	return n;
 }
 
 #endif
