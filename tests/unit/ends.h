@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ends: both ends of one connection, put together by hand in one process. No
+ * socket, no handshake; rings of any power of two, with pages on both sides
+ * that nobody may touch.
+ *
+ * What one end keeps private is apart from the other's, as in two processes.
+ *
+ * Ownership: never given back; the test's process ends.
+ * Locking:   as stream.h says.
+ */
+#ifndef TESTS_UNIT_ENDS_H
+#define TESTS_UNIT_ENDS_H
+
+#include "crew.h"
+#include "smc_r/process.h"
+#include "smc_r/stream.h"
+
+#define ENDS_PAGE 4096u
+
+struct ends {
+	struct connection c[2]; /* [SIDE_SERVER] and [SIDE_CLIENT] */
+	struct status_slot slot[2];
+	struct rmb_element element;
+	struct rmb_waiters waiters[2];
+	uint8_t *ring[2]; /* [side that writes] */
+	uint32_t size;
+};
+
+/* Where the ring lies between its guards matters when it is no whole page. */
+enum ends_place {
+	ENDS_HIGH, /* its end is the guard's beginning */
+	ENDS_LOW,  /* its beginning is the guard's end */
+};
+
+static inline uint8_t *ends_guarded(uint32_t size, enum ends_place place)
+{
+	size_t inner = (size + ENDS_PAGE - 1) & ~(size_t)(ENDS_PAGE - 1);
+	uint8_t *base =
+	    mmap(NULL, inner + 2 * ENDS_PAGE, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq((void *)base, MAP_FAILED);
+	cr_assert_eq(mprotect(base, ENDS_PAGE, PROT_NONE), 0);
+	cr_assert_eq(mprotect(base + ENDS_PAGE + inner, ENDS_PAGE, PROT_NONE),
+		     0);
+	return base + ENDS_PAGE + (place == ENDS_HIGH ? inner - size : 0);
+}
+
+static inline void ends_attach(struct ends *e, int side)
+{
+	struct connection *c = &e->c[side];
+
+	c->entry.kind = FDENTRY_SOCKET;
+	c->slot = &e->slot[side];
+	c->side = side;
+	c->size = e->size;
+	c->out_producer = &e->element.producer[side];
+	c->out_consumer = &e->element.consumer[!side];
+	c->in_producer = &e->element.producer[!side];
+	c->in_consumer = &e->element.consumer[side];
+	c->own_wait = &e->element.wait[side];
+	c->peer_wait = &e->element.wait[!side];
+	c->own_waiters = &e->waiters[side];
+	c->peer_waiters = &e->waiters[!side];
+	c->out = e->ring[side];
+	c->in = e->ring[!side];
+	c->bell_data = c->bell_room = -1;
+	atomic_store(&c->slot->phase, PHASE_ACTIVE);
+}
+
+static inline struct ends *ends_make(uint32_t size, enum ends_place place)
+{
+	struct ends *e = crew_share(sizeof(*e));
+
+	process_init();
+	e->size = size;
+	e->ring[0] = ends_guarded(size, place);
+	e->ring[1] = ends_guarded(size, place);
+	ends_attach(e, 0);
+	ends_attach(e, 1);
+	return e;
+}
+
+/* As if `position` bytes had gone from `writer` to the other side already. */
+static inline void ends_move(struct ends *e, int writer, uint64_t position)
+{
+	atomic_store(&e->slot[writer].tx.position, position);
+	e->slot[writer].tx.peer_position = position;
+	atomic_store(&e->slot[!writer].rx.position, position);
+	e->slot[!writer].rx.peer_position = position;
+	atomic_store(&e->element.producer[writer].cursor, position);
+	atomic_store(&e->element.consumer[!writer].cursor, position);
+}
+
+static inline ssize_t ends_put(struct ends *e, int side, const void *from,
+			       size_t n)
+{
+	struct iovec v = {(void *)(uintptr_t)from, n};
+	struct place p;
+
+	place_init(&p, &v, 1);
+	return stream_put(&e->c[side], &p, n);
+}
+
+static inline ssize_t ends_take(struct ends *e, int side, void *to, size_t n)
+{
+	struct iovec v = {to, n};
+	struct place p;
+
+	place_init(&p, &v, 1);
+	return stream_take(&e->c[side], &p, n, 0, 0);
+}
+
+static inline ssize_t ends_peek(struct ends *e, int side, void *to, size_t n,
+				size_t skip)
+{
+	struct iovec v = {to, n};
+	struct place p;
+
+	place_init(&p, &v, 1);
+	return stream_take(&e->c[side], &p, n, skip, TAKE_PEEK);
+}
+
+/* Byte number i of a stream that repeats itself nowhere near. */
+static inline uint8_t ends_byte(uint64_t i)
+{
+	return (uint8_t)((i * 2654435761u) >> 13 ^ i >> 5);
+}
+
+static inline void ends_fill(uint8_t *out, uint64_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = ends_byte(from + i);
+}
+
+static inline bool ends_right(const uint8_t *bytes, uint64_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != ends_byte(from + i))
+			return false;
+	return true;
+}
+
+#endif
