@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ofed_rc_test: two reliable queue pairs joined by a wire that loses,
+ * doubles and reorders. The requester, completer and responder are those of
+ * the core; the wire, the clock and the memory regions are the test's.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ofed_core/completer.h"
+#include "ofed_core/requester.h"
+#include "ofed_core/responder.h"
+#include "ofed_core/wire.h"
+
+#define MTU_1024     3
+#define MEMORY_BYTES (1 << 20)
+#define WIRE_PACKETS 8192
+#define KEY          0x1234
+#define REQUESTS     64
+#define RECEIVES     4096
+
+struct side {
+	struct qp qp;
+	struct ring sq;
+	struct ring rq;
+	uint8_t *memory;
+	struct ib_uverbs_wc done[2 * RECEIVES];
+	unsigned done_count;
+	unsigned events;
+};
+
+struct flying {
+	struct side *to;
+	size_t count;
+	uint8_t bytes[PACKET_HEADERS_MAX + 1024 + 4];
+};
+
+static struct side sides[2];
+static struct flying *flying;
+static unsigned flying_count;
+static uint64_t now;
+static uint32_t random_state;
+static unsigned loss; /* of 1000 */
+static unsigned mess; /* doubled or reordered, of 1000 */
+
+static uint32_t random_number(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 17;
+	random_state ^= random_state << 5;
+	return random_state;
+}
+
+/* ---- What stands in for the rest of the core ---- */
+
+static struct side *side_of(const struct qp *qp)
+{
+	return &sides[qp == &sides[1].qp];
+}
+
+int wire_send(const struct address *to, const struct packet *p, uint32_t flow)
+{
+	struct flying *f = &flying[flying_count];
+	unsigned copies = 1 + (random_number() % 1000 < mess);
+
+	(void)to;
+	if (random_number() % 1000 < loss)
+		return 0;
+	for (unsigned i = 0; i < copies && flying_count < WIRE_PACKETS; i++) {
+		size_t n = packet_encode(p, f->bytes);
+
+		if (p->payload_bytes)
+			memcpy(f->bytes + n, p->payload, p->payload_bytes);
+		f->count = n + p->payload_bytes + packet_pad(p->payload_bytes);
+		f->to = &sides[flow == sides[0].qp.qpn];
+		flying_count++;
+		f++;
+	}
+	return 0;
+}
+
+void wire_flush(void)
+{
+}
+
+void wire_count(enum wire_counter c, uint64_t n)
+{
+	(void)c;
+	(void)n;
+}
+
+void *worker_buffer(enum worker_buffer which, size_t bytes)
+{
+	static uint8_t buffers[WORKER_BUFFERS][64 * 4096];
+
+	cr_assert_leq(bytes, sizeof(buffers[0]));
+	return buffers[which];
+}
+
+uint64_t clock_ns(void)
+{
+	return now;
+}
+
+void timer_set(struct timer *t, uint64_t when)
+{
+	t->when = when;
+}
+
+void timer_set_earlier(struct timer *t, uint64_t when)
+{
+	t->when = when;
+}
+
+void timer_cancel(struct timer *t)
+{
+	(void)t;
+}
+
+void work_post(struct work *k)
+{
+	(void)k;
+}
+
+void event_send(struct client *c, struct object *o, enum event_type type)
+{
+	(void)c;
+	(void)type;
+	((struct side *)(void *)o)->events++;
+}
+
+static int resolve(const struct pd *pd, uint32_t key, uint64_t address,
+		   uint64_t bytes, struct span *out)
+{
+	struct side *s = (struct side *)(uintptr_t)pd;
+
+	if (key != KEY || address + bytes > MEMORY_BYTES)
+		return -EACCES;
+	*out = (struct span){.address = (uintptr_t)s->memory + address,
+			     .bytes = bytes};
+	return 0;
+}
+
+int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
+		     uint32_t access, struct span *out)
+{
+	(void)access;
+	for (unsigned i = 0; i < count; i++)
+		if (resolve(pd, sge[i].lkey, sge[i].address, sge[i].length,
+			    &out[i]) < 0)
+			return -EINVAL;
+	return 0;
+}
+
+int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
+		      uint64_t length, uint32_t access, struct span *out)
+{
+	(void)access;
+	return resolve(pd, rkey, address, length, out);
+}
+
+int srq_take(struct srq *srq, struct recv_wqe *out)
+{
+	(void)srq;
+	(void)out;
+	return -EAGAIN;
+}
+
+int recv_wqe_copy(struct recv_wqe *out, const struct ring *r, uint32_t max_sge)
+{
+	(void)max_sge;
+	memcpy(out, ring_peek(r, 0), sizeof(*out));
+	return 0;
+}
+
+void qp_set_error(struct qp *qp)
+{
+	atomic_store(&qp->state, QP_ERR);
+}
+
+void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
+		 bool is_solicited)
+{
+	struct side *s = side_of(qp);
+
+	(void)cq;
+	(void)is_solicited;
+	cr_assert_lt(s->done_count, sizeof(s->done) / sizeof(s->done[0]));
+	s->done[s->done_count++] = *wc;
+}
+
+/* ---- The two sides ---- */
+
+static void side_open(struct side *s, uint32_t qpn, uint32_t peer)
+{
+	struct qp *qp = &s->qp;
+
+	cr_assert_eq(
+	    ring_create(&s->sq, REQUESTS, sizeof(struct rxe_send_wqe) + 64), 0);
+	cr_assert_eq(ring_create(&s->rq, RECEIVES, sizeof(struct recv_wqe)), 0);
+	s->memory = calloc(1, MEMORY_BYTES);
+	qp->type = QP_RC;
+	qp->qpn = qpn;
+	qp->pd = (struct pd *)(void *)s;
+	qp->sq = &s->sq;
+	qp->rq = &s->rq;
+	qp->sig_all = true;
+	qp->max_send_sge = 1;
+	qp->max_recv_sge = 1;
+	qp->max_inline = 64;
+	qp->req.slots = s->sq.mask + 1;
+	qp->req.wqes = calloc(qp->req.slots, sizeof(struct wqe));
+	qp->attr = (struct qp_attr){.dest_qpn = peer,
+				    .path_mtu = MTU_1024,
+				    .access = 0xf,
+				    .max_rd_atomic = 4,
+				    .max_dest_rd_atomic = 4,
+				    .min_rnr_timer = 1,
+				    .timeout = 14,
+				    .retry_count = 7,
+				    .rnr_retry = 7,
+				    .sq_psn = 0xfffff0}; /* goes round soon */
+	responder_reset(qp);
+	qp->resp.psn = qp->attr.sq_psn;
+	requester_start(qp);
+	atomic_store(&qp->state, QP_RTS);
+}
+
+static void open_pair(unsigned lost, unsigned messy, uint32_t seed)
+{
+	loss = lost;
+	mess = messy;
+	random_state = seed;
+	now = 1;
+	flying = calloc(WIRE_PACKETS + 2, sizeof(*flying));
+	side_open(&sides[0], 0x101, 0x202);
+	side_open(&sides[1], 0x202, 0x101);
+}
+
+static void post(struct side *s, uint32_t opcode, uint64_t local,
+		 uint32_t bytes, uint64_t remote, uint64_t wr_id)
+{
+	struct rxe_send_wqe *w =
+	    (void *)(s->sq.shared->data +
+		     ((size_t)s->sq.shared->producer_index << s->sq.shift));
+
+	memset(w, 0, sizeof(*w));
+	w->wr.wr_id = wr_id;
+	w->wr.opcode = opcode;
+	w->wr.ex.imm_data = (uint32_t)wr_id;
+	if (opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD) {
+		w->wr.wr.atomic.remote_addr = remote;
+		w->wr.wr.atomic.rkey = KEY;
+		w->wr.wr.atomic.compare_add = 1;
+	} else {
+		w->wr.wr.rdma.remote_addr = remote;
+		w->wr.wr.rdma.rkey = KEY;
+	}
+	w->dma.length = bytes;
+	w->dma.num_sge = 1;
+	w->dma.sge[0] = (struct rxe_sge){local, bytes, KEY};
+	s->sq.shared->producer_index =
+	    (s->sq.shared->producer_index + 1) & s->sq.mask;
+}
+
+static void post_receive(struct side *s, uint64_t at, uint32_t bytes,
+			 uint64_t wr_id)
+{
+	struct recv_wqe w = {.wr_id = wr_id,
+			     .length = bytes,
+			     .sge_count = 1,
+			     .sge = {{at, bytes, KEY}}};
+
+	memcpy(s->rq.shared->data +
+		   ((size_t)s->rq.shared->producer_index << s->rq.shift),
+	       &w, sizeof(w));
+	s->rq.shared->producer_index =
+	    (s->rq.shared->producer_index + 1) & s->rq.mask;
+}
+
+static void deliver(const struct flying *f)
+{
+	struct qp *qp = &f->to->qp;
+	struct packet p;
+
+	cr_assert_eq(packet_decode(&p, f->bytes, f->count), 0);
+	if (p.properties & PACKET_REQUEST) {
+		if (atomic_load(&qp->state) == QP_RTS)
+			responder_handle(qp, &p);
+	} else if (atomic_load(&qp->state) == QP_RTS) {
+		completer_handle(qp, &p);
+	}
+}
+
+static void deliver_one(void)
+{
+	unsigned i = 0;
+	struct flying f;
+
+	if (flying_count > 1 && random_number() % 1000 < mess)
+		i = random_number() % (flying_count < 8 ? flying_count : 8);
+	f = flying[i];
+	flying_count--;
+	memmove(&flying[i], &flying[i + 1], (flying_count - i) * sizeof(f));
+	deliver(&f);
+}
+
+static void run(struct side *s)
+{
+	if (atomic_load(&s->qp.state) == QP_RTS)
+		requester_run(&s->qp);
+	if (atomic_load(&s->qp.state) == QP_ERR)
+		requester_flush(&s->qp);
+}
+
+/* Time passes only when nothing is under way. */
+static bool let_time_pass(void)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (int i = 0; i < 2; i++)
+		if (sides[i].qp.req.wait != WAIT_NOTHING &&
+		    sides[i].qp.req.deadline < next)
+			next = sides[i].qp.req.deadline;
+	if (next == UINT64_MAX)
+		return false;
+	if (next > now)
+		now = next;
+	for (int i = 0; i < 2; i++) {
+		requester_timer(&sides[i].qp);
+		run(&sides[i]);
+	}
+	return true;
+}
+
+static void run_until(unsigned completions)
+{
+	for (unsigned n = 0; n < 4000000; n++) {
+		if (sides[0].done_count >= completions && !flying_count)
+			return;
+		run(&sides[0]);
+		run(&sides[1]);
+		if (flying_count)
+			deliver_one();
+		else if (!let_time_pass())
+			return;
+	}
+	cr_assert_fail("no end: %u of %u complete", sides[0].done_count,
+		       completions);
+}
+
+static void close_pair(void)
+{
+	for (int i = 0; i < 2; i++) {
+		ring_destroy(&sides[i].sq);
+		ring_destroy(&sides[i].rq);
+		free(sides[i].memory);
+		free(sides[i].qp.req.wqes);
+	}
+	free(flying);
+}
+
+/* ---- What must hold ---- */
+
+static const uint32_t kinds[] = {
+    IB_UVERBS_WR_SEND, IB_UVERBS_WR_RDMA_WRITE, IB_UVERBS_WR_RDMA_READ,
+    IB_UVERBS_WR_RDMA_WRITE_WITH_IMM, IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD};
+
+#define SLOT_BYTES 8192
+
+/*
+ * 60 requests of every kind; each has a slot of its own on both sides. The
+ * data must arrive, once, and completions come in order.
+ */
+static void everything_arrives(uint32_t seed)
+{
+	unsigned receives = 0;
+
+	for (unsigned i = 0; i < 60; i++) {
+		uint32_t kind = kinds[i % 5];
+		uint32_t bytes = kind == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD
+				     ? 8
+				     : random_number() % SLOT_BYTES;
+		uint64_t at = (uint64_t)(i % 60) * SLOT_BYTES;
+		bool is_read = kind == IB_UVERBS_WR_RDMA_READ;
+
+		memset(sides[is_read].memory + at, (int)i + 1, bytes);
+		if (kind == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD)
+			memset(sides[1].memory + at, 0, 8);
+		if (kind == IB_UVERBS_WR_SEND ||
+		    kind == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM)
+			post_receive(&sides[1], at, SLOT_BYTES, receives++);
+		post(&sides[0], kind, at, bytes, at, i);
+	}
+	run_until(60);
+	cr_assert_eq(sides[0].done_count, 60, "seed %u", seed);
+	cr_assert_eq(sides[1].done_count, receives, "seed %u", seed);
+	for (unsigned i = 0; i < 60; i++) {
+		uint64_t at = (uint64_t)i * SLOT_BYTES;
+		uint64_t word;
+
+		cr_assert_eq(sides[0].done[i].status, WC_SUCCESS, "seed %u: %u",
+			     seed, i);
+		cr_assert_eq(sides[0].done[i].wr_id, i, "seed %u", seed);
+		if (kinds[i % 5] == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD) {
+			memcpy(&word, sides[1].memory + at, 8);
+			cr_assert_eq(word, 1, "seed %u: added %u times", seed,
+				     (unsigned)word);
+			memcpy(&word, sides[0].memory + at, 8);
+			cr_assert_eq(word, 0);
+			continue;
+		}
+		cr_assert_eq(memcmp(sides[0].memory + at, sides[1].memory + at,
+				    sides[0].done[i].byte_len),
+			     0, "seed %u: data of %u", seed, i);
+	}
+	for (unsigned i = 0; i < receives; i++)
+		cr_assert_eq(sides[1].done[i].wr_id, i, "seed %u", seed);
+}
+
+Test(rc, a_clean_wire_carries_every_kind_of_request)
+{
+	open_pair(0, 0, 7);
+	everything_arrives(7);
+	close_pair();
+}
+
+Test(rc, losses_are_made_good)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		memset(sides, 0, sizeof(sides));
+		flying_count = 0;
+		open_pair(50, 0, seed * 7919);
+		everything_arrives(seed);
+		close_pair();
+	}
+}
+
+Test(rc, doubled_and_reordered_packets_do_no_harm)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		memset(sides, 0, sizeof(sides));
+		flying_count = 0;
+		open_pair(20, 100, seed * 104729);
+		everything_arrives(seed);
+		close_pair();
+	}
+}
+
+Test(rc, a_peer_that_never_answers_exhausts_the_retries)
+{
+	uint64_t timeout = ack_timeout_ns(14);
+
+	open_pair(1000, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 5000, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 5000, 0, 2);
+	run_until(2);
+	cr_assert_eq(sides[0].done_count, 2);
+	cr_assert_eq(sides[0].done[0].status, WC_RETRY_EXC_ERR);
+	cr_assert_eq(sides[0].done[1].status, WC_WR_FLUSH_ERR);
+	cr_assert_eq(atomic_load(&sides[0].qp.state), QP_ERR);
+	/* The first sending and seven repetitions, each a whole time-out. */
+	cr_assert_geq(now, 8 * timeout);
+	cr_assert_leq(now, 4 * 8 * timeout);
+	close_pair();
+}
+
+Test(rc, without_a_receive_the_sender_waits_and_then_delivers)
+{
+	open_pair(0, 0, 1);
+	memset(sides[0].memory, 0x77, 3000);
+	post(&sides[0], IB_UVERBS_WR_SEND, 0, 3000, 0, 1);
+	for (int i = 0; i < 100; i++) {
+		run(&sides[0]);
+		if (flying_count)
+			deliver_one();
+		else
+			let_time_pass();
+	}
+	cr_assert_eq(sides[0].done_count, 0);
+	post_receive(&sides[1], 4096, 4096, 9);
+	run_until(1);
+	cr_assert_eq(sides[0].done[0].status, WC_SUCCESS);
+	cr_assert_eq(sides[1].done[0].byte_len, 3000);
+	cr_assert_eq(memcmp(sides[1].memory + 4096, sides[0].memory, 3000), 0);
+	close_pair();
+}
+
+Test(rc, a_limited_number_of_rnr_retries_ends)
+{
+	open_pair(0, 0, 1);
+	sides[0].qp.attr.rnr_retry = 3;
+	post(&sides[0], IB_UVERBS_WR_SEND, 0, 10, 0, 1);
+	run_until(1);
+	cr_assert_eq(sides[0].done[0].status, WC_RNR_RETRY_EXC_ERR);
+	close_pair();
+}
+
+Test(rc, a_bad_key_fails_the_request_and_flushes_the_rest)
+{
+	open_pair(0, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100, MEMORY_BYTES - 50, 2);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100, 0, 3);
+	run_until(3);
+	cr_assert_eq(sides[0].done[0].status, WC_SUCCESS);
+	cr_assert_eq(sides[0].done[1].status, WC_REM_ACCESS_ERR);
+	cr_assert_eq(sides[0].done[2].status, WC_WR_FLUSH_ERR);
+	cr_assert_eq(atomic_load(&sides[1].qp.state), QP_ERR);
+	cr_assert_eq(sides[1].events, 1);
+	close_pair();
+}
+
+Test(rc, rights_that_were_not_given_are_refused)
+{
+	static const struct {
+		uint32_t kind;
+		uint32_t right;
+	} cases[] = {{IB_UVERBS_WR_RDMA_WRITE, ACCESS_REMOTE_WRITE},
+		     {IB_UVERBS_WR_RDMA_READ, ACCESS_REMOTE_READ},
+		     {IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD, ACCESS_REMOTE_ATOMIC}};
+
+	for (int i = 0; i < 3; i++) {
+		memset(sides, 0, sizeof(sides));
+		open_pair(0, 0, 1);
+		sides[1].qp.attr.access &= ~cases[i].right;
+		memset(sides[0].memory, 1, 8);
+		post(&sides[0], cases[i].kind, 0, 8, 0, 1);
+		run_until(1);
+		cr_assert_eq(sides[0].done[0].status, WC_REM_INV_REQ_ERR,
+			     "case %d", i);
+		cr_assert_eq(sides[1].memory[0], 0);
+		close_pair();
+	}
+}
+
+Test(rc, a_receive_that_is_too_small_fails_both)
+{
+	open_pair(0, 0, 1);
+	post_receive(&sides[1], 0, 1500, 5);
+	post(&sides[0], IB_UVERBS_WR_SEND, 0, 3000, 0, 1);
+	run_until(1);
+	cr_assert_eq(sides[0].done[0].status, WC_REM_INV_REQ_ERR);
+	cr_assert_eq(sides[1].done[0].status, WC_LOC_LEN_ERR);
+	close_pair();
+}
+
+Test(rc, an_answer_to_what_was_never_sent_changes_nothing)
+{
+	struct packet p = {.opcode = TRANSPORT_RC | OP_ACK,
+			   .properties = packet_properties(OP_ACK),
+			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED};
+
+	open_pair(1000, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100, 0, 1);
+	run(&sides[0]);
+	for (p.psn = 0; p.psn < 0xffff00; p.psn += 0x101) {
+		completer_handle(&sides[0].qp, &p);
+		cr_assert_eq(sides[0].done_count, 0, "psn %#x", p.psn);
+	}
+	p.psn = 0xfffff0;
+	completer_handle(&sides[0].qp, &p);
+	cr_assert_eq(sides[0].done_count, 1);
+	close_pair();
+}
