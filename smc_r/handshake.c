@@ -48,7 +48,7 @@ static void begin(struct connection *c, bool server)
 /* Neither side is committed to anything: TCP, without a word. */
 static void stay_native(struct connection *c, uint32_t reason)
 {
-	connection_use_tcp(c, reason, now_ms());
+	connection_use_tcp(c, reason, 0);
 }
 
 static void start_client(struct connection *c, int fd)
