@@ -13,31 +13,83 @@ static void end_make(struct model *m, struct end *e, char actor, char letter)
 	snprintf(e->name, sizeof(e->name), "%c%u", letter, m->serial);
 }
 
-/* The client asks in one of the ways programs have to learn of the success. */
-static void connect_nonblocking(struct model *m, const struct end *e,
-				const char *address)
-{
-	unsigned how = pick(m, 4);
+/* How a program learns of the success of a non-blocking connect. */
+enum learning {
+	BY_WAITING,
+	BY_POLL,
+	BY_SELECT,
+	BY_EPOLL
+};
 
-	step(m, e, "socket %s %s nonblock", e->name,
-	     strchr(address, ':') ? "inet6" : "inet");
-	if (how == 3) {
+static void connect_begin(struct model *m, const struct end *e,
+			  const char *address, enum learning how)
+{
+	step(m, e, "socket %s %s%s", e->name,
+	     strchr(address, ':') ? "inet6" : "inet",
+	     e->nonblock ? " nonblock" : "");
+	if (e->nonblock && how == BY_EPOLL) {
 		step(m, e, "epnew w%u", m->serial);
 		step(m, e, "epctl w%u add %s events=out%s", m->serial, e->name,
 		     chance(m, 50) ? "|et" : "");
 	}
 	step(m, e, "connect %s %s @l%d", e->name, address, m->listener);
-	if (how == 1)
-		step(m, e, "poll 9000 %s:out", e->name);
-	else if (how == 2)
-		step(m, e, "select 9000 %s:out", e->name);
-	else if (how == 3)
-		step(m, e, "epwait w%u 9000", m->serial);
-	else
+}
+
+static void connect_end(struct model *m, const struct end *e, enum learning how)
+{
+	switch (how) {
+	case BY_WAITING:
 		step(m, e, "await %s events=out", e->name);
-	step(m, e, "get %s error", e->name);
-	if (how == 3)
+		break;
+	case BY_POLL:
+		step(m, e, "poll 9000 %s:out", e->name);
+		break;
+	case BY_SELECT:
+		step(m, e, "select 9000 %s:out", e->name);
+		break;
+	case BY_EPOLL:
+		step(m, e, "epwait w%u 9000", m->serial);
 		step(m, e, "close w%u", m->serial);
+		break;
+	}
+	step(m, e, "get %s error", e->name);
+}
+
+static void write_accept(struct model *m, struct end *e)
+{
+	unsigned flags = pick(m, 3);
+
+	step(m, e, "await l%d events=in", m->listener);
+	step(m, e, "accept l%d %s%s", m->listener, e->name,
+	     flags == 0   ? ""
+	     : flags == 1 ? " via=accept4"
+			  : " via=accept4 nonblock");
+	e->nonblock = flags == 2;
+	step(m, e, "close l%d", m->listener);
+}
+
+/*
+ * Both ends have to look at their sockets for a while before they agree on
+ * more than TCP; a process that is not asked to would not.
+ */
+static void write_meeting(struct model *m, const struct connection *c,
+			  bool asks, enum learning how)
+{
+	const struct end *client = &c->ends[0], *server = &c->ends[1];
+
+	if (client->actor == server->actor) {
+		step(m, client, "meet %s %s", client->name, server->name);
+		if (asks)
+			connect_end(m, client, how);
+		return;
+	}
+	line(m, "%c0& await %s events=out", server->actor, server->name);
+	if (asks)
+		connect_end(m, client, how);
+	step(m, client, "await %s events=out", client->name);
+	line(m, "%c0=", server->actor);
+	/* The server knows last: the client may have been first to return. */
+	step(m, server, "await %s events=out", server->name);
 }
 
 void write_connect(struct model *m, struct connection *c)
@@ -47,32 +99,22 @@ void write_connect(struct model *m, struct connection *c)
 	const char *address = PICK(m, addresses);
 	char client = chance(m, 50) ? 'A' : 'B';
 	char server = chance(m, 85) ? (char)('A' + 'B' - client) : client;
-	unsigned flags = pick(m, 3);
+	enum learning how = (enum learning)pick(m, 4);
+	/* Mostly the server does not wait for the client to look. */
+	bool early = chance(m, 75);
 
 	m->listener++;
 	m->serial++;
 	c->used = true;
 	end_make(m, &c->ends[0], client, 'c');
 	end_make(m, &c->ends[1], server, 's');
+	c->ends[0].nonblock = chance(m, 40);
 	step(m, &c->ends[1], "listen l%d %s", m->listener, address);
-	if (chance(m, 40)) {
-		connect_nonblocking(m, &c->ends[0], address);
-		c->ends[0].nonblock = true;
-	} else {
-		step(m, &c->ends[0], "socket %s %s", c->ends[0].name,
-		     strchr(address, ':') ? "inet6" : "inet");
-		step(m, &c->ends[0], "connect %s %s @l%d", c->ends[0].name,
-		     address, m->listener);
-	}
-	step(m, &c->ends[1], "await l%d events=in", m->listener);
-	step(m, &c->ends[1], "accept l%d %s%s", m->listener, c->ends[1].name,
-	     flags == 0   ? ""
-	     : flags == 1 ? " via=accept4"
-			  : " via=accept4 nonblock");
-	c->ends[1].nonblock = flags == 2;
-	step(m, &c->ends[1], "close l%d", m->listener);
-	for (int i = 0; i < 2; i++)
-		step(m, &c->ends[i], "await %s events=out", c->ends[i].name);
+	connect_begin(m, &c->ends[0], address, how);
+	if (!early && c->ends[0].nonblock)
+		connect_end(m, &c->ends[0], how);
+	write_accept(m, &c->ends[1]);
+	write_meeting(m, c, early && c->ends[0].nonblock, how);
 }
 
 /* The old name is closed; the connection stays. */

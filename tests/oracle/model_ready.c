@@ -139,7 +139,11 @@ static unsigned wake(struct model *m, struct connection *c, int i)
 	return size;
 }
 
-/* Can end i sleep until its peer, in another lane, does something? */
+/*
+ * Can end i sleep until its peer, in another lane, does something? It leaves
+ * the epoll: bytes that come and are taken by a sleeper make an edge of which
+ * nothing is left to be told.
+ */
 static bool can_sleep(struct model *m, struct connection *c, int i)
 {
 	struct end *e = &c->ends[i];
@@ -147,6 +151,7 @@ static bool can_sleep(struct model *m, struct connection *c, int i)
 	if (!is_quiet(c, i) || !can_send(c, !i) ||
 	    (e->task && same_lane(e, &c->ends[!i])))
 		return false;
+	unwatch(m, e);
 	set_blocking(m, e);
 	return true;
 }

@@ -201,6 +201,18 @@ static void run_await(struct call *c)
 	reply(c, " = reached");
 }
 
+/* meet FD FD: until both are writable, looked at together as a loop does. */
+static void run_meet(struct call *c)
+{
+	int64_t end = now_ms() + AWAIT_MS;
+	struct pollfd fds[2] = {{name_fd(c->argv[1]), POLLOUT, 0},
+				{name_fd(c->argv[2]), POLLOUT, 0}};
+
+	while (poll(fds, 2, 0) != 2 && now_ms() < end)
+		pause_ms(1);
+	reply(c, "%s", now_ms() < end ? " = met" : " LATE");
+}
+
 /* settle FD: until readiness and readable bytes have not moved for 60 ms. */
 static void run_settle(struct call *c)
 {
@@ -228,5 +240,5 @@ static void run_settle(struct call *c)
 const struct operation ready_operations[] = {
     {"poll", 1, run_poll},   {"select", 1, run_select},
     {"await", 1, run_await}, {"settle", 1, run_settle},
-    {NULL, 0, NULL},
+    {"meet", 2, run_meet},   {NULL, 0, NULL},
 };
