@@ -16,6 +16,8 @@
  *                    or rdma_cm channel open
  * devices            "=DEVICE NETDEV STATE MTU" per device;
  *                    STATE is ACTIVE or DOWN
+ * listeners          "=SPACE PORT PID" per rdma_cm listener; SPACE is TCP
+ *                    or UDP
  * statistics         "=NAME VALUE" per counter of the whole core
  * ping               "=version TEXT" and "=pid NUMBER"
  * unload             none; "ok" means that unloading has begun: clients get

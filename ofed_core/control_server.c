@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "cm_id.h"
 #include "control.h"
 #include "log.h"
 #include "ofed_rundir.h"
@@ -237,6 +238,18 @@ static void do_devices(struct output *o)
 	say(o, "ok\n");
 }
 
+static void do_listeners(struct output *o)
+{
+	pthread_mutex_lock(&cm_lock);
+	for (const struct cm_id *id = cm_ids; id; id = id->next)
+		if (id->state == CM_LISTEN && id->channel)
+			say(o, "=%s %u %d\n",
+			    id->space == RDMA_PS_TCP ? "TCP" : "UDP",
+			    id->source.port, (int)id->channel->client->pid);
+	pthread_mutex_unlock(&cm_lock);
+	say(o, "ok\n");
+}
+
 static void do_statistics(struct output *o)
 {
 	for (int i = 0; i < WIRE_COUNTERS; i++)
@@ -270,6 +283,8 @@ static void run(struct session *s, struct output *o, const char *line)
 		do_clients(o);
 	} else if (strcmp(line, "devices") == 0) {
 		do_devices(o);
+	} else if (strcmp(line, "listeners") == 0) {
+		do_listeners(o);
 	} else if (strcmp(line, "statistics") == 0) {
 		do_statistics(o);
 	} else if (strcmp(line, "ping") == 0) {

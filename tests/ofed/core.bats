@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# core: loading, settings, unloading; programs that die, and bad neighbours.
+# limit: 200
+
+bats_require_minimum_version 1.5.0
+load net
+
+setup_file() {
+	WHY=$(why_not)
+	if [ -z "$WHY" ]; then
+		namespaces || WHY="no network namespaces can be made here"
+	fi
+	export WHY
+}
+
+teardown_file() {
+	[ -n "$WHY" ] || end_namespaces
+}
+
+setup() {
+	[ -z "$WHY" ] || skip "$WHY"
+	: >"$OFED_CONF"
+	start_both
+}
+
+teardown() {
+	[ -n "$WHY" ] || {
+		core_is_gone "$A" || stop_core "$A"
+		core_is_gone "$B" || stop_core "$B"
+	}
+}
+
+@test "a second core in a namespace is refused" {
+	run -1 start_core "$A"
+	[[ $output == *"already loaded"* ]]
+	run -0 ask "$A" ping
+	[[ $output == *ok ]]
+}
+
+@test "settings are shown, changed and read again" {
+	[[ $(ask "$A" query) == *"=delay_kill 10000"* ]]
+	[ "$(ask "$A" "set delay_kill 5")" = ok ]
+	[[ $(ask "$A" query) == *"=delay_kill 5"* ]]
+	[[ $(ask "$A" "set delay_kill -1") == "error 34 "* ]]
+	[[ $(ask "$A" "set nonsense 1") == "error 2 "* ]]
+	echo "max_timeout=nonsense" >"$OFED_CONF"
+	[[ $(ask "$A" reload) == "error 22 "*"line 1"* ]]
+	[[ $(ask "$A" query) == *"=delay_kill 5"* ]]
+	echo "max_timeout=18" >"$OFED_CONF"
+	[ "$(ask "$A" reload)" = ok ]
+	[[ $(ask "$A" query) == *"=max_timeout 18"* ]]
+	[[ $(ask "$A" query) == *"=delay_kill 10000"* ]]
+}
+
+@test "the device follows its interface" {
+	[[ $(ask "$A" devices) == *"=ent0 ent0 ACTIVE 1024"* ]]
+	ip -n "$A" link set ent0 mtu 9000
+	wait_for device_is "$A" "ent0 ent0 ACTIVE 4096"
+	ip -n "$A" link set ent0 mtu 1500
+	ip -n "$B" link set ent0 down
+	wait_for device_is "$A" "ent0 ent0 DOWN 1024"
+	ip -n "$B" link set ent0 up
+	wait_for device_is "$A" "ent0 ent0 ACTIVE 1024"
+	ip -n "$A" addr add 10.77.9.9/24 dev ent0
+	wait_for has_gid "$A" 10.77.9.9
+	ip -n "$A" addr del 10.77.9.9/24 dev ent0
+	ip -n "$B" addr add fd77::2/64 dev ent0 nodad 2>/dev/null || :
+	ip -n "$B" route replace 224.0.0.0/4 dev ent0
+}
+
+device_is() { # namespace, line
+	ask "$1" devices | grep -qx "=$2"
+}
+
+has_gid() { # namespace, address
+	in_ns "$1" ibv_devinfo -v | grep -q "::ffff:$2"
+}
+
+is_idle() { # namespace
+	[ "$(statistic "$1" queue_pairs)" = 0 ]
+}
+
+is_busy() { # namespace
+	[ "$(statistic "$1" queue_pairs)" != 0 ]
+}
+
+@test "what a killed program held is free at once" {
+	local server client
+
+	in_ns "$A" ibv_rc_pingpong -g 1 -n 100000000 -e >/dev/null 3>&- &
+	wait_for listens "$A" $!
+	in_ns "$B" ibv_rc_pingpong -g 1 -n 100000000 -e "$SERVER" \
+		>/dev/null 3>&- &
+	wait_for is_busy "$A"
+	wait_for is_busy "$B"
+	client=$(ask "$B" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
+	server=$(ask "$A" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
+	kill -KILL "$client"
+	wait_for is_idle "$B"
+	# It may have ended already: its peer's memory has gone.
+	kill -KILL "$server" 2>/dev/null || :
+	wait_for is_idle "$A"
+	wait || :
+	same "$B" "ibv_rc_pingpong -g 1 -n 10 -e"
+}
+
+@test "the other side of a killed rdma_cm program hears of it" {
+	local pid
+
+	in_ns "$A" rping -s -a "$SERVER" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	pid=$!
+	wait_for listens "$A" "$pid"
+	in_ns "$B" rping -c -a "$SERVER" >/dev/null 2>&1 3>&- &
+	wait_for is_busy "$B"
+	kill -KILL "$(ask "$B" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')"
+	wait "$pid" || :
+	grep -q DISCONNECT "$BATS_TEST_TMPDIR/out"
+	is_idle "$A"
+}
+
+@test "unloading ends programs that do not go by themselves" {
+	local pid
+
+	in_ns "$A" rping -s -a "$SERVER" >/dev/null 2>&1 3>&- &
+	pid=$!
+	wait_for listens "$A" "$pid"
+	stop_core "$A"
+	run ! wait "$pid"
+	run ! in_ns "$A" ibv_devinfo
+}
+
+@test "foreign bytes on the sockets and the port change nothing" {
+
+
+	# shellcheck disable=SC2016
+	ip netns exec "$A" perl -MSocket -e '
+		my $inode = (stat "/proc/self/ns/net")[1];
+		my $path = "$ENV{OFED_CORE_RUNDIR}/net-$inode/verbs";
+		srand(1);
+		for (1 .. 200) {
+			socket(my $s, AF_UNIX, SOCK_SEQPACKET, 0) or die;
+			connect($s, sockaddr_un($path)) or die "connect: $!";
+			for (1 .. 20) {
+				send($s, join("", map { chr(int(rand(256))) }
+					1 .. int(rand(300))), MSG_NOSIGNAL);
+				my $kind = int(rand(8));
+				send($s, pack("VVQVV", $kind, int(rand(9)), 3,
+					16, 0) . pack("VvvQ", int(rand(60)), 4,
+					4, 0), MSG_NOSIGNAL);
+			}
+		}'
+	# shellcheck disable=SC2016
+	ip netns exec "$B" perl -MSocket -e '
+		socket(my $s, AF_INET, SOCK_DGRAM, 0) or die;
+		my $to = sockaddr_in(4791, inet_aton($ARGV[0]));
+		srand(2);
+		for (1 .. 2000) {
+			send($s, join("", map { chr(int(rand(256))) }
+				1 .. int(rand(400))), 0, $to);
+		}' "$SERVER"
+	[ "$(statistic "$A" packets_bad_icrc)" -gt 500 ]
+	is_idle "$A"
+	same "$B" "ibv_rc_pingpong -g 1 -n 100 -c -e"
+}
+
+@test "an idle core sleeps" {
+	local pid before after
+
+	in_ns "$A" rping -s -a "$SERVER" >/dev/null 2>&1 3>&- &
+	wait_for listens "$A" $!
+	pid=$(ask "$A" ping | sed -n 's/^=pid //p')
+	before=$(switches "$pid")
+	sleep 1
+	after=$(switches "$pid")
+	# Asking costs a few; a loop would cost thousands.
+	[ $((after - before)) -lt 50 ]
+}
+
+switches() { # pid: how often its threads gave up the processor
+	cat /proc/"$1"/task/*/status |
+		awk '/ctxt_switches/ { n += $2 } END { print n }'
+}

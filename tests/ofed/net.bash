@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# shellcheck shell=bash
+# net: two network namespaces with a core each, for the suites of ofed_core.
+#
+# $A and $B are joined by a veth pair, "ent0" in both; $A is 10.77.0.1 and
+# fd77::1, $B is 10.77.0.2 and fd77::2.
+
+BIN=${SMC_R_BUILD:-$BATS_TEST_DIRNAME/../../build}/bin
+A=${OFED_A:-ofed$$a}
+B=${OFED_B:-ofed$$b}
+# Each test is a process of its own: they share the names of the first.
+export OFED_A=$A OFED_B=$B
+SERVER=10.77.0.1
+
+# Why the suite cannot run here; empty when it can.
+why_not() {
+	local tool
+
+	if [ "$(id -u)" != 0 ]; then
+		echo "network namespaces need root"
+		return
+	fi
+	for tool in ibv_devinfo ibv_rc_pingpong rping perl; do
+		if ! command -v "$tool" >/dev/null; then
+			echo "$tool is missing"
+			return
+		fi
+	done
+	# Debian: package ibverbs-providers.
+	if ! ls /usr/lib/*/libibverbs/librxe-rdmav*.so >/dev/null 2>&1; then
+		echo "the rxe provider of libibverbs is missing"
+	fi
+}
+
+namespaces() {
+	local n
+
+	ip netns add "$A" && ip netns add "$B" &&
+		ip link add ent0 netns "$A" type veth peer name ent0 \
+			netns "$B" || return
+	ip -n "$A" addr add 10.77.0.1/24 dev ent0
+	ip -n "$B" addr add 10.77.0.2/24 dev ent0
+	ip -n "$A" addr add fd77::1/64 dev ent0 nodad
+	ip -n "$B" addr add fd77::2/64 dev ent0 nodad
+	for n in "$A" "$B"; do
+		# Ready at once: no duplicate address detection.
+		ip netns exec "$n" sysctl -qw net.ipv6.conf.ent0.accept_dad=0
+		ip -n "$n" link set lo up
+		ip -n "$n" link set ent0 up
+		ip -n "$n" route add 224.0.0.0/4 dev ent0
+	done
+	for n in "$A" "$B"; do
+		wait_for link_is_ready "$n"
+	done
+}
+
+link_is_ready() { # namespace
+	ip -n "$1" -o -6 addr show dev ent0 scope link | grep -v tentative |
+		grep -q inet6
+}
+
+# Repeats a question for 10 s; fails when the answer stays no.
+wait_for() { # command...
+	local i
+
+	for ((i = 0; i < 200; i++)); do
+		"$@" && return
+		sleep 0.05
+	done
+	echo "never happened: $*" >&2
+	return 1
+}
+
+# One request to the core of a namespace; prints the answer.
+ask() { # namespace, request
+	# shellcheck disable=SC2016
+	ip netns exec "$1" perl -MIO::Socket::UNIX -e '
+		my $inode = (stat "/proc/self/ns/net")[1];
+		my $s = IO::Socket::UNIX->new(
+			"$ENV{OFED_CORE_RUNDIR}/net-$inode/control") or exit 1;
+		print $s "$ARGV[0]\n";
+		while (<$s>) { print; last unless /^=/ }' "$2"
+}
+
+statistic() { # namespace, name
+	ask "$1" statistics | sed -n "s/^=$2 //p"
+}
+
+start_core() { # namespace
+	ip netns exec "$1" "$BIN/ofed_core"
+}
+
+stop_core() { # namespace
+	ask "$1" "set delay_kill 0" >/dev/null
+	ask "$1" "set delay_between_signals 200" >/dev/null
+	ask "$1" unload >/dev/null
+	wait_for core_is_gone "$1"
+}
+
+core_is_gone() { # namespace
+	! ask "$1" ping >/dev/null 2>&1
+}
+
+start_both() {
+	start_core "$A" && start_core "$B"
+}
+
+# A program with the shim in a namespace, for at most 30 s.
+in_ns() { # namespace, command...
+	local n=$1
+
+	shift
+	timeout 30 ip netns exec "$n" "$BIN/ofed_run" "$@"
+}
+
+# The server waits for its client: a TCP listener, or one of rdma_cm.
+listens() { # namespace, pid of the server
+	ip netns exec "$1" ss -Hltn "sport = :18515 or sport = :18516" |
+		grep -q . || ask "$1" listeners | grep -q "^="
+}
+
+# A server in $A and its client in namespace $1; both must end well.
+pair() { # namespace of the client, server command, client command
+	local client=$1 server_pid rc
+	local -a server
+
+	read -ra server <<<"$2"
+	in_ns "$A" "${server[@]}" >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+	server_pid=$!
+	wait_for listens "$A" "$server_pid"
+	read -ra server <<<"$3"
+	in_ns "$client" "${server[@]}" >"$BATS_TEST_TMPDIR/client" 2>&1
+	rc=$?
+	if ! wait "$server_pid" || [ $rc != 0 ]; then
+		echo "client: $3: status $rc"
+		cat "$BATS_TEST_TMPDIR/client"
+		echo "server: $2:"
+		cat "$BATS_TEST_TMPDIR/server"
+		return 1
+	fi
+}
+
+# The same options on both sides; the client also gets the server's address.
+same() { # namespace of the client, command
+	pair "$1" "$2" "$2 $SERVER"
+}
+
+same_s() { # with -s before the address, as the programs of librdmacm
+	pair "$1" "$2" "$2 -s $SERVER"
+}
+
+need() { # command...
+	local tool
+
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || skip "$tool is missing"
+	done
+}
+
+end_namespaces() {
+	local n
+
+	for n in "$A" "$B"; do
+		ip netns pids "$n" 2>/dev/null | xargs -r kill 2>/dev/null
+	done
+	for n in "$A" "$B"; do
+		wait_for namespace_is_empty "$n" ||
+			ip netns pids "$n" | xargs -r kill -KILL
+		ip netns del "$n" 2>/dev/null
+	done
+	return 0
+}
+
+namespace_is_empty() { # namespace
+	[ -z "$(ip netns pids "$1" 2>/dev/null)" ]
+}
