@@ -66,6 +66,21 @@ check_shell() {
 	[ -z "$list" ] || shellcheck $list
 }
 
+check_python() {
+	local f list=
+	for f in $files; do
+		case $f in
+		*.py) list="$list $f" ;;
+		*.*) ;;
+		*) head -n 1 "$f" | grep -q '^#!.*python' && list="$list $f" ;;
+		esac
+	done
+	# shellcheck disable=SC2086
+	[ -z "$list" ] || python3 -c 'import ast, sys
+for name in sys.argv[1:]:
+    ast.parse(open(name).read(), name)' $list
+}
+
 check_man() {
 	local list
 	list=$(matching '^man/.*\.[1-9]$')
@@ -204,7 +219,7 @@ check_words() {
 }
 
 [ $# != 0 ] || set -- format layers symbols headers exports library spdx size words \
-	shell man pages reasons cppcheck tidy
+	shell python man pages reasons cppcheck tidy
 failed=0
 echo "1..$#"
 for check in "$@"; do
