@@ -94,7 +94,7 @@ void cm_send(const struct address *to, const struct cm_message *m)
 	struct packet p = {.opcode = TRANSPORT_UD | OP_SEND_ONLY,
 			   .pkey = PACKET_PKEY,
 			   .dest_qpn = QPN_CM,
-			   .psn = psn++ & PSN_MASK,
+			   .psn = psn & PSN_MASK,
 			   .qkey = CM_QKEY,
 			   .source_qpn = QPN_CM,
 			   .payload = bytes,
@@ -102,6 +102,7 @@ void cm_send(const struct address *to, const struct cm_message *m)
 
 	if (!to->device)
 		return;
+	psn++;
 	cm_encode(m, bytes);
 	if (d) {
 		send_here(to, d, &p);

@@ -15,9 +15,13 @@
 #include "ofed_rundir.h"
 
 #define next_socket  SHIM_NEXT(socket)
-#define next_close   SHIM_NEXT(close)
 #define next_sendmsg SHIM_NEXT(sendmsg)
 #define next_recvmsg SHIM_NEXT(recvmsg)
+
+static void close_next(int fd)
+{
+	SHIM_NEXT(close)(fd);
+}
 
 int shim_connect(void)
 {
@@ -32,7 +36,7 @@ int shim_connect(void)
 		return -errno;
 	if (SHIM_NEXT(connect)(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
 		rc = -errno;
-		next_close(fd);
+		close_next(fd);
 		return rc == -ECONNREFUSED ? -ENODEV : rc;
 	}
 	return fd;
@@ -97,7 +101,7 @@ static int receive_answer(int fd, struct shim_answer *answer)
 	if ((size_t)n < sizeof(reply) ||
 	    reply.bytes != (size_t)n - sizeof(reply)) {
 		if (answer->fd >= 0)
-			next_close(answer->fd);
+			close_next(answer->fd);
 		answer->fd = -1;
 		return -EIO;
 	}
@@ -122,10 +126,10 @@ int shim_call(int fd, const struct shim_request *request, const void *bytes,
 	fds[0] = pair[1];
 	fds[1] = extra;
 	rc = send_request(fd, request, bytes, fds, extra >= 0 ? 2 : 1);
-	next_close(pair[1]);
+	close_next(pair[1]);
 	if (rc == 0)
 		rc = receive_answer(pair[0], answer);
-	next_close(pair[0]);
+	close_next(pair[0]);
 	return rc;
 }
 

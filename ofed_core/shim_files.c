@@ -27,11 +27,9 @@
 	    shim_path(path, room_, sizeof(room_), &number_);                   \
 	const char *path_ = kind_ == SHIM_PATH_REWRITTEN ? room_ : (path)
 
-static mode_t mode_of(int flags, va_list arguments)
+static bool needs_mode(int flags)
 {
-	if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
-		return va_arg(arguments, mode_t);
-	return 0;
+	return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
 }
 
 /* Opens a node of ours; -2 when the path is not one. */
@@ -50,10 +48,11 @@ static int open_node(enum shim_path kind, unsigned number, int flags)
 		CLASSIFY(path);                                                \
 		int fd = open_node(kind_, number_, flags);                     \
 		va_list a;                                                     \
-		mode_t mode;                                                   \
+		mode_t mode = 0;                                               \
                                                                                \
 		va_start(a, flags);                                            \
-		mode = mode_of(flags, a);                                      \
+		if (needs_mode(flags))                                         \
+			mode = va_arg(a, mode_t);                              \
 		va_end(a);                                                     \
 		return fd != -2 ? fd : SHIM_NEXT(name)(path_, flags, mode);    \
 	}
@@ -66,10 +65,11 @@ DEFINE_OPEN(open64)
 		CLASSIFY(path);                                                \
 		int fd = open_node(kind_, number_, flags);                     \
 		va_list a;                                                     \
-		mode_t mode;                                                   \
+		mode_t mode = 0;                                               \
                                                                                \
 		va_start(a, flags);                                            \
-		mode = mode_of(flags, a);                                      \
+		if (needs_mode(flags))                                         \
+			mode = va_arg(a, mode_t);                              \
 		va_end(a);                                                     \
 		return fd != -2 ? fd                                           \
 				: SHIM_NEXT(name)(dir, path_, flags, mode);    \

@@ -86,7 +86,7 @@ is_busy() { # namespace
 }
 
 @test "what a killed program held is free at once" {
-	local server client
+	local taker client
 
 	in_ns "$A" ibv_rc_pingpong -g 1 -n 100000000 -e >/dev/null 3>&- &
 	wait_for listens "$A" $!
@@ -95,11 +95,11 @@ is_busy() { # namespace
 	wait_for is_busy "$A"
 	wait_for is_busy "$B"
 	client=$(ask "$B" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
-	server=$(ask "$A" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
+	taker=$(ask "$A" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
 	kill -KILL "$client"
 	wait_for is_idle "$B"
 	# It may have ended already: its peer's memory has gone.
-	kill -KILL "$server" 2>/dev/null || :
+	kill -KILL "$taker" 2>/dev/null || :
 	wait_for is_idle "$A"
 	wait || :
 	same "$B" "ibv_rc_pingpong -g 1 -n 10 -e"
