@@ -75,6 +75,7 @@ struct connection {
 
 	_Atomic uint32_t sleepers_data; /* threads asleep, this process */
 	_Atomic uint32_t sleepers_room;
+	_Atomic int orphan;         /* descriptor kept for a sleeper, 0 none */
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
 	uint32_t idle_looks;        /* EAGAINs since TCP was last asked */
 	uint32_t drained_data;      /* rings of the data bell taken */
@@ -84,6 +85,7 @@ struct connection {
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
 	bool spoilt;          /* a bell was shut: never use the element again */
+	bool mute;            /* the peer closed during the handshake */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
 	uint64_t deadline_ns; /* the handshake must be over then */

@@ -17,6 +17,15 @@
 
 /* ---- sending and carrying out ---- */
 
+/* A client that closed already must not be answered: its kernel would reset
+ * the connection, and the program here see that before it did anything. */
+static bool peer_has_closed(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
 static bool send_bytes(int fd, const void *bytes, int n)
 {
 	return SYS_CALL6(SYS_sendto, fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -178,8 +187,10 @@ static struct clc_action prepare(struct connection *c,
 				 const struct clc_message *m)
 {
 	struct clc *machine = connection_clc(c);
-	uint32_t reason = c->slot->role == STATUS_SERVER ? attach_server(c, m)
-							 : attach_client(c, m);
+	bool server = c->slot->role == STATUS_SERVER;
+	uint32_t reason = c->mute  ? REASON_CLOSED
+			  : server ? attach_server(c, m)
+				   : attach_client(c, m);
 
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
@@ -202,9 +213,12 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
-	if (a.next == CLC_PREPARE)
+	if (a.next == CLC_PREPARE) {
+		c->mute = c->slot->role == STATUS_SERVER && peer_has_closed(fd);
 		a = prepare(c, m);
-	carry_out_send(c, fd, a.send);
+	}
+	if (!c->mute)
+		carry_out_send(c, fd, a.send);
 	switch (a.next) {
 	case CLC_WAIT:
 	case CLC_PREPARE:

@@ -25,8 +25,10 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_receive(c, fd, &v, 1, flags);
+		leave_call(c);
+	}
 	if (r == SOCKET_KERNEL)
 		return real.recvfrom(fd, p, n, flags, a, l);
 	/* TCP names nobody. */
@@ -41,8 +43,10 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_receive(c, fd, &v, 1, flags);
+		leave_call(c);
+	}
 	if (r == SOCKET_KERNEL)
 		return real.recvfrom(fd, p, n, flags, NULL, NULL);
 	return r;
@@ -54,8 +58,10 @@ PRELOAD ssize_t read(int fd, void *p, size_t n)
 	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_receive(c, fd, &v, 1, 0);
+		leave_call(c);
+	}
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
 }
 
@@ -149,8 +155,10 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_send(c, fd, &v, 1, flags);
+		leave_call(c);
+	}
 	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, a, l) : r;
 }
 
@@ -160,8 +168,10 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_send(c, fd, &v, 1, flags);
+		leave_call(c);
+	}
 	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, NULL, 0) : r;
 }
 
@@ -171,8 +181,10 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c) {
 		r = socket_send(c, fd, &v, 1, 0);
+		leave_call(c);
+	}
 	return r == SOCKET_KERNEL ? real.write(fd, p, n) : r;
 }
 

@@ -137,6 +137,16 @@ PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 	return real.posix_spawnp(pid, file, actions, attr, argv, env);
 }
 
+/* A spawned program gets it under another number, close-on-exec or not. */
+PRELOAD int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *a,
+					     int from, int to)
+{
+	successor_descriptor(from, REASON_DEMOTED_EXEC);
+	if (!real.posix_spawn_file_actions_adddup2)
+		return ENOSYS;
+	return real.posix_spawn_file_actions_adddup2(a, from, to);
+}
+
 /* ---- stdio: libc reads and writes below us ---- */
 
 PRELOAD FILE *fdopen(int fd, const char *mode)

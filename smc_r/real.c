@@ -391,6 +391,7 @@ void real_init(void)
 	LOOK_UP(fexecve);
 	LOOK_UP(posix_spawn);
 	LOOK_UP(posix_spawnp);
+	LOOK_UP(posix_spawn_file_actions_adddup2);
 	LOOK_UP(fdopen);
 	LOOK_UP(fclose);
 	LOOK_UP(freopen);

@@ -85,6 +85,8 @@ struct real {
 			    const posix_spawn_file_actions_t *,
 			    const posix_spawnattr_t *, char *const[],
 			    char *const[]);
+	int (*posix_spawn_file_actions_adddup2)(posix_spawn_file_actions_t *,
+						int, int);
 	FILE *(*fdopen)(int, const char *);
 	int (*fclose)(FILE *);
 	FILE *(*freopen)(const char *, const char *, FILE *);

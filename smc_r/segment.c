@@ -397,7 +397,9 @@ void segment_after_fork(bool child)
 	hidden_close(own_fd);
 	own_fd = -1;
 	own_name[0] = '\0';
-	segment_counters = &nowhere;
+	/* Until it has a segment of its own, a child counts in its parent's. */
+	segment_counters =
+	    segments[1].header ? &segments[1].header->counters : &nowhere;
 }
 
 /* ---- memory and the end ---- */

@@ -214,7 +214,9 @@ static void say_goodbye(struct connection *c, int fd)
 		handshake_step(c, fd);
 	if (connection_phase(c) == PHASE_HANDSHAKE)
 		handshake_abort(c, fd, REASON_CLOSED);
-	if (connection_phase(c) != PHASE_ACTIVE)
+	/* Handed over to a program without the engine: that one ends it. */
+	if (connection_phase(c) != PHASE_ACTIVE ||
+	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return;
 	linger(c, fd);
 	reset_if_unread(c, fd);
@@ -233,6 +235,50 @@ static void free_listener(struct listener *l)
 	pool_put(l, sizeof(*l));
 }
 
+/*
+ * Another thread is asleep in a call on this descriptor. The kernel would keep
+ * the file until that call is over; so do we, under a number of our own, and
+ * the sleeper ends what the close began.
+ */
+static int close_under_sleeper(struct connection *c, int fd)
+{
+	struct fdentry *e;
+	sigset_t saved;
+	int kept;
+
+	kept = hidden_fd((int)SYS_CALL3(SYS_dup, fd, 0, 0));
+	if (kept < 0)
+		return -1;
+	engine_lock(&saved);
+	epoll_forget(c, fd);
+	fdtable_clear(fd, &e);
+	atomic_store(&c->orphan, kept);
+	engine_unlock(&saved);
+	return real.close(fd);
+}
+
+void socket_end_orphan(struct connection *c)
+{
+	int fd = atomic_exchange(&c->orphan, 0);
+	sigset_t saved;
+
+	if (fd <= 0)
+		return;
+	if (segment_slot_is_mine(c->slot))
+		say_goodbye(c, fd);
+	engine_lock(&saved);
+	hidden_close(fd);
+	if (c->rmb)
+		wake_reader(c);
+	connection_release(c);
+	engine_unlock(&saved);
+}
+
+static bool is_slept_on(const struct connection *c)
+{
+	return atomic_load(&c->sleepers_data) || atomic_load(&c->sleepers_room);
+}
+
 static int close_socket(struct connection *c, int fd)
 {
 	struct fdentry *e;
@@ -242,6 +288,11 @@ static int close_socket(struct connection *c, int fd)
 	int error;
 	sigset_t saved;
 
+	if (atomic_load(&c->entry.references) == 1 && is_slept_on(c)) {
+		result = close_under_sleeper(c, fd);
+		if (result == 0)
+			return 0;
+	}
 	if (atomic_load(&c->entry.references) == 1 &&
 	    segment_slot_is_mine(c->slot))
 		say_goodbye(c, fd);

@@ -23,6 +23,9 @@ bool socket_before_accept(int fd);
 /* shutdown(); libc's result, or SOCKET_KERNEL of socket_io.h. */
 int socket_shutdown(struct connection *c, int fd, int how);
 
+/* After a call that slept on a descriptor which was closed meanwhile. */
+void socket_end_orphan(struct connection *c);
+
 /* close(fd) of any tracked descriptor. */
 int socket_close(int fd);
 /* The number is about to mean something else (dup2) or went away unseen. */

@@ -210,6 +210,7 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			if (r->done >= r->need)
 				return (ssize_t)r->done;
 		} else if (n == -EPIPE) {
+			demote_serve(r->c, r->fd);
 			demote_settle(r->c);
 			return receive_rest(r->fd, &r->place, r->done,
 					    r->flags);

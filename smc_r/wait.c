@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "bell.h"
+#include "demote.h"
 #include "process.h"
 #include "real.h"
 #include "segment.h"
@@ -42,7 +43,8 @@ static void judge_end(struct connection *c)
 
 bool tcp_has_ended(struct connection *c, int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	int orphan = atomic_load_explicit(&c->orphan, memory_order_relaxed);
+	struct pollfd p = {.fd = orphan ? orphan : fd, .events = POLLRDHUP};
 
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
@@ -101,6 +103,8 @@ enum input input_state(struct connection *c, int fd, size_t need)
 {
 	enum input state = input_look(c, need);
 
+	/* The peer may wait for our seal, whatever this call finds. */
+	demote_serve(c, fd);
 	if (state != INPUT_NONE)
 		return state;
 	/* A writer that waits for room must not wait for an empty ring. */
