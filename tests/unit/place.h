@@ -32,11 +32,13 @@
 #include "smc_r/process.h"
 #include "smc_r/status.h"
 
-static char place_dir[256];
+#define PLACE_PATH 600
+
+static char place_dir[400];
 
 static inline const char *place_path(const char *name)
 {
-	static char path[512];
+	static char path[PLACE_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", place_dir, name);
 	return path;
@@ -66,7 +68,7 @@ static inline void place_make(void)
 
 static inline void place_remove(void)
 {
-	char command[300];
+	char command[PLACE_PATH];
 
 	snprintf(command, sizeof(command), "rm -rf '%s'", place_dir);
 	cr_assert_eq(system(command), 0);
@@ -91,8 +93,8 @@ static inline struct snapshot place_settings(void)
 
 static inline void place_write(const char *name, const void *bytes, size_t n)
 {
-	char path[512];
-	char fresh[520];
+	char path[PLACE_PATH];
+	char fresh[PLACE_PATH + 8];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", place_dir, name);

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * peers: processes that each have a link group module of their own and do
+ * what the test tells them, one order at a time.
+ *
+ * Ownership: peer_start() makes a process; peer_end() or peer_kill() takes it.
+ * Locking:   none: a peer has one thread, and the test waits for each answer.
+ */
+#ifndef TESTS_UNIT_PEERS_H
+#define TESTS_UNIT_PEERS_H
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "crew.h"
+#include "place.h"
+#include "smc_r/linkgroup.h"
+#include "smc_r/reason.h"
+#include "smc_r/registry.h"
+#include "smc_r/segment.h"
+
+#define PEER_HELD 64
+
+enum peer_order {
+	PEER_IDENTITY,
+	PEER_TAKE,        /* id, limit: as server; held, place, secrets */
+	PEER_TAKE_NAMED,  /* id, nonce, number, element: as client; held */
+	PEER_GIVE,        /* held */
+	PEER_LEAK,        /* held */
+	PEER_WRITE,       /* held, value: into the ring of its side */
+	PEER_READ,        /* held: value out of the other side's ring */
+	PEER_STATE,       /* descriptors, mappings, memory, groups */
+	PEER_DESCRIPTORS, /* value: its limit */
+	PEER_FORK, /* a child does what engine.c does, then runs as peer */
+	PEER_CHILD_END,
+	PEER_CLOSE,
+};
+
+struct peer_message {
+	enum peer_order order;
+	uint32_t reason;
+	uint8_t id[PEER_ID_BYTES];
+	uint8_t nonce[NONCE_BYTES];
+	uint8_t proof[NONCE_BYTES];
+	uint32_t number;
+	uint32_t element;
+	uint32_t elements;
+	uint32_t rmbe_bytes;
+	uint64_t limit;
+	uint64_t rmb_bytes;
+	uint64_t first_contacts;
+	uint64_t rmbs_made;
+	uint64_t rmbs_freed;
+	uint64_t reuses;
+	int held;
+	int value;
+	int descriptors;
+	int mappings;
+	bool first;
+};
+
+struct peer {
+	pid_t pid;
+	int channel;
+};
+
+/* ---- in the peer's process ---- */
+
+struct peer_held {
+	struct rmb *rmb;
+	uint32_t element;
+	int side;
+};
+
+static struct peer_held peer_held[PEER_HELD];
+
+static inline int peer_hold(struct rmb *rmb, uint32_t element, int side)
+{
+	for (int i = 0; i < PEER_HELD; i++)
+		if (!peer_held[i].rmb) {
+			peer_held[i] = (struct peer_held){rmb, element, side};
+			return i;
+		}
+	crew_fail(__FILE__, __LINE__, "too many elements held");
+}
+
+static inline void peer_describe(struct peer_message *m, struct rmb *rmb)
+{
+	m->number = rmb->number;
+	m->elements = rmb->map.elements;
+	m->rmbe_bytes = rmb->map.rmbe_bytes;
+	if (rmb->group) {
+		memcpy(m->nonce, rmb->group->nonce, NONCE_BYTES);
+		memcpy(m->proof, rmb->group->proof, NONCE_BYTES);
+		m->value = rmb->group->peer_pid;
+	}
+}
+
+static inline void peer_take(struct peer_message *m)
+{
+	struct snapshot s = {.max_memory_bytes = m->limit};
+	struct rmb *rmb = NULL;
+
+	m->reason = linkgroup_take(m->id, &s, &rmb, &m->element, &m->first);
+	if (m->reason)
+		return;
+	m->held = peer_hold(rmb, m->element, SIDE_SERVER);
+	peer_describe(m, rmb);
+}
+
+static inline void peer_take_named(struct peer_message *m)
+{
+	struct rmb *rmb = NULL;
+
+	m->reason =
+	    linkgroup_take_named(m->id, m->nonce, m->number, m->element, &rmb);
+	if (m->reason)
+		return;
+	m->held = peer_hold(rmb, m->element, SIDE_CLIENT);
+	peer_describe(m, rmb);
+}
+
+static inline int peer_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	int n = 0;
+
+	crew_must(maps);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, "memfd:") != NULL;
+	fclose(maps);
+	return n;
+}
+
+static inline void peer_state(struct peer_message *m)
+{
+	m->descriptors = place_descriptors();
+	m->mappings = peer_mappings();
+	m->rmb_bytes =
+	    segment_header() ? atomic_load(&segment_header()->rmb_bytes) : 0;
+	m->first_contacts = atomic_load(&segment_counters->first_contacts);
+	m->rmbs_made = atomic_load(&segment_counters->rmbs_made);
+	m->rmbs_freed = atomic_load(&segment_counters->rmbs_freed);
+	m->reuses = atomic_load(&segment_counters->reuses);
+}
+
+static inline uint8_t *peer_ring(int held, bool own)
+{
+	struct peer_held *h = &peer_held[held];
+
+	return rmb_ring(&h->rmb->map, h->element, own ? h->side : !h->side);
+}
+
+static inline void peer_give(struct peer_message *m, bool reuse)
+{
+	struct peer_held *h = &peer_held[m->held];
+
+	linkgroup_give(h->rmb, h->element, reuse);
+	h->rmb = NULL;
+}
+
+/* Back in the parent with m->value = pid; the child is the peer meanwhile. */
+static inline void peer_fork(struct peer_message *m)
+{
+	pid_t pid;
+
+	segment_before_fork();
+	pid = fork();
+	crew_must(pid >= 0);
+	if (pid == 0) {
+		alarm(CREW_SECONDS);
+		process_forked();
+		segment_after_fork(true);
+		linkgroup_forked();
+		registry_forked();
+		return;
+	}
+	segment_after_fork(false);
+	crew_must(waitpid(pid, &m->value, 0) == pid);
+}
+
+static inline void peer_limit(int descriptors)
+{
+	const struct rlimit l = {(rlim_t)descriptors, (rlim_t)descriptors};
+
+	crew_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
+}
+
+static inline void peer_obey(struct peer_message *m)
+{
+	switch (m->order) {
+	case PEER_IDENTITY:
+		m->value = linkgroup_identity(m->id);
+		break;
+	case PEER_TAKE:
+		peer_take(m);
+		break;
+	case PEER_TAKE_NAMED:
+		peer_take_named(m);
+		break;
+	case PEER_GIVE:
+		peer_give(m, true);
+		break;
+	case PEER_LEAK:
+		peer_give(m, false);
+		break;
+	case PEER_WRITE:
+		*peer_ring(m->held, true) = (uint8_t)m->value;
+		break;
+	case PEER_READ:
+		m->value = *peer_ring(m->held, false);
+		break;
+	case PEER_STATE:
+		peer_state(m);
+		break;
+	case PEER_DESCRIPTORS:
+		peer_limit(m->value);
+		break;
+	case PEER_FORK:
+		peer_fork(m);
+		break;
+	case PEER_CHILD_END:
+	case PEER_CLOSE:
+		linkgroup_close();
+		segment_close();
+		_exit(0);
+	}
+}
+
+static inline void peer_run(int channel, void *unused)
+{
+	struct peer_message m;
+
+	(void)unused;
+	process_forked();
+	while (recv(channel, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
+		peer_obey(&m);
+		crew_must(send(channel, &m, sizeof(m), 0) ==
+			  (ssize_t)sizeof(m));
+	}
+}
+
+/* ---- in the test ---- */
+
+static inline struct peer peer_start(void)
+{
+	struct peer p;
+	int pair[2];
+
+	cr_assert_eq(
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	p.channel = pair[0];
+	p.pid = fork();
+	if (p.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(CREW_SECONDS);
+		close(pair[0]);
+		peer_run(pair[1], NULL);
+		_exit(0);
+	}
+	cr_assert_gt(p.pid, 0);
+	close(pair[1]);
+	return p;
+}
+
+static inline void peer_send(struct peer *p, const struct peer_message *m)
+{
+	cr_assert_eq(send(p->channel, m, sizeof(*m), 0), sizeof(*m));
+}
+
+static inline struct peer_message peer_answer(struct peer *p)
+{
+	struct peer_message m = {.reason = REASON_INTERNAL};
+
+	cr_assert_eq(recv(p->channel, &m, sizeof(m), 0), sizeof(m),
+		     "the peer is gone");
+	return m;
+}
+
+static inline struct peer_message peer_ask(struct peer *p,
+					   struct peer_message m)
+{
+	peer_send(p, &m);
+	return peer_answer(p);
+}
+
+static inline void peer_kill(struct peer *p)
+{
+	kill(p->pid, SIGKILL);
+	cr_assert_eq(crew_wait(p->pid), 256 + SIGKILL);
+	close(p->channel);
+}
+
+static inline void peer_end(struct peer *p)
+{
+	peer_send(p, &(struct peer_message){.order = PEER_CLOSE});
+	cr_assert_eq(crew_wait(p->pid), 0);
+	close(p->channel);
+}
+
+static inline struct peer_message peer_look(struct peer *p)
+{
+	return peer_ask(p, (struct peer_message){.order = PEER_STATE});
+}
+
+static inline struct peer_message peer_identity(struct peer *p)
+{
+	struct peer_message m =
+	    peer_ask(p, (struct peer_message){.order = PEER_IDENTITY});
+
+	cr_assert_eq(m.value, 0);
+	return m;
+}
+
+static inline struct peer_message peer_serve(struct peer *server,
+					     const struct peer_message *client,
+					     uint64_t limit)
+{
+	struct peer_message m = {.order = PEER_TAKE, .limit = limit};
+
+	memcpy(m.id, client->id, PEER_ID_BYTES);
+	return peer_ask(server, m);
+}
+
+/* `offer` is what peer_serve() gave, `server` an identity. */
+static inline struct peer_message peer_accept(struct peer *client,
+					      const struct peer_message *server,
+					      const struct peer_message *offer)
+{
+	struct peer_message m = *offer;
+
+	m.order = PEER_TAKE_NAMED;
+	memcpy(m.id, server->id, PEER_ID_BYTES);
+	return peer_ask(client, m);
+}
+
+static inline void peer_return(struct peer *p, int held)
+{
+	peer_ask(p, (struct peer_message){.order = PEER_GIVE, .held = held});
+}
+
+#endif
