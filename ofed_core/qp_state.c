@@ -12,6 +12,7 @@
 #include "client.h"
 #include "log.h"
 #include "requester.h"
+#include "shim_protocol.h"
 #include "uverbs.h"
 
 #define SLOT_BITS 14 /* of a number; the rest tells generations apart */
@@ -134,6 +135,35 @@ void qp_flush_receives(struct qp *qp)
 	}
 }
 
+static void run_queue(struct qp *qp)
+{
+	if (qp->type == QP_UD)
+		ud_run(qp);
+	else if (qp->is_local)
+		local_run(qp);
+	else
+		requester_run(qp);
+}
+
+/*
+ * While the ring is looked at, the program need not ring. What it posts before
+ * it sees the word fall is seen here after that: both sides write, then read.
+ */
+static void run_until_quiet(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+	uint32_t before;
+
+	do {
+		before = r->head;
+		ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+		run_queue(qp);
+		ring_tell(qp->sq, SHIM_RING_AWAKE, 0);
+	} while (r->head != before &&
+		 ring_waiting(qp->sq) != r->head - r->tail &&
+		 atomic_load(&qp->state) == QP_RTS);
+}
+
 void qp_run(struct qp *qp)
 {
 	enum qp_state state;
@@ -141,12 +171,7 @@ void qp_run(struct qp *qp)
 	pthread_mutex_lock(&qp->sq_lock);
 	state = atomic_load(&qp->state);
 	if (state == QP_RTS || state == QP_SQD) {
-		if (qp->type == QP_UD)
-			ud_run(qp);
-		else if (qp->is_local)
-			local_run(qp);
-		else
-			requester_run(qp);
+		run_until_quiet(qp);
 		if (state == QP_SQD)
 			requester_drained(qp);
 		state = atomic_load(&qp->state);
@@ -260,6 +285,7 @@ static void enter(struct qp *qp, enum qp_state to)
 	}
 	qp->req.has_drained = false;
 	atomic_store(&qp->state, to);
+	ring_tell(qp->sq, SHIM_RING_STATE, to);
 	work_post(&qp->work);
 	if (to == QP_RTR || to == QP_RTS)
 		wake_local_peer(qp);

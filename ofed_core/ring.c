@@ -108,6 +108,11 @@ bool ring_produce(struct ring *r, const void *entry, size_t bytes)
 	return true;
 }
 
+void ring_tell(struct ring *r, unsigned word, uint32_t value)
+{
+	atomic_store(shared_index(&r->shared->pad_3[word]), value);
+}
+
 void ring_clear_consumer(struct ring *r)
 {
 	if (r->shared)

@@ -77,6 +77,18 @@ int shim_open_cm(int flags);
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count);
 ssize_t shim_cm_write(int fd, const void *bytes, size_t count);
 
+/*
+ * Send rings that the program has mapped, by queue pair. A full table only
+ * costs doorbells.
+ */
+void shim_ring_add(int fd, uint32_t handle, uint64_t offset);
+void shim_ring_mapped(int fd, uint64_t offset, void *ring);
+void shim_ring_remove(int fd, uint32_t handle);
+void shim_ring_remove_all(int fd);
+/* A word of its header (enum shim_ring_word); fallback when not known. */
+uint32_t shim_ring_word(int fd, uint32_t handle, unsigned word,
+			uint32_t fallback);
+
 /* What a path means to us. */
 enum shim_path {
 	SHIM_PATH_OTHER,

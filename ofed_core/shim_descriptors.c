@@ -67,6 +67,8 @@ static void *map_ring(int fd, void *address, size_t size, int protection,
 	}
 	p = SHIM_NEXT(mmap)(address, size, protection, flags, answer.fd, 0);
 	SHIM_NEXT(close)(answer.fd);
+	if (p != MAP_FAILED)
+		shim_ring_mapped(fd, offset, p);
 	return p;
 }
 
@@ -90,6 +92,8 @@ SHIM_EXPORT void *mmap64(void *address, size_t size, int protection, int flags,
 
 SHIM_EXPORT int close(int fd)
 {
+	if (shim_fd_kind(fd) == SHIM_FD_UVERBS)
+		shim_ring_remove_all(fd);
 	shim_fd_clear(fd);
 	return SHIM_NEXT(close)(fd);
 }

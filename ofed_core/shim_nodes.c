@@ -7,11 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
+#include <rdma/rdma_user_rxe.h>
 #include <string.h>
 #include <unistd.h>
 
 #define UVERBS_RESPONSE_OFFSET 8
+#define STATE_RTS              3  /* enum ib_qp_state */
 #define DRIVER_POINTER_OFFSET  24 /* struct ib_uverbs_modify_srq, after hdr */
 
 static int fail(int error)
@@ -124,8 +127,38 @@ static ssize_t doorbell(int fd, const void *bytes, size_t count)
 
 	r.argument =
 	    word_at(bytes, 8 + offsetof(struct ib_uverbs_post_send, qp_handle));
+	if (shim_ring_word(fd, r.argument, SHIM_RING_STATE, STATE_RTS) <
+	    STATE_RTS)
+		return fail(-EINVAL);
+	if (shim_ring_word(fd, r.argument, SHIM_RING_AWAKE, 0))
+		return (ssize_t)count;
 	rc = shim_post(fd, &r);
 	return rc < 0 ? fail(rc) : (ssize_t)count;
+}
+
+/* Learns from commands that went well which rings there are. */
+static void follow(int fd, uint32_t command, const void *bytes, size_t count,
+		   const struct shim_answer *a)
+{
+	struct rxe_create_qp_resp driver;
+	size_t at = sizeof(struct ib_uverbs_create_qp_resp);
+
+	switch (command) {
+	case IB_USER_VERBS_CMD_CREATE_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED:
+		at = (word_at(bytes, 4) >> 16) * 8;
+		/* fall through */
+	case IB_USER_VERBS_CMD_CREATE_QP:
+		if (a->bytes < at + sizeof(driver))
+			return;
+		memcpy(&driver, a->data + at, sizeof(driver));
+		shim_ring_add(fd, word_at(a->data, 0), driver.sq_mi.offset);
+		return;
+	case IB_USER_VERBS_CMD_DESTROY_QP:
+		at = 8 + offsetof(struct ib_uverbs_destroy_qp, qp_handle);
+		if (count >= at + 4)
+			shim_ring_remove(fd, word_at(bytes, at));
+		return;
+	}
 }
 
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
@@ -147,6 +180,8 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 		       &answer);
 	if (rc < 0)
 		return fail(rc);
+	if (answer.result == 0)
+		follow(fd, command, bytes, count, &answer);
 	response = pointer_at(bytes, count,
 			      command == IB_USER_VERBS_CMD_MODIFY_SRQ
 				  ? DRIVER_POINTER_OFFSET

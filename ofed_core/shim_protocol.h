@@ -59,6 +59,15 @@ struct shim_reply {
 };
 _Static_assert(sizeof(struct shim_reply) == 16, "shared layout");
 
+/*
+ * Words of a send ring's header that the provider leaves unused (pad_3 of
+ * struct rxe_queue_buf). The core writes them, the shim reads them.
+ */
+enum shim_ring_word {
+	SHIM_RING_STATE, /* of the queue pair: enum ib_qp_state */
+	SHIM_RING_AWAKE, /* the core looks at the ring: no doorbell needed */
+};
+
 struct shim_device {
 	char name[SHIM_NAME_BYTES]; /* ent0 */
 	uint64_t node_guid;         /* network order */

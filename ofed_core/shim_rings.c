@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * shim_rings: the send rings that the program has mapped, by queue pair.
+ *
+ * What the core tells in a ring's header saves system calls: posting in a
+ * state that allows none fails here, and a core that is looking needs no
+ * doorbell.
+ *
+ * Locking: a key is published last and withdrawn first. A program that
+ *          destroys a queue pair while another thread posts to it has a race
+ *          of its own, as with any provider.
+ */
+#undef _FORTIFY_SOURCE
+#include "shim.h"
+
+#include <netinet/in.h>
+#include <rdma/rdma_user_rxe.h>
+#include <stdatomic.h>
+
+#define RINGS_MAX 4096 /* a power of two */
+#define PROBES    32
+
+struct entry {
+	_Atomic uint64_t key; /* 0: free */
+	uint64_t offset;
+	struct rxe_queue_buf *_Atomic ring;
+};
+
+static struct entry rings[RINGS_MAX];
+
+static uint64_t key_of(int fd, uint32_t handle)
+{
+	return (uint64_t)(uint32_t)fd << 33 | (uint64_t)handle << 1 | 1;
+}
+
+static struct entry *place(uint64_t key, unsigned i)
+{
+	uint64_t h = key * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &rings[((h >> 40) + i) & (RINGS_MAX - 1)];
+}
+
+static struct entry *find(uint64_t key)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct entry *e = place(key, i);
+
+		if (atomic_load_explicit(&e->key, memory_order_acquire) == key)
+			return e;
+	}
+	return NULL;
+}
+
+void shim_ring_add(int fd, uint32_t handle, uint64_t offset)
+{
+	uint64_t key = key_of(fd, handle);
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct entry *e = place(key, i);
+		uint64_t free = 0;
+
+		/* Taken with a key nobody asks for until it is filled. */
+		if (!atomic_compare_exchange_strong(&e->key, &free, UINT64_MAX))
+			continue;
+		e->offset = offset;
+		atomic_store(&e->ring, NULL);
+		atomic_store(&e->key, key);
+		return;
+	}
+}
+
+void shim_ring_mapped(int fd, uint64_t offset, void *ring)
+{
+	for (unsigned i = 0; i < RINGS_MAX; i++) {
+		struct entry *e = &rings[i];
+		uint64_t key = atomic_load(&e->key);
+
+		if (key && key != UINT64_MAX && key >> 33 == (uint64_t)fd &&
+		    e->offset == offset)
+			atomic_store(&e->ring, ring);
+	}
+}
+
+void shim_ring_remove(int fd, uint32_t handle)
+{
+	struct entry *e = find(key_of(fd, handle));
+
+	if (e)
+		atomic_store(&e->key, 0);
+}
+
+void shim_ring_remove_all(int fd)
+{
+	for (unsigned i = 0; i < RINGS_MAX; i++) {
+		uint64_t key = atomic_load(&rings[i].key);
+
+		if (key && key != UINT64_MAX && key >> 33 == (uint64_t)fd)
+			atomic_store(&rings[i].key, 0);
+	}
+}
+
+uint32_t shim_ring_word(int fd, uint32_t handle, unsigned word,
+			uint32_t fallback)
+{
+	struct entry *e = find(key_of(fd, handle));
+	struct rxe_queue_buf *ring = e ? atomic_load(&e->ring) : NULL;
+
+	if (!ring)
+		return fallback;
+	/* After the program's write of the producer index. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return __atomic_load_n(&ring->pad_3[word], __ATOMIC_SEQ_CST);
+}
