@@ -11,6 +11,7 @@
 #include "readiness.h"
 #include "real.h"
 #include "segment.h"
+#include "spin.h"
 #include "sys.h"
 #include "wait.h"
 

@@ -281,7 +281,7 @@ bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n)
 	uint32_t reason;
 	sigset_t saved;
 
-	if (port == 0)
+	if (port == 0 || !settings_may_match(port))
 		return false;
 	engine_lock(&saved);
 	s = settings_now(&reason);

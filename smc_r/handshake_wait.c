@@ -7,6 +7,7 @@
 #include "process.h"
 #include "real.h"
 #include "reason.h"
+#include "spin.h"
 #include "sys.h"
 
 /* A write that must not block waits for the acceptor a moment all the same:
@@ -49,6 +50,35 @@ static int wait_for_message(int fd, size_t have)
 		   : 0;
 }
 
+/*
+ * The peer is about to answer: it was just woken, or just sent. Waiting awake
+ * saves both of us a sleep that costs more than all messages together. A look
+ * is a system call here, so the bound is what counts.
+ */
+static bool spin_for_message(int fd, size_t have)
+{
+	static uint32_t score;
+	uint8_t bytes[CLC_BYTES_MAX];
+	uint64_t budget = spin_budget(&score);
+	uint64_t start = sys_now_ns();
+	long n;
+
+	if (budget == 0)
+		return false;
+	do {
+		n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
+			      MSG_PEEK | MSG_DONTWAIT, 0, 0);
+		if (n >= 0 && (n == 0 || (size_t)n > have)) {
+			spin_hit(&score);
+			return true;
+		}
+		/* The peer may have been woken on this very core. */
+		SYS_CALL3(SYS_sched_yield, 0, 0, 0);
+	} while (sys_now_ns() - start < budget);
+	spin_missed(&score, sys_now_ns() - start);
+	return false;
+}
+
 void handshake_wait_until(int fd, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -67,7 +97,8 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait)
 
 	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
-		if (wait_for_message(fd, c->unread) < 0)
+		if (!spin_for_message(fd, c->unread) &&
+		    wait_for_message(fd, c->unread) < 0)
 			return WAY_ERROR;
 		handshake_step(c, fd);
 	}
@@ -108,7 +139,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 			way = handshake_way(c, true);
 			break;
 		}
-		handshake_wait_until(fd, until);
+		if (!spin_for_message(fd, c->unread))
+			handshake_wait_until(fd, until);
 		handshake_step(c, fd);
 	}
 	return way;

@@ -51,7 +51,9 @@ static long move_high(int fd, const struct rlimit *old)
 
 	if (base > HIDDEN_SPAN)
 		base = HIDDEN_SPAN;
-	if (atomic_load(&hidden_count) > old->rlim_cur - old->rlim_cur / 4)
+	/* fd was the lowest free number: so many are in use, ours or not. */
+	if ((rlim_t)fd >= old->rlim_cur - old->rlim_cur / 4 ||
+	    atomic_load(&hidden_count) > old->rlim_cur - old->rlim_cur / 4)
 		return -EMFILE;
 	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
 }

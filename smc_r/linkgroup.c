@@ -21,6 +21,7 @@ static const struct {
 	uint32_t bytes;
 } sizes[] = {{2, 262144}, {4, 131072}, {6, 65536}, {7, 32768}, {8, 16384}};
 
+#define DROP_EVERY_NS   10000000u
 #define GROUPS_NUMBERED 0xffffffu
 
 static struct linkgroup *groups;
@@ -254,6 +255,19 @@ static void drop_dead_groups(void)
 	}
 }
 
+/* After a last connection, so that the memory of peers that end comes back;
+ * but not with every short connection of one that lives. */
+static void drop_dead_groups_sometimes(void)
+{
+	static uint64_t last;
+	uint64_t now = sys_now_ns();
+
+	if (now - last < DROP_EVERY_NS)
+		return;
+	last = now;
+	drop_dead_groups();
+}
+
 static struct linkgroup *find(int side, const uint8_t *peer_id)
 {
 	for (struct linkgroup *g = groups; g; g = g->next)
@@ -466,7 +480,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	else
 		trim_client(g);
 	if (g->connections == 0)
-		drop_dead_groups();
+		drop_dead_groups_sometimes();
 }
 
 /* ---- client ---- */

@@ -6,10 +6,10 @@
  * cannot reach. It carries the holder's thread id, so that
  *  - a holder that died (SIGKILL in the middle of a copy) is found out and the
  *    lock is taken over;
- *  - a signal handler that enters on top of the holder passes through: the
- *    copy below notices that the cursor moved, and starts again;
+ *  - a signal handler that enters on top of the holder passes through; stream.h
+ *    says how the two get on with each other;
  *  - a holder that was left by siglongjmp is recognised by its stack frame,
- *    which lies below ours.
+ *    which lies below ours, or on a signal stack that is not in use.
  * Never held across a sleep.
  */
 #ifndef SMC_R_LOCK_H
@@ -49,6 +49,45 @@ static inline void stream_unlock(struct status_stream *s, bool taken)
 	if (__builtin_expect(
 		atomic_load_explicit(&s->waiters, memory_order_relaxed), 0))
 		stream_wake(s);
+}
+
+/*
+ * Compare and swap between a holder and the handlers on top of it: one
+ * instruction, so a handler comes before or after it. It does not lock the bus,
+ * as nobody else may write what the stream lock guards.
+ */
+static inline bool stream_swap32(_Atomic uint32_t *word, uint32_t old,
+				 uint32_t new)
+{
+#if defined(__x86_64__) && !defined(__clang_analyzer__)
+	bool done;
+
+	__asm__ volatile("cmpxchgl %[new], (%[word])"
+			 : "=@ccz"(done), "+a"(old)
+			 : [word] "r"(word), [new] "r"(new)
+			 : "memory");
+	return done;
+#else
+	return atomic_compare_exchange_strong_explicit(
+	    word, &old, new, memory_order_acq_rel, memory_order_relaxed);
+#endif
+}
+
+static inline bool stream_swap64(_Atomic uint64_t *word, uint64_t old,
+				 uint64_t new)
+{
+#if defined(__x86_64__) && !defined(__clang_analyzer__)
+	bool done;
+
+	__asm__ volatile("cmpxchgq %[new], (%[word])"
+			 : "=@ccz"(done), "+a"(old)
+			 : [word] "r"(word), [new] "r"(new)
+			 : "memory");
+	return done;
+#else
+	return atomic_compare_exchange_strong_explicit(
+	    word, &old, new, memory_order_acq_rel, memory_order_relaxed);
+#endif
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* process: identity, the engine's lock, memory without malloc. */
 #include "process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -15,10 +16,20 @@
 
 struct process process;
 
+/* No generation has the number that a new thread begins with. */
+#define GENERATION_NONE UINT32_MAX
+
 static __thread uint32_t cached_tid;
+static __thread uint32_t cached_generation = GENERATION_NONE;
 static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
 static sigset_t lock_fork_mask;
-static uint32_t *wiped_on_fork; /* 1 in our address space, 0 in a copy */
+
+/* Counts the forks that led to us, from 1. The word that all look at is in a
+ * page that is 0 in every copy of our address space, whoever made the copy;
+ * where the kernel has no such pages it is an ordinary one. */
+static uint32_t generation = 1;
+static uint32_t never_wiped = 1;
+static uint32_t *wiped_on_fork = &never_wiped;
 
 /* ---- identity ---- */
 
@@ -54,20 +65,44 @@ static void stat_path(char *out, pid_t pid)
 	memcpy(out, "/stat", 6);
 }
 
-uint64_t process_start_time(pid_t pid)
+#define FIELD_STATE 3
+#define FIELD_START 22
+#define STAT_BYTES  1024
+
+/* A field of /proc/<pid>/stat in `text`; NULL when there is none. */
+static const char *stat_field(char text[STAT_BYTES], pid_t pid, int wanted)
 {
 	char path[32];
-	char text[1024];
 	const char *at;
 
 	stat_path(path, pid);
-	if (read_file(path, text, sizeof(text)) == 0)
-		return 0;
+	if (read_file(path, text, STAT_BYTES) == 0)
+		return NULL;
 	/* The name in field 2 may hold anything, a ')' too. */
 	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
+	for (int field = 2; at && field < wanted; field++)
 		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
+	return at ? at + 1 : NULL;
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+	char text[STAT_BYTES];
+	const char *start = stat_field(text, pid, FIELD_START);
+
+	return start ? strtoull(start, NULL, 10) : 0;
+}
+
+bool process_thread_is_dead(uint32_t tid)
+{
+	char text[STAT_BYTES];
+	const char *state;
+
+	if (SYS_CALL3(SYS_tkill, tid, 0, 0) == -ESRCH)
+		return true;
+	/* A zombie takes signals. No file is no proof: /proc may be hidden. */
+	state = stat_field(text, (pid_t)tid, FIELD_STATE);
+	return state && (*state == 'Z' || *state == 'X');
 }
 
 static void find_program(void)
@@ -125,29 +160,35 @@ void process_init(void)
 	value = getenv("SMC_R_REPORTER");
 	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
 	mark_address_space();
-	if (wiped_on_fork)
-		*wiped_on_fork = 1;
+	*wiped_on_fork = generation;
 }
 
+/* A new generation: what any thread remembers is its parent's. */
 void process_forked(void)
 {
 	process.pid = sys_getpid();
 	process.start = process_start_time(process.pid);
-	cached_tid = 0;
-	if (wiped_on_fork)
-		*wiped_on_fork = 1;
+	*wiped_on_fork = ++generation;
+}
+
+static __attribute__((noinline)) void find_tid(void)
+{
+	if (*wiped_on_fork == 0)
+		process_forked();
+	cached_tid = (uint32_t)sys_gettid();
+	cached_generation = *wiped_on_fork;
 }
 
 uint32_t process_tid(void)
 {
-	if (__builtin_expect(cached_tid == 0, 0))
-		cached_tid = (uint32_t)sys_gettid();
+	if (__builtin_expect(cached_generation != *wiped_on_fork, 0))
+		find_tid();
 	return cached_tid;
 }
 
 bool process_is_foreign(void)
 {
-	return sys_getpid() != process.pid && wiped_on_fork &&
+	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped &&
 	       *wiped_on_fork != 0;
 }
 

@@ -36,8 +36,14 @@ extern struct process process;
 void process_init(void);
 void process_forked(void);
 
-/* Thread id, without a system call after the first time. */
+/* Thread id, without a system call after the first time. Notices that this is
+ * a child which no fork handler saw (_Fork, clone), and calls process_forked.
+ */
 uint32_t process_tid(void);
+
+/* True when the kernel says that this thread runs no more: it is not there, or
+ * nobody has waited for it yet. False also when the kernel does not tell. */
+bool process_thread_is_dead(uint32_t tid);
 
 /* True in a child that shares our memory (vfork, CLONE_VM): tables must not be
  * touched there, they are the parent's. */

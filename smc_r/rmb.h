@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      1u
+#define RMB_VERSION      2u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -45,18 +45,22 @@
 #define CONSUMER_DEMOTE 1u /* asks the writer to seal */
 #define CONSUMER_FROZEN 2u /* cursor is final: send the rest over TCP */
 
+/* What changes with every message stands on a line of its own; the rest is
+ * read by the peer with every message, and changes hardly ever. */
 struct rmb_producer {
 	_Atomic uint64_t cursor;
+	uint8_t pad[56];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
-	uint8_t pad[48];
+	uint8_t pad2[56];
 };
 
 struct rmb_consumer {
 	_Atomic uint64_t cursor;
+	uint8_t pad[56];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
-	uint8_t pad[48];
+	uint8_t pad2[56];
 };
 
 struct rmb_wait {
@@ -95,10 +99,10 @@ struct rmb_header {
 	uint8_t pad2[64];
 };
 
-_Static_assert(sizeof(struct rmb_producer) == 64, "one line");
-_Static_assert(sizeof(struct rmb_consumer) == 64, "one line");
+_Static_assert(sizeof(struct rmb_producer) == 128, "two lines");
+_Static_assert(sizeof(struct rmb_consumer) == 128, "two lines");
 _Static_assert(sizeof(struct rmb_wait) == 64, "one line");
-_Static_assert(sizeof(struct rmb_element) == 512, "eight lines");
+_Static_assert(sizeof(struct rmb_element) == 768, "twelve lines");
 _Static_assert(sizeof(struct rmb_header) == 384, "six lines");
 
 /* A mapping of one RMB by one of its two sides. */

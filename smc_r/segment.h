@@ -48,6 +48,13 @@ void segment_close(void);
 /* Adds one to a counter: segment_count(doorbells). */
 extern struct status_counters *segment_counters;
 #define segment_count(counter) segment_add(counter, 1)
+/* Not exact when threads do it at once, and free: for what only explains. */
+#define segment_tally(counter)                                                 \
+	atomic_store_explicit(&segment_counters->counter,                      \
+			      atomic_load_explicit(&segment_counters->counter, \
+						   memory_order_relaxed) +     \
+				  1,                                           \
+			      memory_order_relaxed)
 #define segment_add(counter, n)                                                \
 	atomic_fetch_add_explicit(&segment_counters->counter, (n),             \
 				  memory_order_relaxed)

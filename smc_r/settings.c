@@ -20,6 +20,23 @@ static const _Atomic uint64_t *generation;
 static uint64_t seen_generation;
 static uint64_t looked_ns;
 
+/* One bit a port, for who must decide without the lock. */
+static _Atomic uint64_t port_bits[1024];
+
+static void note_ports(void)
+{
+	for (unsigned i = 0; i < 1024; i++)
+		atomic_store_explicit(&port_bits[i], 0, memory_order_relaxed);
+	if (!available || !current.enabled)
+		return;
+	for (unsigned r = 0; r < current.range_count; r++)
+		for (unsigned p = current.ranges[r].low;
+		     p <= current.ranges[r].high; p++)
+			atomic_fetch_or_explicit(&port_bits[p / 64],
+						 1ull << (p % 64),
+						 memory_order_relaxed);
+}
+
 static bool find_generation(void)
 {
 	uint64_t now;
@@ -47,6 +64,7 @@ static void refresh(void)
 		return;
 	seen_generation = now;
 	available = snapshot_read(rundir_path(), &current) == 0;
+	note_ports();
 }
 
 uint64_t settings_generation(void)
@@ -60,6 +78,15 @@ bool settings_moved(uint64_t since)
 		return since != 1 || sys_now_ns() - looked_ns > LOOK_AGAIN_NS;
 	return atomic_load_explicit(generation, memory_order_acquire) + 2 !=
 	       since;
+}
+
+bool settings_may_match(uint16_t server_port)
+{
+	return settings_moved(settings_generation()) ||
+	       (atomic_load_explicit(&port_bits[server_port / 64],
+				     memory_order_relaxed) >>
+		    (server_port % 64) &
+		1);
 }
 
 static bool is_excluded(void)

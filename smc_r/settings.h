@@ -28,6 +28,9 @@ uint64_t settings_generation(void);
 /* Has anything been published since? One load; no lock needed. */
 bool settings_moved(uint64_t since);
 
+/* False when no connection to this port can be ours. A few loads, no lock. */
+bool settings_may_match(uint16_t server_port);
+
 /* 0, or why a connection with this local address and server port stays on
  * TCP. local may be NULL: not known yet. */
 uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,

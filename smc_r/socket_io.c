@@ -3,7 +3,6 @@
 #include "socket_io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,22 +32,13 @@ static size_t total(const struct iovec *v, size_t count)
 	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
 }
 
-bool socket_waits(struct connection *c, int fd, int flags)
+/* A flag that was set behind our back is found before the first sleep. */
+bool socket_waits(struct connection *c, int flags)
 {
-	long real_flags;
-
-	if (flags & MSG_DONTWAIT)
-		return false;
-	if (!(atomic_load_explicit(&c->slot->socket_flags,
-				   memory_order_relaxed) &
-	      SOCKET_NONBLOCK))
-		return true;
-	/* Set behind our back, or unset: the kernel knows. */
-	real_flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-	if (real_flags < 0 || (real_flags & O_NONBLOCK))
-		return false;
-	atomic_fetch_and(&c->slot->socket_flags, ~SOCKET_NONBLOCK);
-	return true;
+	return !(flags & MSG_DONTWAIT) &&
+	       !(atomic_load_explicit(&c->slot->socket_flags,
+				      memory_order_relaxed) &
+		 SOCKET_NONBLOCK);
 }
 
 /* NULL: for ever. */
@@ -166,7 +156,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		return false;
 	case INPUT_NONE:
 		demote_serve(c, r->fd);
-		if (!socket_waits(c, r->fd, r->flags)) {
+		if (!socket_waits(c, r->flags)) {
 			*result = r->done ? (ssize_t)r->done : fail(EAGAIN);
 			return false;
 		}
@@ -224,7 +214,7 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 
 static ssize_t receive_before(struct connection *c, int fd, int flags)
 {
-	switch (handshake_for_read(c, fd, socket_waits(c, fd, flags))) {
+	switch (handshake_for_read(c, fd, socket_waits(c, flags))) {
 	case WAY_RING:
 		return 0;
 	case WAY_KERNEL:
@@ -326,7 +316,7 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 
 	demote_serve(c, fd);
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
-	if (!socket_waits(c, fd, flags)) {
+	if (!socket_waits(c, flags)) {
 		segment_count(buffer_full);
 		if (output_is_ready(c, fd))
 			return true;
@@ -380,7 +370,7 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 
 static ssize_t send_before(struct connection *c, int fd, int flags)
 {
-	switch (handshake_for_write(c, fd, socket_waits(c, fd, flags))) {
+	switch (handshake_for_write(c, fd, socket_waits(c, flags))) {
 	case WAY_RING:
 		return 0;
 	case WAY_KERNEL:

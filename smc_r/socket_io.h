@@ -26,6 +26,6 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 
 /* What the kernel's socket would do now: does a call wait? */
-bool socket_waits(struct connection *c, int fd, int flags);
+bool socket_waits(struct connection *c, int flags);
 
 #endif

@@ -102,8 +102,7 @@ static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 	if (room > 0 && n > room)
 		n = room;
 	if (room == 0 &&
-	    !socket_waits(c, out,
-			  flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0)) {
+	    !socket_waits(c, flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0)) {
 		errno = EAGAIN;
 		return -1;
 	}

@@ -91,7 +91,8 @@ struct status_stream {
 	_Atomic uint32_t flags;    /* engine's own: connection.h */
 	_Atomic uint32_t sleepers; /* threads asleep for this direction */
 	_Atomic uint32_t blocked;  /* calls that met a full or empty ring */
-	uint32_t spare;
+	_Atomic uint32_t reserved; /* tx: low bits of the cursor up to which
+				      the ring is being filled */
 } __attribute__((aligned(64)));
 
 struct status_slot {

@@ -3,16 +3,20 @@
 #include "stream.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "lock.h"
 #include "segment.h"
+#include "sys.h"
 
 /* Large writes are published piece by piece: the reader copies out while the
  * writer still copies in. */
-#define PIECE_BYTES 8192u
+#define PIECE_BYTES   8192u
 /* Large reads give room back in pieces for the same reason. */
-#define TAKE_BYTES  32768u
+#define TAKE_BYTES    32768u
+/* What a call that fills the ring itself leaves to handlers on top of it. */
+#define HANDLER_BYTES 4096u
 
 void place_init(struct place *p, const struct iovec *v, size_t count)
 {
@@ -29,7 +33,10 @@ static void scatter(struct place *p, uint8_t *ring, size_t n, bool out)
 		char *user = (char *)p->v->iov_base + p->offset;
 
 		k = k < n ? k : n;
-		if (out)
+		/* An empty buffer may have no address. */
+		if (k == 0)
+			;
+		else if (out)
 			memcpy(user, ring, k);
 		else
 			memcpy(ring, user, k);
@@ -147,9 +154,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			return 0;
 		if (!(how & TAKE_DISCARD))
 			copy_ring(c, to, c->in, position, n, true);
-	} while (!atomic_compare_exchange_strong_explicit(
-	    &rx->position, &position, position + n, memory_order_relaxed,
-	    memory_order_relaxed));
+	} while (!stream_swap64(&rx->position, position, position + n));
 	if (crosses_mark(c, used, n)) {
 		publish(&c->in_consumer->cursor, &rx->position);
 		connection_signal_room(c);
@@ -214,6 +219,25 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 	return n;
 }
 
+/*
+ * Without the lock: other threads may read meanwhile. So the writer's cursor
+ * is loaded before ours, which then is at least what it was when the writer
+ * stored his. A cursor behind ours is a step back, as in refresh_in.
+ */
+bool stream_input_is_broken(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+	uint64_t cursor =
+	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
+	uint64_t position =
+	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+
+	if (cursor <= position || cursor - position <= c->size)
+		return false;
+	atomic_fetch_or(&rx->flags, STREAM_BROKEN);
+	return true;
+}
+
 size_t stream_fill(struct connection *c)
 {
 	uint64_t position =
@@ -241,7 +265,7 @@ static int check_out(struct connection *c)
 }
 
 /* A reader's cursor that cannot be true gives no room. */
-static size_t refresh_out(struct connection *c, uint64_t position)
+static void refresh_out(struct connection *c, uint64_t position)
 {
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
@@ -249,35 +273,94 @@ static size_t refresh_out(struct connection *c, uint64_t position)
 
 	if (cursor >= tx->peer_position && cursor <= position)
 		tx->peer_position = cursor;
-	return c->size - (size_t)(position - tx->peer_position);
 }
 
-static size_t put_piece(struct connection *c, struct place *from, size_t want)
+/* Bytes from position on that a copy below us on this stack is filling, and
+ * other handlers behind it. */
+static uint32_t reserved_bytes(const struct connection *c, uint64_t position,
+			       uint32_t end)
+{
+	uint32_t n = end - (uint32_t)position;
+
+	return n <= c->size ? n : 0;
+}
+
+/*
+ * Takes up to `want` bytes of the ring, from *start on. *first: nobody is below
+ * us on this stack, so it is us who commit. What the word says before the
+ * holder's first reservation means nothing, hence `taken`.
+ */
+static size_t reserve(struct connection *c, size_t want, bool taken,
+		      uint64_t *start, bool *first)
 {
 	struct status_stream *tx = &c->slot->tx;
-	struct place start = *from;
 	uint64_t position;
+	uint32_t end;
 	size_t free;
-	size_t n;
 
 	do {
-		*from = start;
+		/* In this order: the swap then vouches for both. */
+		end = atomic_load_explicit(&tx->reserved, memory_order_acquire);
 		position =
 		    atomic_load_explicit(&tx->position, memory_order_relaxed);
-		free = c->size - (size_t)(position - tx->peer_position);
+		*start = position;
+		if (!taken)
+			*start += reserved_bytes(c, position, end);
+		free = c->size - (size_t)(*start - tx->peer_position);
+		if (free < want) {
+			refresh_out(c, position);
+			free = c->size - (size_t)(*start - tx->peer_position);
+		}
 		if (free < want)
-			free = refresh_out(c, position);
-		n = want < free ? want : free;
-		if (n > PIECE_BYTES)
-			n = PIECE_BYTES;
-		if (n == 0)
+			want = free;
+		if (want == 0)
 			return 0;
-		copy_ring(c, from, c->out, position, n, false);
-	} while (!atomic_compare_exchange_strong_explicit(
-	    &tx->position, &position, position + n, memory_order_relaxed,
-	    memory_order_relaxed));
+	} while (!stream_swap32(&tx->reserved, end, (uint32_t)(*start + want)));
+	*first = *start == position;
+	return want;
+}
+
+/* All that is reserved is filled. A handler that comes before the cursor is
+ * stored puts its bytes behind ours and leaves them to us. */
+static void commit(struct connection *c, uint64_t start)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint32_t end;
+
+	do {
+		end = atomic_load_explicit(&tx->reserved, memory_order_acquire);
+		atomic_store_explicit(&tx->position,
+				      start + (uint32_t)(end - (uint32_t)start),
+				      memory_order_release);
+		atomic_signal_fence(memory_order_seq_cst);
+	} while (atomic_load_explicit(&tx->reserved, memory_order_relaxed) !=
+		 end);
 	publish(&c->out_producer->cursor, &tx->position);
+}
+
+static size_t put_piece(struct connection *c, struct place *from, size_t want,
+			bool taken)
+{
+	uint64_t start;
+	bool first;
+	size_t n = reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, taken,
+			   &start, &first);
+
+	if (n == 0)
+		return 0;
+	copy_ring(c, from, c->out, start, n, false);
+	if (first)
+		commit(c, start);
 	return n;
+}
+
+/* A handler that filled what lies behind the copy that it interrupted, after
+ * the reader took all before: there will be no room until it returns. */
+static bool is_stuck(const struct connection *c, bool taken)
+{
+	const struct status_stream *tx = &c->slot->tx;
+
+	return !taken && tx->peer_position == atomic_load(&tx->position);
 }
 
 ssize_t stream_put(struct connection *c, struct place *from, size_t want)
@@ -288,10 +371,13 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	size_t done = 0;
 
 	while (result == 0 && done < want) {
-		size_t n = put_piece(c, from, want - done);
+		size_t n = put_piece(c, from, want - done, taken);
 
-		if (n == 0)
+		if (n == 0) {
+			if (done == 0 && is_stuck(c, taken))
+				result = -EAGAIN;
 			break;
+		}
 		done += n;
 	}
 	if (done > 0) {
@@ -306,11 +392,16 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	return result;
 }
 
+/* All of the ring but what a handler needs; smaller rings are not made. */
+static size_t room_limit(const struct connection *c)
+{
+	return c->size >= RMB_RMBE_MIN ? c->size - HANDLER_BYTES : c->size;
+}
+
 ssize_t stream_room_begin(struct connection *c, struct room *r)
 {
 	struct status_stream *tx = &c->slot->tx;
 	ssize_t result;
-	size_t free;
 	size_t at;
 
 	r->taken = stream_lock(tx);
@@ -319,39 +410,82 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 		stream_unlock(tx, r->taken);
 		return result;
 	}
-	r->position = atomic_load(&tx->position);
-	free = refresh_out(c, r->position);
+	refresh_out(c, atomic_load(&tx->position));
+	r->bytes = reserve(c, room_limit(c), r->taken, &r->position, &r->first);
 	at = (size_t)(r->position & (c->size - 1));
 	r->piece[0].iov_base = c->out + at;
-	r->piece[0].iov_len = c->size - at < free ? c->size - at : free;
+	r->piece[0].iov_len = c->size - at < r->bytes ? c->size - at : r->bytes;
 	r->piece[1].iov_base = c->out;
-	r->piece[1].iov_len = free - r->piece[0].iov_len;
-	return (ssize_t)free;
+	r->piece[1].iov_len = r->bytes - r->piece[0].iov_len;
+	return (ssize_t)(c->size - (size_t)(r->position - tx->peer_position));
+}
+
+/* What handlers wrote behind the room follows what was filled of it. With
+ * signals blocked, as the next handler would write behind the old place. */
+static void close_gap(struct connection *c, uint64_t to, uint64_t from)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint64_t mask = c->size - 1;
+	uint64_t all = ~0ull;
+	uint64_t saved;
+	uint32_t n;
+
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
+	n = atomic_load(&tx->reserved) - (uint32_t)from;
+	for (uint32_t i = 0; i < n; i++)
+		c->out[(to + i) & mask] = c->out[(from + i) & mask];
+	atomic_store(&tx->reserved, (uint32_t)to + n);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(all));
 }
 
 void stream_room_end(struct connection *c, struct room *r, size_t filled)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint64_t position = r->position;
+	uint64_t end = r->position + r->bytes;
+	bool moved;
 
-	if (filled > 0 && atomic_compare_exchange_strong(
-			      &tx->position, &position, position + filled)) {
-		publish(&c->out_producer->cursor, &tx->position);
-		advance(&tx->requests);
-	}
-	stream_unlock(tx, r->taken);
+	if (filled > r->bytes)
+		filled = r->bytes;
+	if (r->bytes > 0 && !stream_swap32(&tx->reserved, (uint32_t)end,
+					   (uint32_t)(r->position + filled)))
+		close_gap(c, r->position + filled, end);
+	moved =
+	    r->bytes > 0 && atomic_load(&tx->reserved) != (uint32_t)r->position;
+	if (moved && r->first)
+		commit(c, r->position);
 	if (filled > 0)
+		advance(&tx->requests);
+	stream_unlock(tx, r->taken);
+	if (moved)
 		connection_signal_data(c);
+}
+
+/* For a handler on top of a copy: only what lies behind counts; or all, when
+ * there is no sense in waiting and stream_put would say so. */
+static size_t free_behind(struct connection *c, uint64_t position,
+			  uint64_t cursor)
+{
+	uint32_t end = atomic_load(&c->slot->tx.reserved);
+	uint32_t ahead = reserved_bytes(c, position, end);
+	size_t free = c->size - (size_t)(position - cursor);
+
+	if (ahead == 0 || position == cursor)
+		return free;
+	return free > ahead ? free - ahead : 0;
 }
 
 size_t stream_free(struct connection *c)
 {
+	struct status_stream *tx = &c->slot->tx;
 	uint64_t position =
-	    atomic_load_explicit(&c->slot->tx.position, memory_order_relaxed);
+	    atomic_load_explicit(&tx->position, memory_order_relaxed);
 	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
 					       memory_order_acquire);
+	uint32_t holder = atomic_load_explicit(&tx->lock, memory_order_relaxed);
 
-	return position - cursor <= c->size
-		   ? c->size - (size_t)(position - cursor)
-		   : 0;
+	if (position - cursor > c->size)
+		return 0;
+	if (__builtin_expect(holder && holder == process_tid(), 0))
+		return free_behind(c, position, cursor);
+	return c->size - (size_t)(position - cursor);
 }

@@ -3,10 +3,15 @@
  * stream: bytes into the ring that we write, and out of the one that we read.
  * Never sleeps, never enters the kernel.
  *
- * The cursor in the slot is the true one; advancing it by compare-and-swap is
- * what commits a copy. The one in shared memory is what the peer is told.
- * Whoever finds the cursor moved under him (a signal handler on top of us did
- * a whole call) starts his copy again.
+ * The cursor in the slot is the true one; advancing it is what commits a copy.
+ * The one in shared memory is what the peer is told.
+ *
+ * A signal handler may do a whole call on top of an interrupted one. A reader
+ * who finds the cursor moved under him starts his copy again. A writer cannot:
+ * the rest of his copy would go over what the handler wrote. So each writer
+ * reserves his bytes of the ring before he copies; a handler reserves behind
+ * them, and what it wrote is told to the peer when the interrupted writer
+ * commits. If he never does (siglongjmp, death), both are lost.
  *
  * Locking: takes the stream lock itself, except the _locked ones.
  */
@@ -40,24 +45,31 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 		    size_t skip, unsigned how);
 
 /* Up to `want` bytes into the ring: how many; 0: no room. -EPIPE: this
- * direction is the kernel's now or the peer asked for that; -EBADF. */
+ * direction is the kernel's now or the peer asked for that; -EBADF. -EAGAIN:
+ * in a handler, and no room before it returns. */
 ssize_t stream_put(struct connection *c, struct place *from, size_t want);
 
 /*
  * Room in the ring for a caller that fills it itself (sendfile): up to two
- * pieces; stream_room_end says how much was filled. The stream lock is held
- * in between. Returns bytes, or an error as stream_put and no lock.
+ * pieces; stream_room_end is told how much was filled. The stream lock is held
+ * in between. Returns the bytes that are free, or an error as stream_put and no
+ * lock. The pieces may be less: a handler needs room, too.
  */
 struct room {
 	struct iovec piece[2];
+	size_t bytes; /* of both pieces */
 	uint64_t position;
 	bool taken;
+	bool first; /* no call of ours below this one commits */
 };
 ssize_t stream_room_begin(struct connection *c, struct room *r);
 void stream_room_end(struct connection *c, struct room *r, size_t filled);
 
 /* Bytes that can be read now; checked. */
 size_t stream_fill(struct connection *c);
+/* Is the writer's cursor impossible? Then the direction is marked broken, and
+ * stream_take says -ECONNRESET. */
+bool stream_input_is_broken(struct connection *c);
 /* Bytes that can be written now; checked. */
 size_t stream_free(struct connection *c);
 

@@ -3,6 +3,7 @@
 #include "wait.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stddef.h>
@@ -12,15 +13,18 @@
 #include "process.h"
 #include "real.h"
 #include "segment.h"
+#include "spin.h"
 #include "stream.h"
 #include "sys.h"
 
-#define SLICE_FIRST_MS  1
-#define SLICE_MAX_MS    50
-#define ASK_TCP_EVERY   8 /* looks in vain between questions to the kernel */
-#define POLLS_A_ROUND   16
-#define SPIN_ROOM_BYTES 8192
-#define SHORT_WAIT_NS   120000u
+#define SLICE_FIRST_MS     1
+#define SLICE_MAX_MS       50
+#define LOOKS_A_CLOCK      8
+#define ASK_TCP_NS         1000000u
+#define POLLS_A_ROUND      64
+#define POLLS_BEFORE_CLOCK 256
+#define SPIN_ROOM_BYTES    8192
+#define SHORT_WAIT_NS      120000u
 
 /* ---- conditions ---- */
 
@@ -56,13 +60,20 @@ bool tcp_has_ended(struct connection *c, int fd)
 }
 
 /* For programs that only ever call without waiting: the kernel must be asked
- * now and then, or the death of a peer would go unnoticed. */
+ * now and then, or the death of a peer would go unnoticed. By the clock, which
+ * is looked at every few calls in vain. */
 static bool tcp_ended_now_and_then(struct connection *c, int fd)
 {
+	uint64_t now;
+
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
-	if (++c->idle_looks % ASK_TCP_EVERY)
+	if (++c->idle_looks % LOOKS_A_CLOCK)
 		return false;
+	now = sys_now_ns();
+	if (now - c->asked_ns < ASK_TCP_NS)
+		return false;
+	c->asked_ns = now;
 	return tcp_has_ended(c, fd);
 }
 
@@ -88,6 +99,9 @@ enum input input_look(struct connection *c, size_t need)
 		return INPUT_KERNEL;
 	if (fill >= need)
 		return INPUT_DATA;
+	/* Or it would be waited out, as no look ever found anything. */
+	if (fill == 0 && stream_input_is_broken(c))
+		return INPUT_ERROR;
 	if (!flags && !ended && !(own & STREAM_SHUT))
 		return INPUT_NONE;
 	if (fill > 0)
@@ -128,47 +142,7 @@ bool output_is_ready(struct connection *c, int fd)
 
 /* ---- spinning ---- */
 
-uint64_t spin_budget(uint32_t *score)
-{
-	uint32_t us = *score ? *score - 1 : 20;
-
-	if (process.spin_us == 0 || process.cpus < 2)
-		return 0;
-	if (*score == 0)
-		*score = us + 1;
-	return (us < process.spin_us ? us : process.spin_us) * 1000u;
-}
-
-static void spin_more(uint32_t *score)
-{
-	uint32_t us = *score ? *score - 1 : 20;
-
-	*score = (us + 5 < 50 ? us + 5 : 50) + 1;
-}
-
-void spin_hit(uint32_t *score)
-{
-	segment_count(spin_hits);
-	spin_more(score);
-}
-
-/*
- * A short wait that ended in sleep all the same is no sign against spinning:
- * two ends that both sleep answer each other slowly only because they do. A
- * long one is; but never so low that a change would not be noticed.
- */
-void spin_missed(uint32_t *score, uint64_t waited_ns)
-{
-	uint32_t us = *score ? *score - 1 : 20;
-
-	segment_count(spin_misses);
-	if (waited_ns < SHORT_WAIT_NS)
-		spin_more(score);
-	else
-		*score = (us / 2 > 2 ? us / 2 : 2) + 1;
-}
-
-bool peer_is_on_our_core(const struct connection *c)
+bool peer_is_on_our_core(struct connection *c)
 {
 	int cpu = sched_getcpu();
 	uint32_t peer =
@@ -176,8 +150,11 @@ bool peer_is_on_our_core(const struct connection *c)
 
 	if (cpu < 0)
 		return false;
-	atomic_store_explicit(&c->out_producer->cpu, (uint32_t)cpu + 1,
-			      memory_order_relaxed);
+	if (c->told_cpu != (uint32_t)cpu + 1) {
+		c->told_cpu = (uint32_t)cpu + 1;
+		atomic_store_explicit(&c->out_producer->cpu, c->told_cpu,
+				      memory_order_relaxed);
+	}
 	return peer == (uint32_t)cpu + 1;
 }
 
@@ -208,6 +185,12 @@ static bool spin(struct connection *c, uint64_t seen, uint64_t *start,
 	*start = 0;
 	if (budget == 0 || peer_is_on_our_core(c))
 		return false;
+	/* An answer that comes at once needs no clock. */
+	for (int i = 0; i < POLLS_BEFORE_CLOCK; i++)
+		if (changed(c, seen)) {
+			spin_hit(&c->spin_score);
+			return true;
+		}
 	*start = sys_now_ns();
 	do {
 		for (int i = 0; i < POLLS_A_ROUND; i++)
@@ -269,12 +252,25 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
+static bool is_nonblocking(struct connection *c, int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->orphan))
+		return false;
+	atomic_fetch_or(&c->slot->socket_flags, SOCKET_NONBLOCK);
+	return true;
+}
+
 static int sleep_on(struct connection *c, int fd, int bell, bool alone,
 		    const struct timespec *timeout)
 {
 	unsigned slice_ms = SLICE_FIRST_MS;
 	int result;
 
+	/* Somebody may have changed that without our seeing it. */
+	if (is_nonblocking(c, fd))
+		return -EAGAIN;
 	segment_count(sleeps);
 	if (!alone)
 		return wait_in_slices(bell, timeout, &slice_ms);

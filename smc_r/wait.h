@@ -47,13 +47,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 int wait_for_output(struct connection *c, int fd,
 		    const struct timespec *timeout);
 
-/* How long a spin may last now, in nanoseconds; 0: none. For epoll too. */
-uint64_t spin_budget(uint32_t *score);
-/* Learning: the spin was ended by what it waited for; or not, and the whole
- * wait took so long. */
-void spin_hit(uint32_t *score);
-void spin_missed(uint32_t *score, uint64_t waited_ns);
 /* Is the peer where we are? */
-bool peer_is_on_our_core(const struct connection *c);
+bool peer_is_on_our_core(struct connection *c);
 
 #endif
