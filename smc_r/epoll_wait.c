@@ -217,6 +217,7 @@ static void harvest(struct epoll *e)
 		    (struct epoll_member *)(uintptr_t)events[i].data.u64;
 
 		if (m && atomic_load(&m->live) && m->epoll == e &&
+		    connection_phase(m->connection) == PHASE_ACTIVE &&
 		    (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 			tcp_has_ended(m->connection, m->fd);
 	}

@@ -55,8 +55,12 @@ static int look_members(struct pollfd *fds, nfds_t n)
 		uint32_t asked =
 		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
 
-		if (!c)
+		if (!c) {
+			/* A place that the caller left empty. */
+			if (fds[i].fd < 0)
+				fds[i].revents = 0;
 			continue;
+		}
 		fds[i].revents =
 		    (short)(readiness(c, fds[i].fd, asked) & asked);
 		ready += fds[i].revents != 0;
@@ -129,9 +133,23 @@ static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)
 	return at + 1;
 }
 
+/* What of a connection on rings is the kernel's to tell. */
+static short kernel_share(const struct connection *c)
+{
+	short events = POLLRDHUP | POLLPRI;
+
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		events |= POLLIN;
+	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		events |= POLLOUT;
+	return events;
+}
+
 static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
 			 const struct pollfd *p)
 {
+	short share = kernel_share(c);
+
 	if (connection_phase(c) != PHASE_ACTIVE) {
 		short events = POLLIN | POLLRDHUP;
 
@@ -144,7 +162,8 @@ static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
 	at = add(all, at, c->bell_data, POLLIN);
 	if (p->events & (POLLOUT | POLLWRNORM))
 		at = add(all, at, c->bell_room, POLLIN);
-	return add(all, at, p->fd, POLLRDHUP);
+	/* The end of the peer concerns everybody, the rest who asks for it. */
+	return add(all, at, p->fd, share & (p->events | POLLRDHUP));
 }
 
 /* Kernel entries after the first n; those stand for foreign descriptors. */

@@ -293,9 +293,17 @@ PRELOAD_ALIAS(__fcntl, fcntl);
 
 static int readable_bytes(struct connection *c, int fd, int *out)
 {
+	/* Pieces of a CLC message are no bytes of the program's. */
 	if (connection_phase(c) != PHASE_ACTIVE) {
-		*out = 0;
-		return 0;
+		switch (handshake_for_read(c, fd, false)) {
+		case WAY_RING:
+			break;
+		case WAY_KERNEL:
+			return real.ioctl(fd, FIONREAD, out);
+		default:
+			*out = 0;
+			return 0;
+		}
 	}
 	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
 		return real.ioctl(fd, FIONREAD, out);
@@ -303,6 +311,17 @@ static int readable_bytes(struct connection *c, int fd, int *out)
 	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
 		return real.ioctl(fd, FIONREAD, out);
 	return 0;
+}
+
+/* Bytes in the ring were sent before the mark, which only TCP has. */
+static int at_mark(struct connection *c, int fd, int *out)
+{
+	demote(c, fd, REASON_DEMOTED_AIO);
+	if (connection_phase(c) == PHASE_ACTIVE && stream_fill(c) > 0) {
+		*out = 0;
+		return 0;
+	}
+	return real.ioctl(fd, SIOCATMARK, out);
 }
 
 static int ioctl_served(struct connection *c, int fd, unsigned long request,
@@ -319,10 +338,11 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 			return 0;
 		}
 		return real.ioctl(fd, request, argument);
+	case SIOCATMARK:
+		return at_mark(c, fd, (int *)argument);
 	case FIOASYNC:
 	case 0x8901: /* FIOSETOWN */
 	case 0x8902: /* SIOCSPGRP */
-	case 0x8905: /* SIOCATMARK */
 		demote(c, fd, REASON_DEMOTED_AIO);
 		return real.ioctl(fd, request, argument);
 	default:
@@ -393,7 +413,7 @@ PRELOAD int sockatmark(int fd)
 {
 	int mark = 0;
 
-	return ioctl(fd, 0x8905, &mark) < 0 ? -1 : mark != 0;
+	return ioctl(fd, SIOCATMARK, &mark) < 0 ? -1 : mark != 0;
 }
 
 /* ---- the end of the library's own life ---- */

@@ -56,6 +56,7 @@ static uint32_t low_water(struct connection *c, int fd)
 
 static uint32_t input_bits(struct connection *c, int fd)
 {
+	uint32_t pri = 0;
 	uint32_t flags;
 
 	switch (input_look(c, low_water(c, fd))) {
@@ -63,7 +64,12 @@ static uint32_t input_bits(struct connection *c, int fd)
 		return 0;
 	case INPUT_DATA:
 		flags = atomic_load(&c->in_producer->flags);
-		return ALL_IN | (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
+		/* Urgent bytes are told of before the bytes ahead of them are
+		 * read. */
+		if (flags & PRODUCER_SEALED)
+			pri = kernel_bits(fd, POLLPRI) & POLLPRI;
+		return ALL_IN | pri |
+		       (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
 					 atomic_load(&c->tcp_ended)
 				     ? POLLRDHUP
 				     : 0);
@@ -127,6 +133,8 @@ static uint32_t all_bits(struct connection *c, int fd)
 
 	demote_serve(c, fd);
 	bits = input_bits(c, fd) | output_bits(c, fd);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		bits |= ALL_IN | POLLRDHUP;
 	/* Both directions over: POLLHUP, as TCP. */
 	if ((bits & POLLRDHUP) &&
 	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
