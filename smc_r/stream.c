@@ -410,6 +410,9 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 		stream_unlock(tx, r->taken);
 		return result;
 	}
+	/* The holder is our caller, whose frame lies above this one. */
+	if (r->taken)
+		atomic_fetch_add(&tx->frame, 1);
 	refresh_out(c, atomic_load(&tx->position));
 	r->bytes = reserve(c, room_limit(c), r->taken, &r->position, &r->first);
 	at = (size_t)(r->position & (c->size - 1));
