@@ -7,6 +7,7 @@
 
 #include "epoll.h"
 #include "poll_wait.h"
+#include "preload_limits.h"
 #include "sys.h"
 
 /* glibc declares that poll() writes to fds and does not read it. */
@@ -29,7 +30,7 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	struct timespec t;
 
-	if (!poll_has_members(fds, n))
+	if (n > descriptor_limit() || !poll_has_members(fds, n))
 		return real.poll(fds, n, ms);
 	return poll_members(fds, n, from_ms(ms, &t), NULL);
 }
@@ -37,7 +38,7 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		  const sigset_t *mask)
 {
-	if (!poll_has_members(fds, n))
+	if (n > descriptor_limit() || !poll_has_members(fds, n))
 		return real.ppoll(fds, n, t, mask);
 	return poll_members(fds, n, t, mask);
 }

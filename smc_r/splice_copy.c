@@ -27,7 +27,9 @@ static struct connection *ring_of(int fd)
 	return connection_phase(c) == PHASE_ACTIVE ? c : NULL;
 }
 
-static bool waits(int fd, unsigned flags)
+/* SPLICE_F_NONBLOCK is about the pipe; a TCP socket heeds only its own
+ * O_NONBLOCK. A pipe that is written to heeds both. */
+static bool pipe_waits(int fd, unsigned flags)
 {
 	long real_flags;
 
@@ -66,7 +68,7 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 	while (room == 0) {
 		struct pollfd p = {.fd = out, .events = POLLOUT};
 
-		if (!waits(out, flags)) {
+		if (!pipe_waits(out, flags)) {
 			errno = EAGAIN;
 			return -1;
 		}
@@ -80,8 +82,7 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 	}
 	if (room > 0 && v.iov_len > (size_t)room)
 		v.iov_len = (size_t)room;
-	got = socket_receive(c, in, &v, 1,
-			     flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0);
+	got = socket_receive(c, in, &v, 1, 0);
 	if (got <= 0)
 		return got;
 	return real.write(out, bytes, (size_t)got);
@@ -101,13 +102,12 @@ static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 		n = sizeof(bytes);
 	if (room > 0 && n > room)
 		n = room;
-	if (room == 0 &&
-	    !socket_waits(c, flags & SPLICE_F_NONBLOCK ? MSG_DONTWAIT : 0)) {
+	if (room == 0 && !socket_waits(c, 0)) {
 		errno = EAGAIN;
 		return -1;
 	}
 	SYS_CALL3(SYS_ioctl, in, FIONREAD, &there);
-	if (there == 0 && !waits(in, flags)) {
+	if (there == 0 && (flags & SPLICE_F_NONBLOCK)) {
 		struct pollfd p = {.fd = in, .events = POLLIN};
 
 		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0) {
