@@ -93,6 +93,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->peer_wait = &e->wait[!side];
 	c->own_waiters = &h->waiters[side];
 	c->peer_waiters = &h->waiters[!side];
+	c->peer_ready = &h->ready[!side][0];
 	c->out = rmb_ring(&rmb->map, element, side);
 	c->in = rmb_ring(&rmb->map, element, !side);
 	c->bell_data = rmb->bell_data[element];
@@ -199,12 +200,21 @@ static void ring_data(struct connection *c)
  * the connection is in its set. */
 static void wake_waiter(struct connection *c)
 {
-	uint32_t w =
+	uint32_t told =
 	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed);
+	uint32_t w = told & ~RMB_WAITER_BITS;
 	_Atomic uint32_t *armed;
 
 	if (w == 0 || w >= RMB_WAITERS)
 		return;
+	if (told & RMB_WAITER_BITS) {
+		uint64_t bit = 1ull << c->element;
+
+		if (!(atomic_load_explicit(c->peer_ready,
+					   memory_order_relaxed) &
+		      bit))
+			atomic_fetch_or(c->peer_ready, bit);
+	}
 	armed = &c->peer_waiters->armed[w];
 	if (atomic_load_explicit(armed, memory_order_relaxed) &&
 	    atomic_exchange(armed, 0))

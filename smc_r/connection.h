@@ -68,6 +68,7 @@ struct connection {
 	struct rmb_wait *peer_wait;
 	struct rmb_waiters *own_waiters;
 	struct rmb_waiters *peer_waiters;
+	_Atomic uint64_t *peer_ready; /* one bit an element */
 	uint8_t *out;
 	uint8_t *in;
 	int bell_data;

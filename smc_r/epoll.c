@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "epoll_ready.h"
 #include "process.h"
 #include "real.h"
 #include "registrations.h"
@@ -108,8 +109,10 @@ static void poke(struct epoll *e)
 
 void epoll_poke(struct connection *c)
 {
-	for (struct epoll_member *m = c->members; m; m = m->next)
+	for (struct epoll_member *m = c->members; m; m = m->next) {
+		epoll_ready_mark(m);
 		poke(m->epoll);
+	}
 }
 
 /* ---- the table ---- */
@@ -168,6 +171,8 @@ static struct epoll_member *add(struct epoll *e, struct connection *c, int fd,
 	atomic_store(&atomic_load(&e->members)[n], m);
 	atomic_store(&e->count, n + 1);
 	atomic_fetch_add(&e->version, 1);
+	if (n + 1 > EPOLL_READY_MIN && !e->uses_bits)
+		epoll_ready_begin(e);
 	return m;
 }
 
@@ -183,6 +188,7 @@ static void detach(struct epoll_member *m)
 			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_room, 0, 0);
 		}
 	}
+	epoll_ready_leave(m);
 	if (c->rmb && !m->shared)
 		atomic_store(&c->own_wait->waiter, 0);
 	m->attached = false;
@@ -242,6 +248,8 @@ void epoll_member_attach(struct epoll_member *m)
 		ctl(shadow, EPOLL_CTL_ADD, c->bell_room, EPOLLIN | EPOLLET,
 		    data);
 	m->attached = true;
+	if (!m->shared)
+		epoll_ready_join(m);
 }
 
 void epoll_member_to_kernel(struct epoll_member *m)
@@ -308,6 +316,7 @@ static int control_member(struct epoll *e, int op, int fd,
 		atomic_store(&m->out_seen, UINT32_MAX);
 		atomic_store(&m->bits_seen, 0);
 		atomic_store(&m->enabled, 1);
+		epoll_ready_mark(m);
 		atomic_fetch_add(&e->version, 1);
 	}
 	poke(e);
@@ -396,6 +405,7 @@ static bool modify_at_once(struct epoll *e, struct connection *c, int fd,
 	atomic_store(&m->bits_seen, 0);
 	atomic_store(&m->events, event->events);
 	atomic_store(&m->enabled, 1);
+	epoll_ready_mark(m);
 	atomic_fetch_add(&e->version, 1);
 	poke(e);
 	return true;

@@ -43,6 +43,7 @@ struct epoll_member {
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */
 	bool attached; /* its bells are in the shadow */
+	struct epoll_group *group; /* whose bit stands for it, or NULL */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
@@ -74,6 +75,11 @@ struct epoll {
 	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
+	/* epoll_ready.h: for instances with many members. */
+	struct epoll_group *_Atomic groups;
+	struct epoll_group *_Atomic resume; /* where the next look begins */
+	_Atomic uint32_t joined;            /* members that have a bit */
+	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count;
 	bool is_nested; /* once registered in another instance, or polled */

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "bell.h"
+#include "epoll_ready.h"
 #include "handshake.h"
 #include "process.h"
 #include "readiness.h"
@@ -137,33 +138,100 @@ static int scan_nested(struct epoll *e, struct epoll_event *events, int max)
 	return n;
 }
 
-static int scan(struct epoll *e, struct epoll_event *events, int max)
+/* A bell is never emptied on the way; but it must not fill up either. */
+static void empty_bell(struct connection *c)
+{
+	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_data,
+					      memory_order_relaxed);
+
+	if (rings - c->drained_data <= RINGS_MAX)
+		return;
+	c->drained_data = rings;
+	bell_drain(c->bell_data);
+}
+
+struct scan {
+	struct epoll_event *events;
+	int max;
+	int n;
+};
+
+/* Adds the member's events, if any. */
+static uint32_t add_events(struct scan *s, struct epoll_member *m)
+{
+	uint64_t data = m->data;
+	uint32_t bits = evaluate(m);
+
+	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
+		return 0;
+	if (!bits)
+		return 0;
+	s->events[s->n].events = bits;
+	s->events[s->n].data.u64 = data;
+	s->n++;
+	return bits;
+}
+
+static void scan_table(struct epoll *e, struct scan *s, bool all)
 {
 	uint32_t count = atomic_load(&e->count);
 	uint32_t start = count ? atomic_load(&e->turn) % count : 0;
-	int n = 0;
 
-	for (uint32_t i = 0; i < count && n < max; i++) {
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
 		uint32_t at = (start + i) % count;
 		struct epoll_member *m = member_at(e, at);
-		uint64_t data;
-		uint32_t bits;
 
-		if (!m)
+		if (!m || (!all && m->group))
 			continue;
-		data = m->data;
-		bits = evaluate(m);
-		if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
-			continue;
-		if (!bits)
-			continue;
-		events[n].events = bits;
-		events[n].data.u64 = data;
-		n++;
-		if (n == max)
+		if (add_events(s, m) && s->n == s->max)
 			atomic_store(&e->turn, at + 1);
 	}
-	return n;
+}
+
+/* For epoll_ready_each. A member that waits for room says so here, as nobody
+ * goes through all of them before a sleep. */
+static bool look_one(struct epoll_member *m, bool *again, void *owner)
+{
+	struct connection *c = m->connection;
+	uint32_t events = atomic_load(&m->events);
+	struct scan *s = owner;
+	uint32_t bits;
+
+	if (s->n == s->max) {
+		*again = true;
+		return false;
+	}
+	empty_bell(c);
+	bits = add_events(s, m);
+	if (!(bits & EPOLLOUT) && (events & EPOLLOUT) && m->attached) {
+		atomic_store(&c->own_wait->armed_room, 1);
+		if (!bits)
+			bits = add_events(s, m);
+	}
+	*again = bits && !(events & EPOLLET);
+	return true;
+}
+
+/* Members whose bit nobody sets: not attached yet, or shared with another
+ * instance. */
+static bool has_others(struct epoll *e)
+{
+	return atomic_load_explicit(&e->count, memory_order_relaxed) !=
+	       atomic_load_explicit(&e->joined, memory_order_relaxed);
+}
+
+static int scan(struct epoll *e, struct epoll_event *events, int max)
+{
+	struct scan s = {.events = events, .max = max};
+
+	if (!e->uses_bits) {
+		scan_table(e, &s, true);
+		return s.n;
+	}
+	epoll_ready_each(e, look_one, &s);
+	if (has_others(e))
+		scan_table(e, &s, false);
+	return s.n;
 }
 
 static void arm_member(struct epoll_member *m)
@@ -183,27 +251,32 @@ static void arm_member(struct epoll_member *m)
 		if (events & EPOLLOUT)
 			atomic_store(&c->own_wait->armed_room, 1);
 	}
-	if (atomic_load(&c->own_wait->rings_data) - c->drained_data >
-	    RINGS_MAX) {
-		c->drained_data = atomic_load(&c->own_wait->rings_data);
-		bell_drain(c->bell_data);
-	}
+	empty_bell(c);
 }
 
 static void arm(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
 
-	for (uint32_t i = 0; i < count; i++) {
+	if (e->uses_bits)
+		epoll_ready_arm(e);
+	for (uint32_t i = 0; i < count && (!e->uses_bits || has_others(e));
+	     i++) {
 		struct epoll_member *m = member_at(e, i);
 
-		if (m)
+		if (m && !(e->uses_bits && m->group))
 			arm_member(m);
 	}
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
 /* ---- the kernel's events ---- */
+
+static void note_end(struct epoll_member *m)
+{
+	tcp_has_ended(m->connection, m->fd);
+	epoll_ready_mark(m);
+}
 
 /* What the shadow knows and cursors do not show: the end of a peer. */
 static void harvest(struct epoll *e)
@@ -219,7 +292,7 @@ static void harvest(struct epoll *e)
 		if (m && atomic_load(&m->live) && m->epoll == e &&
 		    connection_phase(m->connection) == PHASE_ACTIVE &&
 		    (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-			tcp_has_ended(m->connection, m->fd);
+			note_end(m);
 	}
 }
 
@@ -340,6 +413,8 @@ static int pending_ms(struct epoll *e)
 	uint32_t count = atomic_load(&e->count);
 	int least = -1;
 
+	if (e->uses_bits && !has_others(e))
+		return -1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = member_at(e, i);
 		int left;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "bell.h"
@@ -21,6 +22,7 @@ static const struct {
 	uint32_t bytes;
 } sizes[] = {{2, 262144}, {4, 131072}, {6, 65536}, {7, 32768}, {8, 16384}};
 
+#define GRAVES          64
 #define DROP_EVERY_NS   10000000u
 #define GROUPS_NUMBERED 0xffffffu
 
@@ -58,8 +60,29 @@ int linkgroup_identity(uint8_t id[PEER_ID_BYTES])
 
 /* ---- RMBs ---- */
 
+/*
+ * A thread that is late in a call may still read the mapping. So its memory is
+ * given back at once, and its addresses a while later.
+ */
+static void bury(struct rmb_map *m, bool ours)
+{
+	static struct rmb_map graves[GRAVES];
+	static unsigned next;
+
+	if (!m->base)
+		return;
+	if (ours)
+		madvise(m->base, m->bytes, MADV_REMOVE);
+	rmb_unmap(&graves[next]);
+	graves[next] = *m;
+	next = (next + 1) % GRAVES;
+	memset(m, 0, sizeof(*m));
+}
+
 static void rmb_free(struct rmb *r)
 {
+	bool ours = r->reserved != 0;
+
 	for (uint32_t i = 0; i < r->map.elements; i++) {
 		if (r->bell_data[i] >= 0)
 			hidden_close(r->bell_data[i]);
@@ -70,7 +93,7 @@ static void rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
-	rmb_unmap(&r->map);
+	bury(&r->map, ours);
 	pool_put(r, sizeof(*r));
 }
 
@@ -359,17 +382,40 @@ static uint32_t idle_elements(const struct linkgroup *g)
 	return n;
 }
 
-/* An RMB that nobody uses is given back, unless the next connections are
- * likely to want it: one element is kept, and half as many as are in use. */
-static void trim_server(struct linkgroup *g, struct rmb *r)
+/* Free on both sides. The client's word for it is taken: if it lies it shares
+ * a ring with itself. */
+static bool element_is_free(struct rmb *r, uint32_t i)
 {
-	uint32_t rest = idle_elements(g) - r->map.elements;
+	struct rmb_element *e = rmb_element(&r->map, i);
 
-	if (r->references > 0 || rest < 1 + g->connections / 2)
-		return;
-	atomic_store(&rmb_header(&r->map)->retired, 1);
-	rmb_unlink(g, r);
-	rmb_free(r);
+	return !((r->busy | r->leaked) >> i & 1) &&
+	       atomic_load(&e->released) == atomic_load(&e->epoch);
+}
+
+/* Not before the client is done: it may still read what we sent last. */
+static bool is_idle(struct rmb *r)
+{
+	for (uint32_t i = 0; i < r->map.elements; i++)
+		if (!(r->leaked >> i & 1) && !element_is_free(r, i))
+			return false;
+	return r->references == 0;
+}
+
+/* RMBs that nobody uses are given back, unless the next connections are likely
+ * to want them: one element is kept, and half as many as are in use. */
+static void trim_server(struct linkgroup *g)
+{
+	struct rmb *next;
+
+	for (struct rmb *r = g->rmbs; r; r = next) {
+		next = r->next;
+		if (!is_idle(r) ||
+		    idle_elements(g) - r->map.elements < 1 + g->connections / 2)
+			continue;
+		atomic_store(&rmb_header(&r->map)->retired, 1);
+		rmb_unlink(g, r);
+		rmb_free(r);
+	}
 }
 
 static void trim_client(struct linkgroup *g)
@@ -387,16 +433,6 @@ static void trim_client(struct linkgroup *g)
 }
 
 /* ---- elements ---- */
-
-/* Free on both sides. The client's word for it is taken: if it lies it shares
- * a ring with itself. */
-static bool element_is_free(struct rmb *r, uint32_t i)
-{
-	struct rmb_element *e = rmb_element(&r->map, i);
-
-	return !((r->busy | r->leaked) >> i & 1) &&
-	       atomic_load(&e->released) == atomic_load(&e->epoch);
-}
 
 static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 {
@@ -476,7 +512,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		rmb_element_release(e);
 	g->connections--;
 	if (g->side == SIDE_SERVER)
-		trim_server(g, r);
+		trim_server(g);
 	else
 		trim_client(g);
 	if (g->connections == 0)

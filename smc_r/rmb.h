@@ -33,6 +33,7 @@
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
 #define RMB_WAITERS      16       /* epoll instances with a bell word */
+#define RMB_WAITER_BITS  256u     /* beside it: set the ready bit, too */
 
 #define SIDE_SERVER 0
 #define SIDE_CLIENT 1

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_ready: which members of a large instance may be ready. */
+#include "epoll_ready.h"
+
+#include "linkgroup.h"
+#include "process.h"
+
+static _Atomic uint64_t *word_of(const struct epoll_group *g)
+{
+	return &g->header->ready[g->side][0];
+}
+
+static struct epoll_group *find(struct epoll *e, const struct rmb *rmb)
+{
+	struct epoll_group *g = atomic_load(&e->groups);
+
+	while (g && g->rmb != rmb)
+		g = atomic_load(&g->next);
+	return g;
+}
+
+static struct epoll_group *make(struct epoll *e, struct connection *c)
+{
+	struct epoll_group *g = pool_get(sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->rmb = c->rmb;
+	g->header = rmb_header(&c->rmb->map);
+	g->side = c->side;
+	atomic_store(&g->next, atomic_load(&e->groups));
+	atomic_store(&e->groups, g);
+	return g;
+}
+
+static void ask_for_bits(struct epoll_member *m)
+{
+	atomic_fetch_or(&m->connection->own_wait->waiter, RMB_WAITER_BITS);
+	epoll_ready_mark(m);
+}
+
+void epoll_ready_join(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	struct connection *c = m->connection;
+	struct epoll_group *g = find(e, c->rmb);
+
+	if (!g)
+		g = make(e, c);
+	/* Without memory for it the member is looked at every time. */
+	if (!g)
+		return;
+	m->group = g;
+	atomic_store(&g->members[c->element], m);
+	atomic_fetch_or(&g->mask, 1u << c->element);
+	atomic_fetch_add(&e->joined, 1);
+	if (e->uses_bits)
+		ask_for_bits(m);
+}
+
+static void drop_group(struct epoll *e, struct epoll_group *g)
+{
+	struct epoll_group *_Atomic *at = &e->groups;
+
+	while (atomic_load(at) && atomic_load(at) != g)
+		at = &atomic_load(at)->next;
+	if (atomic_load(at))
+		atomic_store(at, atomic_load(&g->next));
+	if (atomic_load(&e->resume) == g)
+		atomic_store(&e->resume, NULL);
+	/* Not back to the pool: a scan may stand on it. It is small, and
+	 * there is one for each RMB that an instance ever had. */
+}
+
+void epoll_ready_leave(struct epoll_member *m)
+{
+	struct epoll_group *g = m->group;
+	uint32_t bit;
+
+	if (!g)
+		return;
+	bit = 1u << m->connection->element;
+	m->group = NULL;
+	atomic_fetch_sub(&m->epoll->joined, 1);
+	atomic_store(&g->members[m->connection->element], NULL);
+	if ((atomic_fetch_and(&g->mask, ~bit) & ~bit) == 0)
+		drop_group(m->epoll, g);
+}
+
+void epoll_ready_begin(struct epoll *e)
+{
+	struct epoll_group *g = atomic_load(&e->groups);
+
+	e->uses_bits = true;
+	for (; g; g = atomic_load(&g->next))
+		for (uint32_t i = 0; i < RMB_ELEMENTS_MAX; i++)
+			if (atomic_load(&g->mask) >> i & 1)
+				ask_for_bits(atomic_load(&g->members[i]));
+}
+
+void epoll_ready_mark(struct epoll_member *m)
+{
+	struct epoll_group *g = m->group;
+
+	if (g)
+		atomic_fetch_or(word_of(g), 1ull << m->connection->element);
+}
+
+static bool each_bit(struct epoll_group *g, uint64_t bits,
+		     bool (*look)(struct epoll_member *m, bool *again,
+				  void *owner),
+		     void *owner)
+{
+	while (bits) {
+		uint32_t i = (uint32_t)__builtin_ctzll(bits);
+		struct epoll_member *m = atomic_load(&g->members[i]);
+		bool again = false;
+		bool more = true;
+
+		bits &= bits - 1;
+		atomic_fetch_and(word_of(g), ~(1ull << i));
+		if (m && atomic_load(&m->live))
+			more = look(m, &again, owner);
+		if (again)
+			atomic_fetch_or(word_of(g), 1ull << i);
+		if (!more)
+			return false;
+	}
+	return true;
+}
+
+static bool each_group(
+    struct epoll *e, struct epoll_group *from, const struct epoll_group *to,
+    bool (*look)(struct epoll_member *m, bool *again, void *owner), void *owner)
+{
+	for (struct epoll_group *g = from; g && g != to;
+	     g = atomic_load(&g->next)) {
+		uint64_t bits =
+		    atomic_load_explicit(word_of(g), memory_order_relaxed) &
+		    atomic_load_explicit(&g->mask, memory_order_relaxed);
+
+		if (bits && !each_bit(g, bits, look, owner)) {
+			/* The others have their turn next time. */
+			atomic_store(&e->resume, atomic_load(&g->next));
+			return false;
+		}
+	}
+	return true;
+}
+
+void epoll_ready_each(struct epoll *e,
+		      bool (*look)(struct epoll_member *m, bool *again,
+				   void *owner),
+		      void *owner)
+{
+	struct epoll_group *start = atomic_load(&e->resume);
+
+	if (start && !each_group(e, start, NULL, look, owner))
+		return;
+	each_group(e, atomic_load(&e->groups), start, look, owner);
+}
+
+void epoll_ready_arm(struct epoll *e)
+{
+	struct epoll_group *g = atomic_load(&e->groups);
+
+	for (; g; g = atomic_load(&g->next)) {
+		_Atomic uint32_t *armed =
+		    &g->header->waiters[g->side].armed[e->waiter];
+
+		if (!atomic_load_explicit(armed, memory_order_relaxed))
+			atomic_store(armed, 1);
+	}
+}

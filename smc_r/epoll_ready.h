@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_ready: which members of a large instance may be ready, without looking
+ * at the others.
+ *
+ * The peer sets a bit in the RMB's header when it tells us anything about an
+ * element (connection.c); a wait reads one word for up to 32 connections. A
+ * bit is cleared before its member is looked at, and set again by us as long
+ * as a level-triggered member stays ready. A bit too many costs a look; there
+ * is never one too few, because whoever changes what a member waits for sets
+ * it as well.
+ *
+ * Used from EPOLL_READY_MIN members on; below that a look at each is cheaper
+ * than keeping bits.
+ *
+ * Locking: joining and leaving: engine lock. Scans take none: groups are never
+ *          unmapped, and an RMB stays mapped a while after its end.
+ */
+#ifndef SMC_R_EPOLL_READY_H
+#define SMC_R_EPOLL_READY_H
+
+#include "epoll.h"
+
+#define EPOLL_READY_MIN 64
+
+/* The members of one instance that are elements of one RMB. */
+struct epoll_group {
+	struct epoll_group *_Atomic next;
+	struct rmb *rmb;
+	struct rmb_header *header;
+	int side;
+	_Atomic uint32_t mask; /* bit: element is a member */
+	struct epoll_member *_Atomic members[RMB_ELEMENTS_MAX];
+};
+
+/* Engine lock held. The member is attached, and its waiter word is ours. */
+void epoll_ready_join(struct epoll_member *m);
+void epoll_ready_leave(struct epoll_member *m);
+/* The instance grew: its members ask for bits from here on. */
+void epoll_ready_begin(struct epoll *e);
+
+/* This member must be looked at. */
+void epoll_ready_mark(struct epoll_member *m);
+
+/* Calls look for each member whose bit is set, until it returns false. A look
+ * that finds the member ready, and level-triggered, says so in *again. */
+void epoll_ready_each(struct epoll *e,
+		      bool (*look)(struct epoll_member *m, bool *again,
+				   void *owner),
+		      void *owner);
+
+/* Every RMB's word of this instance asks for a bell. */
+void epoll_ready_arm(struct epoll *e);
+
+#endif
