@@ -260,6 +260,7 @@ int cm_resolve(struct cm_id *id)
 			     .hop_limit = 64,
 			     .traffic_class = id->tos,
 			     .sl = (uint8_t)param(PARAMETER_DEF_PREC2SL)};
+	id->path.is_v1 = d->gids[index].is_v1;
 	memcpy(id->path.sgid, source, 16);
 	memcpy(id->path.dgid, id->dest.ip, 16);
 	return 0;

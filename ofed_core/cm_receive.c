@@ -20,8 +20,8 @@ static void answer_path(const struct arrival *a, struct address *out)
 {
 	unsigned index = 0;
 
-	*out = (struct address){.device = device_by_gid(a->dgid, &index),
-				.hop_limit = 64};
+	*out = (struct address){.is_v1 = a->is_v1, .hop_limit = 64};
+	out->device = device_by_gid_version(a->dgid, a->is_v1, &index);
 	out->sgid_index = (uint8_t)index;
 	memcpy(out->sgid, a->dgid, 16);
 	memcpy(out->dgid, a->sgid, 16);

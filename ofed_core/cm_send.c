@@ -72,6 +72,7 @@ static void send_here(const struct address *to, struct device *d,
 		return;
 	m->arrival.p = *p;
 	m->arrival.device = d;
+	m->arrival.is_v1 = to->is_v1;
 	memcpy(m->arrival.sgid, to->sgid, 16);
 	memcpy(m->arrival.dgid, to->dgid, 16);
 	memcpy(m->bytes, p->payload, sizeof(m->bytes));

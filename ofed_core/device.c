@@ -14,6 +14,7 @@
 
 struct device devices[DEVICES_MAX];
 unsigned device_count;
+enum roce_mode roce_mode = ROCE_V2_ONLY;
 
 struct device *device_by_uverbs(unsigned uverbs)
 {
@@ -31,13 +32,14 @@ struct device *device_by_ifindex(unsigned ifindex)
 	return NULL;
 }
 
-struct device *device_by_gid(const uint8_t gid[16], unsigned *index)
+struct device *device_by_gid_version(const uint8_t gid[16], bool is_v1,
+				     unsigned *index)
 {
 	for (unsigned i = 0; i < device_count; i++) {
 		struct device *d = &devices[i];
 
 		for (unsigned k = 0; k < GIDS_MAX && !d->is_gone; k++) {
-			if (!d->gids[k].is_used ||
+			if (!d->gids[k].is_used || d->gids[k].is_v1 != is_v1 ||
 			    memcmp(d->gids[k].raw, gid, 16) != 0)
 				continue;
 			if (index)
@@ -46,6 +48,13 @@ struct device *device_by_gid(const uint8_t gid[16], unsigned *index)
 		}
 	}
 	return NULL;
+}
+
+struct device *device_by_gid(const uint8_t gid[16], unsigned *index)
+{
+	struct device *d = device_by_gid_version(gid, false, index);
+
+	return d ? d : device_by_gid_version(gid, true, index);
 }
 
 unsigned mtu_bytes(unsigned value)

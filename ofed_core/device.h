@@ -38,7 +38,19 @@ struct gid {
 		struct in6_addr ip6;
 	};
 	bool is_used;
+	bool is_v1; /* RoCE version 1, else 2 */
 };
+
+/*
+ * Which versions of RoCE the devices offer: the tunable roce_v2_mode, given as
+ * OFED_CORE_ROCE_V2_MODE when the core starts.
+ */
+enum roce_mode {
+	ROCE_V1_ONLY,
+	ROCE_V2_ONLY,
+	ROCE_BOTH
+};
+extern enum roce_mode roce_mode;
 
 struct device {
 	char name[DEVICE_NAME_MAX];
@@ -61,8 +73,13 @@ extern unsigned device_count;
 /* NULL when there is none. */
 struct device *device_by_uverbs(unsigned uverbs);
 struct device *device_by_ifindex(unsigned ifindex);
-/* The device that owns the GID; *index gets its place when not NULL. */
+/*
+ * The device that owns the GID; *index gets its place when not NULL. With both
+ * versions of RoCE the place is that of version 2.
+ */
 struct device *device_by_gid(const uint8_t gid[16], unsigned *index);
+struct device *device_by_gid_version(const uint8_t gid[16], bool is_v1,
+				     unsigned *index);
 
 /* Largest path MTU (enum 1..5) that fits the interface. */
 unsigned device_mtu(const struct device *d);

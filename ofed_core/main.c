@@ -80,6 +80,21 @@ static int read_parameters(void)
 	return rc;
 }
 
+static void read_roce_mode(void)
+{
+	const char *mode = getenv("OFED_CORE_ROCE_V2_MODE");
+
+	if (!mode || !*mode)
+		return;
+	if (strcmp(mode, "0") == 0)
+		roce_mode = ROCE_V1_ONLY;
+	else if (strcmp(mode, "2") == 0)
+		roce_mode = ROCE_BOTH;
+	else if (strcmp(mode, "1") != 0)
+		fprintf(stderr, "ofed_core: OFED_CORE_ROCE_V2_MODE is not 0, "
+				"1 or 2: taken as 1\n");
+}
+
 static int start(const sigset_t *set)
 {
 	int rc = sysfs_make_rundir();
@@ -175,6 +190,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc == 1)
 		detach(&word);
+	read_roce_mode();
 	umask(022);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;

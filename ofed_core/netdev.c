@@ -163,18 +163,33 @@ static struct device *found_by_ifindex(struct snapshot *s, unsigned ifindex)
 	return NULL;
 }
 
-static void add_gid(struct device *d, const uint8_t gid[16])
+static bool has_gid(const struct device *d, const struct gid *g)
 {
-	for (unsigned i = 0; i < GIDS_MAX; i++) {
-		if (d->gids[i].is_used) {
-			if (memcmp(d->gids[i].raw, gid, 16) == 0)
-				return;
-			continue;
-		}
-		memcpy(d->gids[i].raw, gid, 16);
-		d->gids[i].is_used = true;
-		return;
-	}
+	for (unsigned i = 0; i < GIDS_MAX; i++)
+		if (d->gids[i].is_used && d->gids[i].is_v1 == g->is_v1 &&
+		    memcmp(d->gids[i].raw, g->raw, 16) == 0)
+			return true;
+	return false;
+}
+
+static void place_gid(struct device *d, const struct gid *g)
+{
+	for (unsigned i = 0; i < GIDS_MAX && !has_gid(d, g); i++)
+		if (!d->gids[i].is_used)
+			d->gids[i] = *g;
+}
+
+/* An entry for each version of RoCE that is offered, version 1 first. */
+static void add_gid(struct device *d, const uint8_t raw[16])
+{
+	struct gid g = {.is_used = true, .is_v1 = true};
+
+	memcpy(g.raw, raw, 16);
+	if (roce_mode != ROCE_V2_ONLY)
+		place_gid(d, &g);
+	g.is_v1 = false;
+	if (roce_mode != ROCE_V1_ONLY)
+		place_gid(d, &g);
 }
 
 static void each_address(const struct nlmsghdr *h, void *owner)
@@ -333,19 +348,12 @@ static void update_device(struct device *d, const struct device *found)
 	bool is_changed = memcmp(d->gids, found->gids, sizeof(d->gids)) != 0;
 
 	/* GIDs that stay keep their places: programs remember the index. */
-	for (unsigned i = 0; i < GIDS_MAX && is_changed; i++) {
-		bool stays = false;
-
-		for (unsigned k = 0; k < GIDS_MAX && !stays; k++)
-			stays =
-			    found->gids[k].is_used &&
-			    memcmp(found->gids[k].raw, d->gids[i].raw, 16) == 0;
-		if (!stays)
+	for (unsigned i = 0; i < GIDS_MAX && is_changed; i++)
+		if (!has_gid(found, &d->gids[i]))
 			memset(&d->gids[i], 0, sizeof(d->gids[i]));
-	}
 	for (unsigned k = 0; k < GIDS_MAX && is_changed; k++)
 		if (found->gids[k].is_used)
-			add_gid(d, found->gids[k].raw);
+			place_gid(d, &found->gids[k]);
 	d->is_up = found->is_up;
 	d->netdev_mtu = found->netdev_mtu;
 	d->speed_mbps = found->speed_mbps;

@@ -105,7 +105,8 @@ static void write_gids(const struct device *d, const char *port)
 		/* Free places read as zeros, as in the kernel. */
 		format_gid(text, d->gids[i].raw);
 		put(at("%s/gids/%u", port, i), "%s", text);
-		put(at("%s/gid_attrs/types/%u", port, i), "RoCE v2");
+		put(at("%s/gid_attrs/types/%u", port, i), "%s",
+		    d->gids[i].is_v1 ? "IB/RoCE v1" : "RoCE v2");
 		if (!d->gids[i].is_used)
 			continue;
 		put(at("%s/gid_attrs/ndevs/%u", port, i), "%s", d->netdev);

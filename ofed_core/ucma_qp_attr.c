@@ -131,6 +131,7 @@ static int find_path(struct cm_id *id)
 		return -ENODEV;
 	id->path = (struct address){
 	    .device = d, .sgid_index = (uint8_t)index, .hop_limit = 1};
+	id->path.is_v1 = d->gids[index].is_v1;
 	memcpy(id->path.sgid, id->source.ip, 16);
 	return 0;
 }
@@ -165,6 +166,11 @@ int ucma_join_ip_mcast(struct command *c)
 	m->number = (uint32_t)number;
 	m->uid = q.uid;
 	memcpy(m->gid, group.ip, 16);
+	if (id->path.is_v1 && group.is_ip4) {
+		/* Version 1 has its own form: ff0e::ffff:a.b.c.d. */
+		m->gid[0] = 0xff;
+		m->gid[1] = 0x0e;
+	}
 	m->next = id->groups;
 	id->groups = m;
 	post_joined(id, m);

@@ -59,10 +59,11 @@ out:
 static void build_grh(uint8_t grh[GRH_BYTES], const struct address *a,
 		      size_t payload_bytes)
 {
-	size_t above = payload_bytes + 8 + 20 + ICRC_BYTES;
+	/* UDP where there is one, BTH and DETH, ICRC. */
+	size_t above = payload_bytes + (a->is_v1 ? 0 : 8) + 20 + ICRC_BYTES;
 
 	memset(grh, 0, GRH_BYTES);
-	if (gid_is_ip4(a->sgid)) {
+	if (gid_is_ip4(a->sgid) && !a->is_v1) {
 		uint8_t *ip = grh + 20;
 
 		ip[0] = 0x45;
@@ -78,7 +79,7 @@ static void build_grh(uint8_t grh[GRH_BYTES], const struct address *a,
 	put_be32(grh, 0x60000000u | (uint32_t)a->traffic_class << 20 |
 			  a->flow_label);
 	put_be16(grh + 4, (uint16_t)above);
-	grh[6] = 17;
+	grh[6] = a->is_v1 ? 0x1b : 17;
 	grh[7] = a->hop_limit;
 	memcpy(grh + 8, a->sgid, 16);
 	memcpy(grh + 24, a->dgid, 16);

@@ -219,8 +219,9 @@ int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
 	};
 	memcpy(out->sgid, d->gids[from->sgid_index].raw, 16);
 	memcpy(out->dgid, from->dgid, 16);
+	out->is_v1 = d->gids[from->sgid_index].is_v1;
 	/* A source of one IP family cannot reach the other. */
-	if (gid_is_ip4(out->sgid) != gid_is_ip4(out->dgid))
+	if (!out->is_v1 && gid_is_ip4(out->sgid) != gid_is_ip4(out->dgid))
 		return -EINVAL;
 	return 0;
 }

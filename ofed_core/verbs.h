@@ -132,6 +132,7 @@ struct address {
 	struct device *device;
 	uint8_t sgid[16];
 	uint8_t dgid[16];
+	bool is_v1; /* RoCE version 1 */
 	uint32_t flow_label;
 	uint8_t sgid_index;
 	uint8_t hop_limit;

@@ -33,6 +33,7 @@ struct arrival {
 	uint8_t sgid[16]; /* of the sender */
 	uint8_t dgid[16];
 	struct device *device;
+	bool is_v1;
 	uint8_t traffic_class;
 	uint8_t hop_limit;
 	uint8_t grh[40]; /* as a UD receive shows it */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ofed_core/neighbor.h"
 #include "ofed_core/parameters.h"
 #include "ofed_core/qp.h"
 #include "ofed_core/requester.h"
@@ -233,4 +234,25 @@ Test(parameters, a_file_is_read_to_its_first_bad_line)
 	cr_assert_eq(p.value[PARAMETER_MAX_TIMEOUT], 21);
 	unlink(path);
 	cr_assert_eq(parameters_read(&p, path, &line), 0);
+}
+
+Test(neighbor, groups_and_interface_identifiers_name_their_address)
+{
+	static const struct {
+		uint8_t gid[16];
+		uint8_t mac[6];
+	} cases[] = {
+	    {{0xfe, 0x80, [8] = 0x50, 0x54, 0, 0xff, 0xfe, 0, 0, 1},
+	     {0x52, 0x54, 0, 0, 0, 1}},
+	    {{[10] = 0xff, 0xff, 239, 129, 2, 3}, {1, 0, 0x5e, 1, 2, 3}},
+	    {{0xff, 0x0e, [10] = 0xff, 0xff, 224, 1, 2, 3},
+	     {0x33, 0x33, 224, 1, 2, 3}}};
+	static const uint8_t ip4[16] = {[10] = 0xff, 0xff, 10, 1, 2, 3};
+	uint8_t mac[6];
+
+	for (size_t i = 0; i < 3; i++) {
+		cr_assert(neighbor_from_gid(cases[i].gid, mac));
+		cr_assert_eq(memcmp(mac, cases[i].mac, 6), 0, "case %zu", i);
+	}
+	cr_assert_not(neighbor_from_gid(ip4, mac));
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * neighbor: the Ethernet address a GID is reached at.
+ */
+#include "neighbor.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "device.h"
+
+#define DISCARD_PORT 9
+#define NUD_USABLE                                                             \
+	(NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT)
+
+struct query {
+	struct nlmsghdr h;
+	struct ndmsg n;
+	struct rtattr a;
+	uint8_t address[16];
+};
+
+bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6])
+{
+	if (gid_is_ip4(gid) && gid_is_multicast(gid)) {
+		static const uint8_t group[3] = {0x01, 0x00, 0x5e};
+
+		memcpy(mac, group, 3);
+		memcpy(mac + 3, gid + 13, 3);
+		mac[3] &= 0x7f;
+		return true;
+	}
+	if (gid_is_multicast(gid)) {
+		mac[0] = mac[1] = 0x33;
+		memcpy(mac + 2, gid + 12, 4);
+		return true;
+	}
+	if (gid[0] == 0xfe && gid[1] == 0x80 && gid[11] == 0xff &&
+	    gid[12] == 0xfe) {
+		memcpy(mac, gid + 8, 3);
+		mac[0] ^= 2;
+		memcpy(mac + 3, gid + 13, 3);
+		return true;
+	}
+	return false;
+}
+
+static int read_answer(const struct nlmsghdr *h, uint8_t mac[6])
+{
+	const struct ndmsg *n = NLMSG_DATA(h);
+	size_t left = NLMSG_PAYLOAD(h, sizeof(*n));
+	const struct rtattr *a =
+	    (const void *)((const char *)n + NLMSG_ALIGN(sizeof(*n)));
+
+	if (h->nlmsg_type != RTM_NEWNEIGH || !(n->ndm_state & NUD_USABLE))
+		return -ENOENT;
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == NDA_LLADDR && RTA_PAYLOAD(a) == 6) {
+			memcpy(mac, RTA_DATA(a), 6);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* An empty datagram to nobody makes the kernel look for the neighbour. */
+static void start_discovery(unsigned ifindex, const uint8_t gid[16])
+{
+	struct sockaddr_in to4 = {.sin_family = AF_INET,
+				  .sin_port = htons(DISCARD_PORT)};
+	struct sockaddr_in6 to6 = {.sin6_family = AF_INET6,
+				   .sin6_port = htons(DISCARD_PORT),
+				   .sin6_scope_id = ifindex};
+	bool is_ip4 = gid_is_ip4(gid);
+	int fd = socket(is_ip4 ? AF_INET : AF_INET6,
+			SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	memcpy(&to4.sin_addr, gid + 12, 4);
+	memcpy(&to6.sin6_addr, gid, 16);
+	if (sendto(fd, "", 0, 0,
+		   is_ip4 ? (struct sockaddr *)&to4 : (struct sockaddr *)&to6,
+		   is_ip4 ? sizeof(to4) : sizeof(to6)) < 0)
+		errno = 0;
+	close(fd);
+}
+
+int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
+{
+	bool is_ip4 = gid_is_ip4(gid);
+	uint16_t size = is_ip4 ? 4 : 16;
+	struct query q = {
+	    .h = {.nlmsg_len = NLMSG_LENGTH(sizeof(q.n)) + RTA_LENGTH(size),
+		  .nlmsg_type = RTM_GETNEIGH,
+		  .nlmsg_flags = NLM_F_REQUEST},
+	    .n = {.ndm_family = is_ip4 ? AF_INET : AF_INET6,
+		  .ndm_ifindex = (int)ifindex},
+	    .a = {.rta_len = RTA_LENGTH(size), .rta_type = NDA_DST}};
+	_Alignas(8) char answer[1024];
+	int rc = -ENOENT;
+	ssize_t n;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return -errno;
+	memcpy(q.address, gid + 16 - size, size);
+	if (send(fd, &q, q.h.nlmsg_len, 0) >= 0) {
+		n = recv(fd, answer, sizeof(answer), 0);
+		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct ndmsg)))
+			rc = read_answer((void *)answer, mac);
+	}
+	close(fd);
+	if (rc < 0)
+		start_discovery(ifindex, gid);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * neighbor: the Ethernet address a GID is reached at.
+ *
+ * RoCE version 1 carries no IP header: the sender finds the address itself.
+ */
+#ifndef OFED_CORE_NEIGHBOR_H
+#define OFED_CORE_NEIGHBOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From the GID alone: groups and EUI-64 link-local addresses. */
+bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6]);
+
+/*
+ * From the kernel's neighbour table. -ENOENT when it has no valid entry; the
+ * kernel is then asked to find one, so a later call may succeed.
+ */
+int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6]);
+
+#endif
