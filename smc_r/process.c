@@ -65,44 +65,58 @@ static void stat_path(char *out, pid_t pid)
 	memcpy(out, "/stat", 6);
 }
 
-#define FIELD_STATE 3
-#define FIELD_START 22
-#define STAT_BYTES  1024
+#define STAT_BYTES    1024
+#define FIELD_STATE   3
+#define FIELD_THREADS 20
+#define FIELD_START   22
 
-/* A field of /proc/<pid>/stat in `text`; NULL when there is none. */
-static const char *stat_field(char text[STAT_BYTES], pid_t pid, int wanted)
+/* /proc/<pid>/stat; false when the kernel does not tell. */
+static bool read_stat(char text[STAT_BYTES], pid_t pid)
 {
 	char path[32];
-	const char *at;
 
 	stat_path(path, pid);
-	if (read_file(path, text, STAT_BYTES) == 0)
-		return NULL;
-	/* The name in field 2 may hold anything, a ')' too. */
-	at = strrchr(text, ')');
+	return read_file(path, text, STAT_BYTES) > 0;
+}
+
+/* Never NULL. The name in field 2 may hold anything, a ')' too. */
+static const char *stat_field(const char *text, int wanted)
+{
+	const char *at = strrchr(text, ')');
+
 	for (int field = 2; at && field < wanted; field++)
 		at = strchr(at + 1, ' ');
-	return at ? at + 1 : NULL;
+	return at ? at + 1 : "";
+}
+
+static bool is_over(const char *text)
+{
+	const char *state = stat_field(text, FIELD_STATE);
+
+	return *state == 'Z' || *state == 'X';
 }
 
 uint64_t process_start_time(pid_t pid)
 {
 	char text[STAT_BYTES];
-	const char *start = stat_field(text, pid, FIELD_START);
 
-	return start ? strtoull(start, NULL, 10) : 0;
+	if (!read_stat(text, pid))
+		return 0;
+	/* The first thread may end and stay a zombie while others work on. */
+	if (is_over(text) &&
+	    strtoul(stat_field(text, FIELD_THREADS), NULL, 10) <= 1)
+		return 0;
+	return strtoull(stat_field(text, FIELD_START), NULL, 10);
 }
 
 bool process_thread_is_dead(uint32_t tid)
 {
 	char text[STAT_BYTES];
-	const char *state;
 
 	if (SYS_CALL3(SYS_tkill, tid, 0, 0) == -ESRCH)
 		return true;
 	/* A zombie takes signals. No file is no proof: /proc may be hidden. */
-	state = stat_field(text, (pid_t)tid, FIELD_STATE);
-	return state && (*state == 'Z' || *state == 'X');
+	return read_stat(text, (pid_t)tid) && is_over(text);
 }
 
 static void find_program(void)

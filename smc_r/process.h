@@ -49,7 +49,8 @@ bool process_thread_is_dead(uint32_t tid);
  * touched there, they are the parent's. */
 bool process_is_foreign(void);
 
-/* Start time of a process, 0 when there is none. */
+/* Start time of a process, 0 when there is none, or it ended and nobody has
+ * waited for it yet. */
 uint64_t process_start_time(pid_t pid);
 
 /* Saves the signal mask in *saved. Never nests. */
