@@ -135,26 +135,29 @@ run_private() { # command...
 
 run_suite() { # suite
 	local suite=$1 file limit begin status what p f s
+	# Its own until it is complete: another run may use the same tree.
+	local log=$tmp/log
 	current=$suite
 	file=${suite//\//-}
 	limit=$(limit_of "$suite")
 	command_of "$suite"
 	begin=$SECONDS
 	run_private timeout -k 5 "$limit" "${argv[@]}" \
-		>"$logs/$file.log" 2>&1 </dev/null &
+		>"$log" 2>&1 </dev/null &
 	# In the background, so that a signal to this script is seen at once.
 	wait $!
 	status=$?
 	if [ $status = 124 ] || [ $status = 137 ]; then
 		echo "not ok - $suite: stopped after its time limit of" \
-			"$limit seconds" >>"$logs/$file.log"
+			"$limit seconds" >>"$log"
 	fi
 	what=$(end_leftovers)
 	if [ -n "$what" ]; then
 		printf 'not ok - %s left running:\n%s\n' "$suite" "$what" \
-			>>"$logs/$file.log"
+			>>"$log"
 	fi
-	read -r p f s <<<"$(count "$logs/$file.log" $status)"
+	read -r p f s <<<"$(count "$log" $status)"
+	cp "$log" "$logs/$file.log"
 	passed=$((passed + p))
 	failed=$((failed + f))
 	skipped=$((skipped + s))
@@ -167,11 +170,11 @@ run_suite() { # suite
 		awk '/^not ok/ { show = 1 } /^ok/ { show = 0 }
 			/^[^on#1 \t]/ { if (!/^TAP/) show_line = 1 }
 			show || show_line { print "    " $0; show_line = 0 }' \
-			"$logs/$file.log" | head -n 60
+			"$log" | head -n 60
 		printf '    (exit %d; all of it: build/check/%s.log)\n' \
 			$status "$file"
 	elif [ "$s" != 0 ]; then
-		grep -i '^ok.*# skip' "$logs/$file.log" | sed 's/^/    /'
+		grep -i '^ok.*# skip' "$log" | sed 's/^/    /'
 	fi
 }
 
@@ -196,15 +199,21 @@ suites_of() { # argument
 	esac
 }
 
-[ $# != 0 ] || set -- unit unit-asan fuzz-asan cmd net preload oracle
-for argument in "$@"; do
-	list=$(suites_of "$argument")
-	for suite in $list; do
-		run_suite "$suite"
+# A function, so that the shell has read all of this file before it begins.
+main() {
+	local argument suite list
+	[ $# != 0 ] || set -- unit unit-asan fuzz-asan cmd net preload oracle
+	for argument in "$@"; do
+		list=$(suites_of "$argument")
+		for suite in $list; do
+			run_suite "$suite"
+		done
 	done
-done
+	printf '%d passed, %d failed' $passed $failed
+	[ $skipped = 0 ] || printf ', %d skipped' $skipped
+	echo
+	[ $failed = 0 ] && [ $((passed + failed)) -gt 0 ]
+	exit
+}
 
-printf '%d passed, %d failed' $passed $failed
-[ $skipped = 0 ] || printf ', %d skipped' $skipped
-echo
-[ $failed = 0 ] && [ $((passed + failed)) -gt 0 ]
+main "$@"
