@@ -263,7 +263,8 @@ void epoll_member_to_kernel(struct epoll_member *m)
 		/* Disabled by EPOLLONESHOT: registered, but silent. */
 		if (!atomic_load(&m->enabled))
 			events &= EPOLLET | EPOLLONESHOT;
-		ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
+		if (!atomic_load(&m->parked))
+			ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
 		drop(m);
 	}
 	engine_unlock(&saved);
@@ -276,12 +277,28 @@ static bool belongs_to_kernel(struct connection *c)
 	return !c || connection_phase(c) == PHASE_NATIVE;
 }
 
+static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
+{
+	m->data = event->data.u64;
+	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->out_seen, UINT32_MAX);
+	atomic_store(&m->bits_seen, 0);
+	atomic_store(&m->events, event->events);
+	atomic_store(&m->enabled, 1);
+	epoll_ready_mark(m);
+	atomic_fetch_add(&m->epoll->version, 1);
+}
+
 static int control_member(struct epoll *e, int op, int fd,
 			  struct epoll_event *event)
 {
 	struct connection *c = connection_of(fd);
 	struct epoll_member *m = find(e, fd);
 
+	if (m && atomic_load(&m->parked)) {
+		drop(m);
+		m = NULL;
+	}
 	if (op == EPOLL_CTL_ADD && m)
 		return -EEXIST;
 	if (op != EPOLL_CTL_ADD && !m)
@@ -310,14 +327,7 @@ static int control_member(struct epoll *e, int op, int fd,
 		if (e->is_nested)
 			epoll_arm(e);
 	} else {
-		m->data = event->data.u64;
-		atomic_store(&m->events, event->events);
-		atomic_store(&m->in_seen, UINT64_MAX);
-		atomic_store(&m->out_seen, UINT32_MAX);
-		atomic_store(&m->bits_seen, 0);
-		atomic_store(&m->enabled, 1);
-		epoll_ready_mark(m);
-		atomic_fetch_add(&e->version, 1);
+		set_wanted(m, event);
 	}
 	poke(e);
 	return 0;
@@ -387,28 +397,39 @@ static int control_kernel(struct epoll *e, int op, int fd,
 	return result;
 }
 
-/* Loops that change what they wait for with every message: a member in the
- * ring costs a few stores, no lock and no system call. */
-static bool modify_at_once(struct epoll *e, struct connection *c, int fd,
+/*
+ * Loops change what they wait for with every message, and many take a
+ * descriptor out and put it back. For a member in the ring that costs a few
+ * stores, no lock and no system call: one that was taken out stays attached,
+ * parked, until its connection ends. 0, -errno, or 1: the long way.
+ */
+static int control_at_once(struct epoll *e, int op, int fd,
 			   const struct epoll_event *event)
 {
-	struct epoll_member *m = c->members;
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m = c ? c->members : NULL;
+	uint32_t parked = 0;
 
 	while (m && (m->epoll != e || m->key != fd))
 		m = m->next;
-	if (!m || !m->attached || connection_phase(c) != PHASE_ACTIVE ||
+	if (!m || !m->attached || connection_phase(c) != PHASE_ACTIVE)
+		return 1;
+	if (op == EPOLL_CTL_DEL) {
+		if (!atomic_compare_exchange_strong(&m->parked, &parked, 1))
+			return -ENOENT;
+		atomic_store(&m->enabled, 0);
+		return 0;
+	}
+	if (!event ||
 	    ((event->events | atomic_load(&m->events)) & EPOLLEXCLUSIVE))
-		return false;
-	m->data = event->data.u64;
-	atomic_store(&m->in_seen, UINT64_MAX);
-	atomic_store(&m->out_seen, UINT32_MAX);
-	atomic_store(&m->bits_seen, 0);
-	atomic_store(&m->events, event->events);
-	atomic_store(&m->enabled, 1);
-	epoll_ready_mark(m);
-	atomic_fetch_add(&e->version, 1);
+		return 1;
+	parked = op == EPOLL_CTL_ADD;
+	if (atomic_load(&m->parked) != parked)
+		return parked ? -EEXIST : -ENOENT;
+	set_wanted(m, event);
+	atomic_store(&m->parked, 0);
 	poke(e);
-	return true;
+	return 0;
 }
 
 int epoll_control(int ep, int op, int fd, struct epoll_event *event)
@@ -421,8 +442,12 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 
 	if (!e)
 		return real.epoll_ctl(ep, op, fd, event);
-	if (op == EPOLL_CTL_MOD && c && event &&
-	    modify_at_once(e, c, fd, event))
+	result = control_at_once(e, op, fd, event);
+	if (result < 0) {
+		errno = -result;
+		return -1;
+	}
+	if (result == 0)
 		return 0;
 	if (!c) {
 		if (op == EPOLL_CTL_ADD)

@@ -39,6 +39,7 @@ struct epoll_member {
 	int key;                   /* the number it was registered by */
 	_Atomic uint32_t live;
 	_Atomic uint32_t enabled; /* 0 after EPOLLONESHOT reported */
+	_Atomic uint32_t parked;  /* taken out by EPOLL_CTL_DEL */
 	_Atomic uint32_t events;  /* EPOLL* as asked for */
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */

@@ -36,7 +36,8 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	/* Readable for the kernel means: a piece of a CLC message. */
 	if (!(bits & (POLLERR | POLLHUP)))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
-	if (handshake_hides_output(c, fd))
+	/* Only who asks for it may run into the end of patience. */
+	if ((asked & ALL_OUT) && handshake_hides_output(c, fd))
 		bits &= ~(uint32_t)ALL_OUT;
 	return bits;
 }
@@ -70,9 +71,9 @@ static uint32_t input_bits(struct connection *c, int fd)
 			pri = kernel_bits(fd, POLLPRI) & POLLPRI;
 		return ALL_IN | pri |
 		       (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
-					 atomic_load(&c->tcp_ended)
-				     ? POLLRDHUP
-				     : 0);
+				atomic_load(&c->tcp_ended)
+			    ? POLLRDHUP
+			    : 0);
 	case INPUT_END:
 		return ALL_IN | POLLRDHUP;
 	case INPUT_ERROR:
