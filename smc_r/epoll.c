@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "process.h"
 #include "real.h"
@@ -67,11 +68,12 @@ static int draw_cookie(struct epoll *e, int op)
 	if (SYS_CALL3(SYS_getrandom, &cookie, sizeof(cookie), 0) !=
 	    sizeof(cookie))
 		return -EAGAIN;
-	e->cookie = cookie;
-	return (int)ctl(e->fd, op, e->shadow, EPOLLIN | EPOLLET, cookie);
+	/* The lowest bits tell the cookies of an instance apart. */
+	e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
+	return (int)ctl(e->fd, op, e->shadow, EPOLLIN | EPOLLET, e->cookie);
 }
 
-static int make_shadow(struct epoll *e)
+int epoll_make_shadow(struct epoll *e)
 {
 	long fd;
 	int result;
@@ -99,7 +101,7 @@ static int make_shadow(struct epoll *e)
 	return 0;
 }
 
-static void poke(struct epoll *e)
+void epoll_wake(struct epoll *e)
 {
 	uint64_t one = 1;
 
@@ -111,7 +113,7 @@ void epoll_poke(struct connection *c)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next) {
 		epoll_ready_mark(m);
-		poke(m->epoll);
+		epoll_wake(m->epoll);
 	}
 }
 
@@ -316,7 +318,7 @@ static int control_member(struct epoll *e, int op, int fd,
 	    (event->events & ~(uint32_t)EXCLUSIVE_OK))
 		return -EINVAL;
 	if (op == EPOLL_CTL_ADD) {
-		int result = make_shadow(e);
+		int result = epoll_make_shadow(e);
 
 		if (result < 0)
 			return result;
@@ -324,12 +326,14 @@ static int control_member(struct epoll *e, int op, int fd,
 		if (!m)
 			return -ENOMEM;
 		epoll_member_attach(m);
+		if (e->is_nested && atomic_load(&e->count) == 1)
+			epoll_nested_adopt(e);
 		if (e->is_nested)
 			epoll_arm(e);
 	} else {
 		set_wanted(m, event);
 	}
-	poke(e);
+	epoll_wake(e);
 	return 0;
 }
 
@@ -349,52 +353,28 @@ static void remember_registration(int fd)
 		registered[fd] = 1;
 }
 
-static struct epoll_nested *find_nested(struct epoll *e, struct epoll *inner)
-{
-	for (int i = 0; i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner == inner)
-			return &e->nested[i];
-	return NULL;
-}
-
-/* An instance inside another: the kernel wakes the outer one when a bell
- * rings; what is level-triggered is looked up by us as well. */
-static void note_nested(struct epoll *e, int op, int fd,
-			const struct epoll_event *event)
-{
-	struct epoll *inner = epoll_of(fd);
-	struct epoll_nested *d;
-	sigset_t saved;
-
-	engine_lock(&saved);
-	d = find_nested(e, op == EPOLL_CTL_ADD ? NULL : inner);
-	if (d && op == EPOLL_CTL_DEL) {
-		d->inner = NULL;
-		e->nested_count--;
-	} else if (d) {
-		e->nested_count += op == EPOLL_CTL_ADD;
-		d->events = event->events;
-		d->data = event->data.u64;
-		d->inner = inner;
-		inner->is_nested = true;
-	}
-	engine_unlock(&saved);
-	epoll_arm(inner);
-}
-
 static int control_kernel(struct epoll *e, int op, int fd,
 			  struct epoll_event *event)
 {
+	sigset_t saved;
 	int result;
 
 	/* The program drew our cookie: nobody may mistake one for the other. */
-	if (e->shadow >= 0 && event && op != EPOLL_CTL_DEL &&
-	    event->data.u64 == e->cookie)
+	if (event && op != EPOLL_CTL_DEL &&
+	    epoll_is_cookie(e, event->data.u64)) {
+		engine_lock(&saved);
 		draw_cookie(e, EPOLL_CTL_MOD);
-	result = real.epoll_ctl(e->fd, op, fd, event);
-	if (result == 0 && epoll_of(fd))
-		note_nested(e, op, fd, event);
-	return result;
+		epoll_nested_redraw(e);
+		engine_unlock(&saved);
+	}
+	if (!epoll_of(fd) || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
+		return real.epoll_ctl(e->fd, op, fd, event);
+	result = epoll_nested_control(e, op, fd, event);
+	if (result < 0) {
+		errno = -result;
+		return -1;
+	}
+	return 0;
 }
 
 /*
@@ -428,7 +408,9 @@ static int control_at_once(struct epoll *e, int op, int fd,
 		return parked ? -EEXIST : -ENOENT;
 	set_wanted(m, event);
 	atomic_store(&m->parked, 0);
-	poke(e);
+	if (e->is_nested)
+		epoll_arm(e);
+	epoll_wake(e);
 	return 0;
 }
 
@@ -478,14 +460,16 @@ static void adopt_one(struct epoll *e, struct connection *c, int fd)
 	struct epoll_event event;
 	struct epoll_member *m;
 
-	if (!registrations_find(e->fd, fd, &event) || make_shadow(e) < 0)
+	if (!registrations_find(e->fd, fd, &event) || epoll_make_shadow(e) < 0)
 		return;
 	m = add(e, c, fd, &event);
 	if (!m)
 		return;
 	ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	epoll_member_attach(m);
-	poke(e);
+	if (e->is_nested)
+		epoll_nested_adopt(e);
+	epoll_wake(e);
 }
 
 void epoll_adopt(struct connection *c, int fd)
@@ -539,16 +523,7 @@ void epoll_closing(int fd)
 
 	if (!e || !fdtable_clear(fd, &entry))
 		return;
-	for (int i = 0; i < fdtable_end(); i++) {
-		struct epoll *outer = epoll_of(i);
-		struct epoll_nested *d =
-		    outer && outer->nested_count ? find_nested(outer, e) : NULL;
-
-		if (d) {
-			d->inner = NULL;
-			outer->nested_count--;
-		}
-	}
+	epoll_nested_forget(e);
 	while (atomic_load(&e->count) > 0)
 		drop(atomic_load(&atomic_load(&e->members)[0]));
 	if (e->waiter)

@@ -52,12 +52,18 @@ struct epoll_member {
 };
 
 #define EPOLL_NESTED_MAX 8
+#define EPOLL_COOKIES    16u /* one for the shadow, the rest for those */
 
 /* An instance of ours that is registered in another one. */
 struct epoll_nested {
 	struct epoll *inner;
+	int fd;
 	uint32_t events;
 	uint64_t data;
+	uint64_t seen; /* epoll_nested_mark when it was last reported */
+	bool ours;     /* inner has members; else the kernel reports it */
+	bool enabled;  /* false after EPOLLONESHOT reported */
+	bool woken;    /* something moved in the kernel's part of inner */
 };
 
 struct epoll {
@@ -66,8 +72,8 @@ struct epoll {
 	int shadow;           /* S, -1 until the first member */
 	int poke;             /* eventfd in S: wakes sleepers of E */
 	pid_t pid;            /* whose it is */
-	uint64_t cookie;
-	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
+	uint64_t cookie;      /* of S; plus one and more: of nested instances */
+	uint32_t waiter;      /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
 	_Atomic uint32_t capacity;
 	struct epoll_member *_Atomic *_Atomic members;
@@ -82,7 +88,8 @@ struct epoll {
 	_Atomic uint32_t joined;            /* members that have a bit */
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
-	uint32_t nested_count;
+	uint32_t nested_count; /* that are ours */
+	bool unharvested;      /* the shadow has events nobody looked at */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };
@@ -90,6 +97,11 @@ struct epoll {
 static inline struct epoll *epoll_of(int fd)
 {
 	return (struct epoll *)(void *)fdtable_kind(fd, FDENTRY_EPOLL);
+}
+
+static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
+{
+	return e->shadow >= 0 && data - e->cookie < EPOLL_COOKIES;
 }
 
 /* After epoll_create that worked. */
@@ -112,7 +124,10 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     int ms, const sigset_t *mask);
 
-/* Would epoll_wait return at once? Takes nothing. */
+/* Would epoll_wait return at once? Takes nothing. By the members alone,
+ * without entering the kernel; by what is the kernel's; by either. */
+bool epoll_members_ready(struct epoll *e);
+bool epoll_kernel_ready(struct epoll *e);
 bool epoll_is_ready(struct epoll *e);
 /* Lets members ring although nobody sleeps in epoll_wait. */
 void epoll_arm(struct epoll *e);
@@ -124,6 +139,11 @@ void epoll_adopt(struct connection *c, int fd);
 void epoll_forget(struct connection *c, int fd);
 void epoll_closing(int fd);
 
+/* S, for the first member. 0 or -errno. */
+int epoll_make_shadow(struct epoll *e);
+
+/* Who sleeps on e looks again. */
+void epoll_wake(struct epoll *e);
 /* The state of c changed by our own doing: wake who sleeps on it. */
 void epoll_poke(struct connection *c);
 

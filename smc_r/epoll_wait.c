@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "bell.h"
+#include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "handshake.h"
 #include "process.h"
@@ -35,9 +36,23 @@ static uint64_t input_mark(struct connection *c)
 	       (atomic_load(&c->in_producer->flags) & 7u);
 }
 
-static bool has_edge(struct epoll_member *m)
+static uint32_t output_mark(struct connection *c)
 {
-	return input_mark(m->connection) != atomic_load(&m->in_seen);
+	return connection_phase(c) == PHASE_ACTIVE
+		   ? atomic_load(&c->slot->tx.blocked)
+		   : 0;
+}
+
+/* What takes_edge would say, and nothing is taken. */
+static bool has_edge(struct epoll_member *m, uint32_t bits)
+{
+	uint32_t seen = atomic_load(&m->bits_seen);
+
+	return (bits & ~seen & ~(uint32_t)EPOLLOUT) ||
+	       ((bits & EPOLLIN) &&
+		input_mark(m->connection) != atomic_load(&m->in_seen)) ||
+	       ((bits & EPOLLOUT) &&
+		output_mark(m->connection) != atomic_load(&m->out_seen));
 }
 
 static bool takes_edge(struct epoll_member *m, uint32_t bits)
@@ -45,13 +60,11 @@ static bool takes_edge(struct epoll_member *m, uint32_t bits)
 	struct connection *c = m->connection;
 	uint64_t in = input_mark(c);
 	uint64_t in_seen = atomic_load(&m->in_seen);
-	uint32_t out = 0;
+	uint32_t out = output_mark(c);
 	uint32_t out_seen = atomic_load(&m->out_seen);
 	uint32_t bits_seen = atomic_exchange(&m->bits_seen, bits);
 	bool edge = (bits & ~bits_seen & ~(uint32_t)EPOLLOUT) != 0;
 
-	if (connection_phase(c) == PHASE_ACTIVE)
-		out = atomic_load(&c->slot->tx.blocked);
 	if ((bits & EPOLLIN) && in != in_seen &&
 	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, in))
 		edge = true;
@@ -117,25 +130,6 @@ static struct epoll_member *member_at(struct epoll *e, uint32_t i)
 
 	return m && atomic_load_explicit(&m->live, memory_order_relaxed) ? m
 									 : NULL;
-}
-
-/* Instances inside this one whose members only we know. Level-triggered ones
- * are reported from here; edges come from the kernel, as their bells ring. */
-static int scan_nested(struct epoll *e, struct epoll_event *events, int max)
-{
-	int n = 0;
-
-	for (int i = 0; i < EPOLL_NESTED_MAX && n < max; i++) {
-		struct epoll_nested *d = &e->nested[i];
-
-		if (!d->inner || (d->events & EPOLLET) ||
-		    !(d->events & EPOLLIN) || !epoll_is_ready(d->inner))
-			continue;
-		events[n].events = EPOLLIN;
-		events[n].data.u64 = d->data;
-		n++;
-	}
-	return n;
 }
 
 /* A bell is never emptied on the way; but it must not fill up either. */
@@ -267,6 +261,9 @@ static void arm(struct epoll *e)
 		if (m && !(e->uses_bits && m->group))
 			arm_member(m);
 	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			arm(e->nested[i].inner);
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -282,18 +279,24 @@ static void note_end(struct epoll_member *m)
 static void harvest(struct epoll *e)
 {
 	struct epoll_event events[HARVEST];
-	long n =
-	    SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0, 0);
+	long n;
 
-	for (long i = 0; i < n; i++) {
-		struct epoll_member *m =
-		    (struct epoll_member *)(uintptr_t)events[i].data.u64;
+	e->unharvested = false;
+	do {
+		n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
+			      0);
+		for (long i = 0; i < n; i++) {
+			struct epoll_member *m =
+			    (struct epoll_member *)(uintptr_t)events[i]
+				.data.u64;
 
-		if (m && atomic_load(&m->live) && m->epoll == e &&
-		    connection_phase(m->connection) == PHASE_ACTIVE &&
-		    (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-			note_end(m);
-	}
+			if (m && atomic_load(&m->live) && m->epoll == e &&
+			    connection_phase(m->connection) == PHASE_ACTIVE &&
+			    (events[i].events &
+			     (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+				note_end(m);
+		}
+	} while (n == HARVEST);
 }
 
 /* Takes our own cookie out of what the kernel returned. */
@@ -303,10 +306,12 @@ static int filter(struct epoll *e, struct epoll_event *events, int n,
 	int kept = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.u64 == e->cookie)
-			*woken = true;
-		else
+		if (!epoll_is_cookie(e, events[i].data.u64)) {
 			events[kept++] = events[i];
+			continue;
+		}
+		*woken = true;
+		epoll_nested_woken(e, events[i].data.u64);
 	}
 	return kept;
 }
@@ -317,12 +322,11 @@ static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
 
 	atomic_store(&e->asked_ns, sys_now_ns());
-	if (n <= 0)
-		return 0;
-	n = filter(e, events, n, &woken);
-	if (woken)
+	if (n > 0)
+		n = filter(e, events, n, &woken);
+	if (woken || e->unharvested)
 		harvest(e);
-	return n;
+	return n > 0 ? n : 0;
 }
 
 /* Descriptors of the kernel must not starve beside ready members, nor behind
@@ -338,7 +342,7 @@ static bool kernel_is_due(struct epoll *e)
 /* One look at both, without waiting. */
 static int look(struct epoll *e, struct epoll_event *events, int max)
 {
-	int n = scan_nested(e, events, max);
+	int n = e->nested_count ? epoll_nested_scan(e, events, max) : 0;
 	int scanned = n < max ? scan(e, events + n, max - n) : 0;
 
 	return n + scanned;
@@ -471,6 +475,11 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	atomic_fetch_add(&e->sleepers, 1);
 	arm(e);
 	n = look(e, events, max);
+	/* What woke us last time may have been the end of a peer as well. */
+	if (n == 0 && e->unharvested) {
+		harvest(e);
+		n = look(e, events, max);
+	}
 	if (n == 0 && version == atomic_load(&e->version)) {
 		t = left_of(until, pending_ms(e));
 		n = sleep_in_kernel(e, events, max, &t, mask);
@@ -480,12 +489,9 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	if (n <= 0)
 		return n;
 	n = filter(e, events, n, &woken);
-	if (woken && n == 0) {
-		n = look(e, events, max);
-		if (n == 0)
-			harvest(e);
-	}
-	return n;
+	if (woken)
+		e->unharvested = true;
+	return n ? n : look(e, events, max);
 }
 
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
@@ -546,26 +552,92 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }
 
-bool epoll_is_ready(struct epoll *e)
+/* Nothing is consumed: an edge stays for who asks E. */
+static bool is_member_ready(struct epoll_member *m)
 {
-	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+	uint32_t events = atomic_load(&m->events);
+	uint32_t bits;
+
+	if (!atomic_load(&m->enabled))
+		return false;
+	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
+	return bits && (!(events & EPOLLET) || has_edge(m, bits));
+}
+
+bool epoll_members_ready(struct epoll *e)
+{
 	uint32_t count = atomic_load(&e->count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = member_at(e, i);
-		uint32_t events = m ? atomic_load(&m->events) : 0;
 
-		/* Nothing is consumed: an edge stays for who asks E. */
-		if (m && atomic_load(&m->enabled) &&
-		    (readiness(m->connection, m->fd, events) &
-		     (events | ALWAYS)) &&
-		    !((events & EPOLLET) && !has_edge(m)))
+		if (m && is_member_ready(m))
 			return true;
 	}
-	/* The shadow's own sign of life is no event of the program's. */
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (d->inner && d->ours && d->enabled &&
+		    (!(d->events & EPOLLET) ||
+		     epoll_nested_mark(d->inner) != d->seen) &&
+		    epoll_members_ready(d->inner))
+			return true;
+	}
+	return false;
+}
+
+/* The shadow's own sign of life is no event of the program's. */
+static void settle(struct epoll *e)
+{
 	if (e->shadow >= 0)
 		harvest(e);
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			settle(e->nested[i].inner);
+}
+
+bool epoll_kernel_ready(struct epoll *e)
+{
+	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+
+	settle(e);
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
+		return true;
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (d->inner && d->ours && d->woken && d->enabled &&
+		    epoll_kernel_ready(d->inner))
+			return true;
+	}
+	return false;
+}
+
+bool epoll_is_ready(struct epoll *e)
+{
+	return epoll_members_ready(e) || epoll_kernel_ready(e);
+}
+
+uint64_t epoll_nested_mark(struct epoll *e)
+{
+	uint64_t mark = atomic_load(&e->version);
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
+		uint32_t events = 0;
+
+		if (m && atomic_load(&m->enabled))
+			events = atomic_load(&m->events);
+		if (events & EPOLLIN)
+			mark += input_mark(m->connection);
+		if (events & EPOLLOUT)
+			mark += output_mark(m->connection);
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			mark += epoll_nested_mark(e->nested[i].inner);
+	return mark;
 }
 
 void epoll_arm(struct epoll *e)

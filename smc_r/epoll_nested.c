@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_nested: instances inside other instances. */
+#include "epoll_nested.h"
+
+#include <errno.h>
+
+#include "process.h"
+#include "sys.h"
+
+static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event e = {.events = events, .data.u64 = data};
+
+	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
+}
+
+static struct epoll_nested *find(struct epoll *e, const struct epoll *inner,
+				 int fd)
+{
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner == inner &&
+		    (!inner || e->nested[i].fd == fd))
+			return &e->nested[i];
+	return NULL;
+}
+
+/* Slot 0 is the shadow's own. */
+static uint64_t cookie_of(const struct epoll *e, const struct epoll_nested *d)
+{
+	return e->cookie | (uint64_t)(d - e->nested + 1);
+}
+
+/* What is ready now is told again, as after every registration. */
+static void renew(struct epoll_nested *d, const struct epoll_event *event)
+{
+	d->events = event->events;
+	d->data = event->data.u64;
+	d->seen = ~epoll_nested_mark(d->inner);
+	d->woken = true;
+	d->enabled = true;
+}
+
+/* ---- registering; the engine lock is held ---- */
+
+/* From here on the kernel's registration is a sign of life. */
+static int take(struct epoll *e, struct epoll_nested *d, int op)
+{
+	int result = epoll_make_shadow(e);
+
+	if (result == 0)
+		result = (int)ctl(e->fd, op, d->fd, EPOLLIN | EPOLLET,
+				  cookie_of(e, d));
+	if (result < 0)
+		return result;
+	d->ours = true;
+	e->nested_count++;
+	if (e->is_nested)
+		epoll_nested_adopt(e);
+	epoll_wake(e);
+	return 0;
+}
+
+static int add(struct epoll *e, struct epoll *inner, int fd,
+	       const struct epoll_event *event)
+{
+	struct epoll_nested *d = find(e, NULL, 0);
+	int result;
+
+	if (d) {
+		d->fd = fd;
+		d->inner = inner;
+		d->ours = false;
+		renew(d, event);
+	}
+	/* What the kernel will refuse it shall refuse. */
+	if (d && epoll_has_members(inner) && !(event->events & EPOLLEXCLUSIVE))
+		result = take(e, d, EPOLL_CTL_ADD);
+	else
+		result = (int)ctl(e->fd, EPOLL_CTL_ADD, fd, event->events,
+				  event->data.u64);
+	if (d && result < 0)
+		d->inner = NULL;
+	else
+		inner->is_nested = true;
+	return result;
+}
+
+static int modify(struct epoll *e, struct epoll_nested *d, int fd,
+		  const struct epoll_event *event)
+{
+	int result = 0;
+
+	if (d && d->ours && (event->events & EPOLLEXCLUSIVE))
+		return -EINVAL;
+	if (!d || !d->ours)
+		result = (int)ctl(e->fd, EPOLL_CTL_MOD, fd, event->events,
+				  event->data.u64);
+	if (d && result == 0) {
+		renew(d, event);
+		atomic_fetch_add(&e->version, 1);
+		epoll_wake(e);
+	}
+	return result;
+}
+
+static void let_go(struct epoll *e, struct epoll_nested *d)
+{
+	d->inner = NULL;
+	if (d->ours)
+		e->nested_count--;
+	d->ours = false;
+}
+
+static int control(struct epoll *e, struct epoll *inner, int op, int fd,
+		   const struct epoll_event *event)
+{
+	struct epoll_nested *d = find(e, inner, fd);
+	int result;
+
+	if (op == EPOLL_CTL_ADD)
+		return d ? -EEXIST : add(e, inner, fd, event);
+	if (op == EPOLL_CTL_MOD)
+		return modify(e, d, fd, event);
+	result = (int)ctl(e->fd, op, fd, 0, 0);
+	if (d && result == 0)
+		let_go(e, d);
+	return result;
+}
+
+int epoll_nested_control(struct epoll *e, int op, int fd,
+			 const struct epoll_event *event)
+{
+	struct epoll *inner = epoll_of(fd);
+	sigset_t saved;
+	int result;
+
+	if (!event && op != EPOLL_CTL_DEL)
+		return -EFAULT;
+	engine_lock(&saved);
+	result = control(e, inner, op, fd, event);
+	engine_unlock(&saved);
+	if (result == 0 && op != EPOLL_CTL_DEL)
+		epoll_arm(inner);
+	return result;
+}
+
+void epoll_nested_adopt(struct epoll *inner)
+{
+	for (int ep = 0; ep < fdtable_end(); ep++) {
+		struct epoll *e = epoll_of(ep);
+
+		for (int i = 0; e && i < EPOLL_NESTED_MAX; i++) {
+			struct epoll_nested *d = &e->nested[i];
+
+			if (d->inner != inner || d->ours)
+				continue;
+			d->woken = true;
+			take(e, d, EPOLL_CTL_MOD);
+		}
+	}
+}
+
+void epoll_nested_forget(struct epoll *inner)
+{
+	for (int ep = 0; ep < fdtable_end(); ep++) {
+		struct epoll *e = epoll_of(ep);
+
+		for (int i = 0; e && i < EPOLL_NESTED_MAX; i++)
+			if (e->nested[i].inner == inner)
+				let_go(e, &e->nested[i]);
+	}
+}
+
+void epoll_nested_redraw(struct epoll *e)
+{
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (d->inner && d->ours)
+			ctl(e->fd, EPOLL_CTL_MOD, d->fd, EPOLLIN | EPOLLET,
+			    cookie_of(e, d));
+	}
+}
+
+/* ---- readiness ---- */
+
+void epoll_nested_woken(struct epoll *e, uint64_t data)
+{
+	uint64_t slot = data - e->cookie;
+
+	if (slot >= 1 && slot <= EPOLL_NESTED_MAX)
+		e->nested[slot - 1].woken = true;
+}
+
+/* The kernel is asked only after its sign of life. */
+static bool is_due(struct epoll_nested *d, struct epoll *inner)
+{
+	bool edge = d->events & EPOLLET;
+	uint64_t mark = edge ? epoll_nested_mark(inner) : 0;
+
+	if ((!edge || mark != d->seen) && epoll_members_ready(inner)) {
+		d->seen = mark;
+		if (edge)
+			d->woken = false;
+		return true;
+	}
+	if (!d->woken)
+		return false;
+	d->woken = false;
+	if (!epoll_kernel_ready(inner))
+		return false;
+	if (!edge)
+		d->woken = true;
+	return true;
+}
+
+int epoll_nested_scan(struct epoll *e, struct epoll_event *events, int max)
+{
+	int n = 0;
+
+	for (int i = 0; i < EPOLL_NESTED_MAX && n < max; i++) {
+		struct epoll_nested *d = &e->nested[i];
+		struct epoll *inner = d->inner;
+		uint32_t bits = d->events & (EPOLLIN | EPOLLRDNORM);
+
+		if (!inner || !d->ours || !d->enabled || !bits ||
+		    !is_due(d, inner))
+			continue;
+		if (d->events & EPOLLONESHOT)
+			d->enabled = false;
+		events[n].events = bits;
+		events[n].data.u64 = d->data;
+		n++;
+	}
+	return n;
+}
