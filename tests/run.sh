@@ -25,6 +25,15 @@ passed=0 failed=0 skipped=0
 mkdir -p "$logs" || exit 2
 tmp=$(mktemp -d /tmp/smc_r.XXXXXX) || exit 2
 token=smc_r.$$.$RANDOM
+# As root each suite has a BPF file system of its own: what it attaches and
+# pins there is gone with its last process, however that ended.
+own_bpf=()
+if unshare -m --propagation private mount -t bpf bpf /sys/fs/bpf 2>/dev/null
+then
+	# shellcheck disable=SC2016 # for the inner shell
+	own_bpf=(unshare -m --propagation private sh -c
+		'mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh)
+fi
 current=
 trap 'rm -rf "$tmp"' EXIT
 trap 'echo "interrupted in $current"; end_leftovers >/dev/null; exit 130' \
@@ -142,7 +151,8 @@ run_suite() { # suite
 	limit=$(limit_of "$suite")
 	command_of "$suite"
 	begin=$SECONDS
-	run_private timeout -k 5 "$limit" "${argv[@]}" \
+	run_private timeout -k 5 "$limit" \
+		${own_bpf[@]+"${own_bpf[@]}"} "${argv[@]}" \
 		>"$log" 2>&1 </dev/null &
 	# In the background, so that a signal to this script is seen at once.
 	wait $!
