@@ -62,6 +62,17 @@ void engine_stop(void)
 	engine_unlock(&saved);
 }
 
+void engine_fork_failed(void)
+{
+	sigset_t saved;
+
+	if (process.off)
+		return;
+	engine_lock(&saved);
+	segment_fork_failed();
+	engine_unlock(&saved);
+}
+
 void engine_retire(void)
 {
 	successor_all(REASON_DEMOTED_IO_URING);

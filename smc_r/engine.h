@@ -13,6 +13,9 @@
 void engine_start(void);
 void engine_stop(void);
 
+/* fork() gave no child, though its handlers ran. */
+void engine_fork_failed(void);
+
 /* The program set up io_uring: no new connection is served from here on. */
 void engine_retire(void);
 

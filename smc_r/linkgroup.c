@@ -378,7 +378,8 @@ static uint32_t idle_elements(const struct linkgroup *g)
 	uint32_t n = 0;
 
 	for (const struct rmb *r = g->rmbs; r; r = r->next)
-		n += r->map.elements - r->references;
+		n += r->map.elements -
+		     (uint32_t)__builtin_popcount(r->busy | r->leaked);
 	return n;
 }
 
@@ -409,8 +410,11 @@ static void trim_server(struct linkgroup *g)
 
 	for (struct rmb *r = g->rmbs; r; r = next) {
 		next = r->next;
+		/* A large one goes in any case: a small one is soon made. */
 		if (!is_idle(r) ||
-		    idle_elements(g) - r->map.elements < 1 + g->connections / 2)
+		    (r->map.elements <= 2 * (1 + g->connections) &&
+		     idle_elements(g) - r->map.elements <
+			 1 + g->connections / 2))
 			continue;
 		atomic_store(&rmb_header(&r->map)->retired, 1);
 		rmb_unlink(g, r);

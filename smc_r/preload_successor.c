@@ -9,12 +9,33 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "process.h"
 #include "reason.h"
 #include "socket_ctl.h"
 #include "successor.h"
 
 extern char **environ;
+
+/* ---- fork ---- */
+
+/* The handlers of pthread_atfork do not learn that it failed. */
+PRELOAD pid_t fork(void)
+{
+	pid_t pid;
+	int error;
+
+	if (!real.fork) {
+		errno = ENOSYS;
+		return -1;
+	}
+	pid = real.fork();
+	error = errno;
+	if (pid < 0)
+		engine_fork_failed();
+	errno = error;
+	return pid;
+}
 
 /* ---- exec ---- */
 

@@ -77,6 +77,7 @@ struct real {
 	/* No system call of their own: null until real_init. */
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);
+	pid_t (*fork)(void);
 	int (*posix_spawn)(pid_t *, const char *,
 			   const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const[],

@@ -16,8 +16,9 @@
 #include "sys.h"
 #include "totals.h"
 
-#define SLOTS_STEP   32u /* slots that get memory at once */
-#define SEGMENTS_MAX 8   /* own one, and those of forefathers */
+#define ENTRY_TAKEN  (-1) /* a holder that is being written */
+#define SLOTS_STEP   32u  /* slots that get memory at once */
+#define SEGMENTS_MAX 8    /* own one, and those of forefathers */
 #define SEGMENT_BYTES                                                          \
 	(STATUS_SLOTS_AT +                                                     \
 	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
@@ -212,6 +213,52 @@ static bool grow(struct status_header *h)
 	return true;
 }
 
+static struct segment *segment_of(const struct status_slot *slot)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header && slot >= segments[i].slots &&
+		    slot < segments[i].slots + STATUS_SLOTS_MAX)
+			return &segments[i];
+	return NULL;
+}
+
+static uint64_t living(struct segment *s, uint64_t holders)
+{
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
+		struct status_holder *h = &s->header->holders[i];
+		int32_t seen;
+
+		if (i == s->self || !(holders >> i & 1))
+			continue;
+		seen = atomic_load(&h->pid);
+		if (seen == ENTRY_TAKEN || (seen && process_start_time(seen) ==
+							atomic_load(&h->start)))
+			continue;
+		holders &= ~(1ull << i);
+		atomic_compare_exchange_strong(&h->pid, &seen, 0);
+	}
+	return holders;
+}
+
+/* Slots that only children held, which ended without a close. */
+static bool reclaim(struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct status_slot *slot = &s->slots[i];
+		uint64_t holders = atomic_load(&slot->holders);
+
+		if (atomic_load(&slot->state) == STATUS_FREE ||
+		    holders >> s->self & 1 || living(s, holders))
+			continue;
+		segment_slot_free(slot);
+		any = true;
+	}
+	return any;
+}
+
 static struct status_slot *find_free(struct segment *s)
 {
 	uint32_t n = atomic_load(&s->header->slot_count);
@@ -234,7 +281,7 @@ struct status_slot *segment_slot_get(void)
 	if (segment_open() < 0)
 		return NULL;
 	slot = find_free(s);
-	if (!slot && grow(s->header))
+	if (!slot && (reclaim(s) || grow(s->header)))
 		slot = find_free(s);
 	if (!slot)
 		return NULL;
@@ -244,31 +291,6 @@ struct status_slot *segment_slot_get(void)
 	atomic_store(&slot->holders, 1ull << s->self);
 	atomic_store(&slot->state, STATUS_INIT);
 	return slot;
-}
-
-static struct segment *segment_of(const struct status_slot *slot)
-{
-	for (int i = 0; i < SEGMENTS_MAX; i++)
-		if (segments[i].header && slot >= segments[i].slots &&
-		    slot < segments[i].slots + STATUS_SLOTS_MAX)
-			return &segments[i];
-	return NULL;
-}
-
-static uint64_t living(struct segment *s, uint64_t holders)
-{
-	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
-		struct status_holder *h = &s->header->holders[i];
-
-		if (i == s->self || !(holders >> i & 1))
-			continue;
-		if (process_start_time(atomic_load(&h->pid)) !=
-		    atomic_load(&h->start)) {
-			holders &= ~(1ull << i);
-			atomic_store(&h->pid, 0);
-		}
-	}
-	return holders;
 }
 
 bool segment_slot_is_mine(struct status_slot *slot)
@@ -299,12 +321,17 @@ bool segment_slot_leave(struct status_slot *slot)
 	return (before & self) && living(s, before & ~self) == 0;
 }
 
+/* Into the segment that the slot is of: a forked child may be the last. */
 void segment_slot_free(struct status_slot *slot)
 {
-	segment_add(bytes_received, atomic_load(&slot->rx.position));
-	segment_add(bytes_sent, atomic_load(&slot->tx.position));
-	segment_add(requests_received, atomic_load(&slot->rx.requests));
-	segment_add(requests_sent, atomic_load(&slot->tx.requests));
+	struct segment *s = segment_of(slot);
+	struct status_counters *to = s ? &s->header->counters : &nowhere;
+
+	atomic_fetch_add(&to->bytes_received, atomic_load(&slot->rx.position));
+	atomic_fetch_add(&to->bytes_sent, atomic_load(&slot->tx.position));
+	atomic_fetch_add(&to->requests_received,
+			 atomic_load(&slot->rx.requests));
+	atomic_fetch_add(&to->requests_sent, atomic_load(&slot->tx.requests));
 	atomic_store(&slot->state, STATUS_FREE);
 }
 
@@ -321,13 +348,17 @@ static bool holds_any(const struct segment *s)
 	return false;
 }
 
+/* Other processes that share the segment may fork at the same time. */
 static int find_entry(struct segment *s)
 {
 	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
 		struct status_holder *h = &s->header->holders[i];
 		int32_t pid = atomic_load(&h->pid);
 
-		if (pid && process_start_time(pid) == atomic_load(&h->start))
+		if (pid == ENTRY_TAKEN ||
+		    (pid &&
+		     process_start_time(pid) == atomic_load(&h->start)) ||
+		    !atomic_compare_exchange_strong(&h->pid, &pid, ENTRY_TAKEN))
 			continue;
 		atomic_store(&h->start, process.start);
 		atomic_store(&h->pid, process.pid);
@@ -364,6 +395,24 @@ void segment_before_fork(void)
 		segments[i].child = -1;
 		if (segments[i].header && holds_any(&segments[i]))
 			enter_child(&segments[i]);
+	}
+}
+
+/* The handlers ran, and there is no child. */
+void segment_fork_failed(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++) {
+		struct segment *s = &segments[i];
+		uint32_t n;
+
+		if (!s->header || s->child < 0)
+			continue;
+		n = atomic_load(&s->header->slot_count);
+		for (uint32_t k = 0; k < n; k++)
+			atomic_fetch_and(&s->slots[k].holders,
+					 ~(1ull << s->child));
+		atomic_store(&s->header->holders[s->child].pid, 0);
+		s->child = -1;
 	}
 }
 

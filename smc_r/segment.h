@@ -37,6 +37,8 @@ bool segment_slot_is_mine(struct status_slot *s);
  * in the parent: it takes an entry for the child to come. */
 void segment_before_fork(void);
 void segment_after_fork(bool child);
+/* After segment_after_fork(false), when fork gave no child. */
+void segment_fork_failed(void);
 
 /* RMB memory within max_memory: see totals_reserve. */
 int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used);

@@ -264,6 +264,7 @@ Test(segment, a_fork_that_failed_leaves_no_holder)
 
 	segment_before_fork();
 	segment_after_fork(false);
+	segment_fork_failed();
 	cr_assert(segment_slot_is_mine(slot));
 	cr_assert(segment_slot_leave(slot));
 }
