@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# oracle: whatever a program does with a connection, it sees the same with the
+# library as without. SMC_R_LONG runs many more generated scripts, and each
+# way of being wrong.
+# limit: 900
+
+load ../preload/smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${place-}"
+here=$BATS_TEST_DIRNAME
+seeds=${SMC_R_LONG:+1000}
+seeds=${seeds:-40}
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+}
+
+teardown() {
+	smc_end
+}
+
+@test "scripts: plain TCP is equal to itself" {
+	"$here/oracle.sh" -m plain -s 5000 -n 25 echo sizes epoll_edge \
+		fork_child_writes kill_peer close_unread signal_recv
+	smc_count
+	# shellcheck disable=SC2154
+	[ "$smc_new" = 0 ]
+}
+
+# A way of being wrong, and the scripts that must notice it.
+wrongs() {
+	cat <<-EOT
+		peek-takes peek
+		trunc-copies truncate
+		byte-changed sizes
+		writes-beyond recv_kinds
+		reset-is-end close_unread
+		never-restarted signal_recv
+		no-sigpipe signal_pipe
+		send-short send_blocked_large
+		writev-first send_kinds
+		name-kept recv_kinds
+		sendfile-offset send_kinds
+		splice-refused send_kinds
+		fionbio-ignored nonblock_switch
+		linger-ignored linger_zero
+		so-error-zero close_unread_error_first
+		shutdown-lost shutdown_write
+		shutdown-read-too shutdown_write
+		close-ends-sharers fork_child_exits
+		close-takes-unread close_unread
+		connect-waits connect_nonblocking
+		accept4-flags accept_kinds
+		mod-ignored epoll_level
+		edge-is-level epoll_edge
+		level-is-edge epoll_level
+		oneshot-repeats epoll_oneshot
+		rdhup-unseen epoll_level
+		epoll-data epoll_level
+		err-bits-lost epoll_error_bits
+		one-bit-only epoll_edge
+		timeout-early timeouts
+		always-writable poll_room
+		select-writers poll_kinds
+		peer-unknown identity
+		dup-cloexec dup_kinds
+	EOT
+	[ -n "${SMC_R_LONG-}" ] || return 0
+	# These make somebody wait in vain, so they take their time.
+	cat <<-EOT
+		waitall-short waitall
+		nosignal-ignored signal_pipe
+		always-restarted signal_recv
+		oob-hidden oob
+		oob-ordinary oob
+		send-never-waits signal_send
+		read-waits zero_length
+		passing-loses pass_fd_unread
+		exec-loses exec_image
+		fionread-zero queues
+		rcvtimeo-ignored timeouts
+		sndtimeo-ignored timeouts
+		rcvlowat-ignored low_water
+		oobinline-ignored oob_inline
+		epoll-uninterruptible signal_wait
+	EOT
+}
+
+@test "a library that is wrong is noticed, whatever is wrong" {
+	local how scripts missed=0
+	while read -r how scripts; do
+		# shellcheck disable=SC2086
+		"$here/oracle.sh" -w "$how" $scripts >"$place/wrong.log" || {
+			cat "$place/wrong.log"
+			missed=$((missed + 1))
+		}
+	done < <(wrongs)
+	[ "$missed" = 0 ]
+}
+
+@test "scenarios with the library in both processes, on SMC" {
+	"$here/oracle.sh" -m both all
+	smc_count
+	[ "$smc_new" -ge 200 ]
+}
+
+@test "scenarios with the library in one process" {
+	"$here/oracle.sh" -m A,B all
+	smc_count
+	[ "$smc_new" = 0 ]
+}
+
+@test "generated scripts with the library in both processes, on SMC" {
+	"$here/oracle.sh" -m both -s 1 -n "$seeds"
+	smc_count
+	[ "$smc_new" -ge $((2 * seeds)) ]
+}
+
+@test "generated scripts with the library in one process" {
+	"$here/oracle.sh" -m A,B -s 1 -n $((seeds / 4))
+}
