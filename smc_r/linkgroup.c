@@ -22,7 +22,7 @@ static const struct {
 	uint32_t bytes;
 } sizes[] = {{2, 262144}, {4, 131072}, {6, 65536}, {7, 32768}, {8, 16384}};
 
-#define GRAVES          64
+#define GRAVE_NS        1000000000u
 #define DROP_EVERY_NS   10000000u
 #define GROUPS_NUMBERED 0xffffffu
 
@@ -61,28 +61,56 @@ int linkgroup_identity(uint8_t id[PEER_ID_BYTES])
 /* ---- RMBs ---- */
 
 /*
- * A thread that is late in a call may still read the mapping. So its memory is
- * given back at once, and its addresses a while later.
+ * A thread that is late in a call, or goes through the members of an epoll
+ * instance, may still read the mapping. So its memory is given back at once,
+ * and its addresses a while later.
  */
-static void bury(struct rmb_map *m, bool ours)
-{
-	static struct rmb_map graves[GRAVES];
-	static unsigned next;
+struct grave {
+	struct grave *next;
+	struct rmb_map map;
+	uint64_t since_ns;
+};
 
+static struct grave *graves;
+
+static void open_old_graves(void)
+{
+	struct grave **at = &graves;
+	uint64_t now = sys_now_ns();
+
+	while (*at) {
+		struct grave *g = *at;
+
+		if (now - g->since_ns < GRAVE_NS) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		rmb_unmap(&g->map);
+		pool_put(g, sizeof(*g));
+	}
+}
+
+static void bury(struct rmb_map *m)
+{
+	struct grave *g;
+
+	open_old_graves();
 	if (!m->base)
 		return;
-	if (ours)
-		madvise(m->base, m->bytes, MADV_REMOVE);
-	rmb_unmap(&graves[next]);
-	graves[next] = *m;
-	next = (next + 1) % GRAVES;
+	madvise(m->base, m->bytes, MADV_REMOVE);
+	g = pool_get(sizeof(*g));
+	if (!g)
+		return; /* address space is lost, nothing else */
+	g->map = *m;
+	g->since_ns = sys_now_ns();
+	g->next = graves;
+	graves = g;
 	memset(m, 0, sizeof(*m));
 }
 
 static void rmb_free(struct rmb *r)
 {
-	bool ours = r->reserved != 0;
-
 	for (uint32_t i = 0; i < r->map.elements; i++) {
 		if (r->bell_data[i] >= 0)
 			hidden_close(r->bell_data[i]);
@@ -93,7 +121,7 @@ static void rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
-	bury(&r->map, ours);
+	bury(&r->map);
 	pool_put(r, sizeof(*r));
 }
 
