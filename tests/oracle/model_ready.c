@@ -65,17 +65,10 @@ void write_poll(struct model *m, struct connection *c, int i)
  * tells it of a peer's end, which changed nothing that it asked for.
  */
 static const char *const epoll_events[] = {
-    "in",
-    "in|out",
-    "out",
-    "in|rdhup",
-    "in|out|rdhup|et",
-    "in|et",
-    "in|out|et",
-    "in|oneshot",
-    "in|out|oneshot|et",
-    "in|rdhup|et",
-    "in|pri|out|rdhup",
+    "in",          "in|out",           "out",
+    "in|rdhup",    "in|out|rdhup|et",  "in|et",
+    "in|out|et",   "in|oneshot",       "in|out|oneshot|et",
+    "in|rdhup|et", "in|pri|out|rdhup",
 };
 
 void unwatch(struct model *m, struct end *e)

@@ -37,30 +37,34 @@
 #include <unistd.h>
 
 #include "leak_origin.h"
+#include "smc_r/connection.h"
 #include "smc_r/status_connections.h"
 
 #define LEAK_EXIT    99
 #define POLL_FDS_MAX 1024
 
-/* The calls that are looked at, and which argument is the descriptor. */
+/*
+ * The calls that are looked at, and which argument is the descriptor. Not those
+ * that a wrapper may end with: a jump leaves no trace on the stack.
+ */
 struct watched {
 	int number;
 	int argument; /* -1: argument 0 points to pollfds, -2: fd sets */
 	const char *name;
+	bool sends;
 };
 
 static const struct watched calls[] = {
-    {SYS_read, 0, "read"},           {SYS_write, 0, "write"},
-    {SYS_readv, 0, "readv"},         {SYS_writev, 0, "writev"},
-    {SYS_preadv2, 0, "preadv2"},     {SYS_pwritev2, 0, "pwritev2"},
-    {SYS_recvfrom, 0, "recvfrom"},   {SYS_sendto, 0, "sendto"},
-    {SYS_recvmsg, 0, "recvmsg"},     {SYS_sendmsg, 0, "sendmsg"},
-    {SYS_recvmmsg, 0, "recvmmsg"},   {SYS_sendmmsg, 0, "sendmmsg"},
-    {SYS_sendfile, 0, "sendfile"},   {SYS_splice, 0, "splice"},
-    {SYS_shutdown, 0, "shutdown"},   {SYS_ioctl, 0, "ioctl"},
-    {SYS_epoll_ctl, 2, "epoll_ctl"}, {SYS_poll, -1, "poll"},
-    {SYS_ppoll, -1, "ppoll"},        {SYS_select, -2, "select"},
-    {SYS_pselect6, -2, "pselect6"},
+    {SYS_read, 0, "read", false},           {SYS_write, 0, "write", true},
+    {SYS_readv, 0, "readv", false},         {SYS_writev, 0, "writev", true},
+    {SYS_preadv2, 0, "preadv2", false},     {SYS_pwritev2, 0, "pwritev2", true},
+    {SYS_recvfrom, 0, "recvfrom", false},   {SYS_sendto, 0, "sendto", true},
+    {SYS_recvmsg, 0, "recvmsg", false},     {SYS_sendmsg, 0, "sendmsg", true},
+    {SYS_recvmmsg, 0, "recvmmsg", false},   {SYS_sendmmsg, 0, "sendmmsg", true},
+    {SYS_sendfile, 0, "sendfile", true},    {SYS_splice, 0, "splice", false},
+    {SYS_epoll_ctl, 2, "epoll_ctl", false}, {SYS_poll, -1, "poll", false},
+    {SYS_ppoll, -1, "ppoll", false},        {SYS_select, -2, "select", false},
+    {SYS_pselect6, -2, "pselect6", false},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
@@ -115,7 +119,8 @@ static int take_fd(pid_t pid, int fd)
 struct question {
 	struct in6_addr local, peer;
 	uint16_t local_port, peer_port;
-	bool active;
+	bool sends;
+	bool carried;
 };
 
 static bool address_of(const struct sockaddr_storage *s, struct in6_addr *a,
@@ -141,7 +146,7 @@ static bool question_of(struct question *q, int fd)
 	struct sockaddr_storage here, there;
 	socklen_t len = sizeof(here);
 
-	q->active = false;
+	q->carried = false;
 	if (getsockname(fd, (struct sockaddr *)&here, &len))
 		return false;
 	len = sizeof(there);
@@ -161,7 +166,8 @@ static int match(void *owner, const struct status_connection *c)
 	    memcmp(&s->local, &q->local, sizeof(q->local)) ||
 	    memcmp(&s->peer, &q->peer, sizeof(q->peer)))
 		return 0;
-	q->active = true;
+	q->carried = q->sends ? !(s->tx.flags & STREAM_TCP)
+			      : !(s->rx.flags & (STREAM_TCP | STREAM_FROZEN));
 	return 1;
 }
 
@@ -181,10 +187,13 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-/* Is this descriptor a connection that SMC carries now? */
-static bool is_carried(const struct leak *l, pid_t tid, int fd)
+/*
+ * Does SMC carry this descriptor's bytes now, in the direction of the call? A
+ * connection on its way back to TCP has left one direction before the other.
+ */
+static bool is_carried(const struct leak *l, pid_t tid, int fd, bool sends)
 {
-	struct question q = {.active = false};
+	struct question q = {.sends = sends};
 	char path[64], target[64];
 	ssize_t n;
 	int copy;
@@ -199,7 +208,7 @@ static bool is_carried(const struct leak *l, pid_t tid, int fd)
 	if (question_of(&q, copy))
 		status_connections_each(l->rundir, match, &q);
 	close(copy);
-	return q.active;
+	return q.carried;
 }
 
 static void report(struct leak *l, const struct seccomp_notif *n,
@@ -222,7 +231,7 @@ static void report(struct leak *l, const struct seccomp_notif *n,
 static void look_at_fd(struct leak *l, const struct seccomp_notif *n,
 		       const struct watched *w, int fd, const struct origin *o)
 {
-	if (fd < 0 || !is_carried(l, (pid_t)n->pid, fd))
+	if (fd < 0 || !is_carried(l, (pid_t)n->pid, fd, w->sends))
 		return;
 	report(l, n, w, fd, o);
 }
