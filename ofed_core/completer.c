@@ -37,6 +37,7 @@ static void retry_from(struct qp *qp, uint32_t psn)
 		requester_fail(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
+	requester_window_halve(qp);
 	completer_go_back(qp, psn);
 	qp->req.has_gap = true;
 }
@@ -47,6 +48,7 @@ static void advance(struct qp *qp, uint32_t una)
 
 	if (psn_diff(una, r->una) <= 0)
 		return;
+	requester_window_open(qp, (uint32_t)psn_diff(una, r->una));
 	r->una = una & PSN_MASK;
 	r->has_gap = false;
 	/* After going back, an answer may overtake what is sent again. */
@@ -101,10 +103,12 @@ static void handle_ack(struct qp *qp, const struct packet *p)
 	}
 	switch (p->syndrome) {
 	case NAK_SEQUENCE:
-		if (requester_may_retry(qp))
-			completer_go_back(qp, p->psn);
-		else
+		if (!requester_may_retry(qp)) {
 			requester_fail(qp, WC_RETRY_EXC_ERR);
+			return;
+		}
+		requester_window_halve(qp);
+		completer_go_back(qp, p->psn);
 		return;
 	case NAK_INVALID_REQUEST:
 		status = WC_REM_INV_REQ_ERR;

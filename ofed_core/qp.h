@@ -64,6 +64,7 @@ struct requester {
 	uint32_t send_psn; /* next to put on the wire */
 	uint32_t sent_end; /* one after the highest ever sent */
 	uint32_t una;      /* oldest not acknowledged */
+	uint32_t window;   /* packets that may be unacknowledged */
 	unsigned retries;
 	unsigned rnr_retries;
 	enum requester_wait wait;

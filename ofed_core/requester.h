@@ -36,6 +36,14 @@ bool requester_may_retry_rnr(struct qp *qp);
 void requester_reads_done(struct qp *qp, uint32_t una);
 void requester_reads_undo(struct qp *qp, uint32_t from);
 
+/*
+ * The window opens with what the peer accepts and closes on signs of loss:
+ * half on a gap, to the least when nothing came back.
+ */
+void requester_window_open(struct qp *qp, uint32_t packets);
+void requester_window_halve(struct qp *qp);
+void requester_window_close(struct qp *qp);
+
 /* Packets that a message of so many bytes takes. */
 uint32_t packets_of(uint32_t bytes, uint32_t mtu);
 

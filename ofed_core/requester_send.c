@@ -9,7 +9,10 @@
 
 #include "wire.h"
 
-#define WINDOW         128       /* packets not acknowledged */
+#define WINDOW_MAX     128 /* packets not acknowledged */
+#define WINDOW_FIRST   64
+#define WINDOW_MIN     8
+#define READ_PIECE     32
 #define BURST          64        /* packets whose data is fetched at once */
 #define ACK_EVERY      32        /* packets of a long message */
 #define IN_FLIGHT_MAX  (1 << 22) /* sequence numbers; half of what compares */
@@ -39,6 +42,31 @@ static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t *counter)
 	return NULL;
 }
 
+void requester_window_open(struct qp *qp, uint32_t packets)
+{
+	struct requester *r = &qp->req;
+
+	if (!r->window)
+		r->window = WINDOW_FIRST;
+	r->window += packets < WINDOW_MAX ? packets : WINDOW_MAX;
+	if (r->window > WINDOW_MAX)
+		r->window = WINDOW_MAX;
+}
+
+void requester_window_halve(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	r->window /= 2;
+	if (r->window < WINDOW_MIN)
+		r->window = WINDOW_MIN;
+}
+
+void requester_window_close(struct qp *qp)
+{
+	qp->req.window = WINDOW_MIN;
+}
+
 static void sent(struct qp *qp, uint32_t count)
 {
 	struct requester *r = &qp->req;
@@ -66,28 +94,37 @@ static uint8_t opcode_of(const struct wqe *w, uint32_t i, uint32_t n)
 	return (uint8_t)(base + (OP_SEND_LAST - OP_SEND_FIRST) + has_imm);
 }
 
-static void send_piece(struct qp *qp, const struct wqe *w, uint32_t i,
-		       uint32_t n, const uint8_t *data, size_t bytes)
+struct piece {
+	uint32_t i; /* of n packets of the message */
+	uint32_t n;
+	bool ends_burst; /* more may have to wait for its answer */
+	const uint8_t *data;
+	size_t bytes;
+};
+
+static void send_piece(struct qp *qp, const struct wqe *w,
+		       const struct piece *f)
 {
-	bool is_last = i == n - 1;
+	bool is_last = f->i == f->n - 1;
 	struct packet p = {
 	    .opcode =
 		(uint8_t)((qp->type == QP_UC ? TRANSPORT_UC : TRANSPORT_RC) |
-			  opcode_of(w, i, n)),
+			  opcode_of(w, f->i, f->n)),
 	    .pkey = PACKET_PKEY,
 	    .dest_qpn = qp->attr.dest_qpn,
-	    .psn = (w->first_psn + i) & PSN_MASK,
+	    .psn = (w->first_psn + f->i) & PSN_MASK,
 	    .is_solicited = is_last && (w->flags & SEND_SOLICITED),
 	    .address = w->remote_address,
 	    .rkey = w->rkey,
 	    .dma_bytes = w->length,
 	    .imm = w->imm,
-	    .payload = data,
-	    .payload_bytes = bytes,
+	    .payload = f->data,
+	    .payload_bytes = f->bytes,
 	};
 
 	if (qp->type == QP_RC)
-		p.wants_ack = is_last || (i + 1) % ACK_EVERY == 0;
+		p.wants_ack =
+		    is_last || f->ends_burst || (f->i + 1) % ACK_EVERY == 0;
 	wire_send(&qp->attr.address, &p, qp->qpn);
 }
 
@@ -116,9 +153,15 @@ static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
 		return false;
 	for (uint32_t k = 0; k < count; k++) {
 		uint64_t skip = (uint64_t)k * mtu;
+		struct piece f = {
+		    .i = i + k,
+		    .n = n,
+		    .ends_burst = k == count - 1,
+		    .data = data + skip,
+		    .bytes = bytes - skip < mtu ? bytes - skip : mtu,
+		};
 
-		send_piece(qp, w, i + k, n, data + skip,
-			   bytes - skip < mtu ? bytes - skip : mtu);
+		send_piece(qp, w, &f);
 	}
 	sent(qp, count);
 	return true;
@@ -148,7 +191,11 @@ void requester_reads_undo(struct qp *qp, uint32_t from)
 	r->read_count = kept;
 }
 
-/* A READ is asked for in pieces of a burst: that bounds what comes back. */
+/*
+ * A READ is asked for in pieces: that bounds what comes back at once. A piece
+ * that is asked for again, from wherever, ends where it ended before; the peer
+ * answers only what lies within a request it has seen (9.7.5.1.2).
+ */
 static void send_read(struct qp *qp, struct wqe *w)
 {
 	struct requester *r = &qp->req;
@@ -164,8 +211,8 @@ static void send_read(struct qp *qp, struct wqe *w)
 			   .address = w->remote_address + at,
 			   .rkey = w->rkey};
 
-	if (count > BURST)
-		count = BURST;
+	if (count > READ_PIECE - i % READ_PIECE)
+		count = READ_PIECE - i % READ_PIECE;
 	p.dma_bytes = (uint32_t)(w->length - at);
 	if (p.dma_bytes > count * mtu)
 		p.dma_bytes = count * mtu;
@@ -228,6 +275,7 @@ static bool send_some(struct qp *qp)
 	uint32_t counter;
 	struct wqe *w = wqe_at(qp, r->send_psn, &counter);
 	int32_t in_flight = psn_diff(r->send_psn, r->una);
+	int32_t room;
 	struct span local[MAX_SGE];
 	unsigned count;
 
@@ -246,7 +294,7 @@ static bool send_some(struct qp *qp)
 			return false;
 		}
 		if (r->read_count >= qp->attr.max_rd_atomic ||
-		    in_flight > IN_FLIGHT_MAX)
+		    (r->read_count && in_flight >= (int32_t)r->window))
 			return false;
 		if (is_read(w))
 			send_read(qp, w);
@@ -255,10 +303,13 @@ static bool send_some(struct qp *qp)
 		return true;
 	}
 	/* Behind a long READ the distance says nothing about the wire. */
-	if (in_flight >= WINDOW &&
-	    (!r->read_count || in_flight > IN_FLIGHT_MAX))
+	if (r->read_count)
+		room = in_flight > IN_FLIGHT_MAX ? 0 : (int32_t)r->window;
+	else
+		room = (int32_t)r->window - in_flight;
+	if (room <= 0)
 		return false;
-	if (send_message(qp, w, WINDOW))
+	if (send_message(qp, w, (uint32_t)room))
 		return true;
 	fail_in_turn(qp, w, counter, WC_LOC_PROT_ERR);
 	return false;

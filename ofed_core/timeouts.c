@@ -127,6 +127,8 @@ void requester_timer(struct qp *qp)
 		requester_fail(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
-	if (!qp->is_local)
-		completer_go_back(qp, r->una);
+	if (qp->is_local)
+		return;
+	requester_window_close(qp);
+	completer_go_back(qp, r->una);
 }

@@ -226,6 +226,7 @@ void requester_start(struct qp *qp)
 	struct requester *r = &qp->req;
 
 	requester_reset(qp);
+	requester_window_open(qp, 0);
 	r->psn = r->send_psn = r->sent_end = r->una = qp->attr.sq_psn;
 }
 

@@ -449,6 +449,37 @@ Test(rc, doubled_and_reordered_packets_do_no_harm)
 	}
 }
 
+/* Pieces of a READ are asked for again from anywhere within them. */
+Test(rc, long_messages_survive_loss_and_disorder)
+{
+	for (uint32_t seed = 1; seed <= 20; seed++) {
+		memset(sides, 0, sizeof(sides));
+		flying_count = 0;
+		open_pair(30, 30, seed * 15485863);
+		for (unsigned i = 0; i < MEMORY_BYTES / 4; i++)
+			((uint32_t *)(void *)sides[1].memory)[i] =
+			    random_number();
+		post(&sides[0], IB_UVERBS_WR_RDMA_READ, 0, 300001, 77, 1);
+		post(&sides[0], IB_UVERBS_WR_RDMA_READ, 300001, 150000, 300078,
+		     2);
+		run_until(2);
+		cr_assert_eq(sides[0].done_count, 2, "seed %u", seed);
+		cr_assert_eq(sides[0].done[1].status, WC_SUCCESS, "seed %u",
+			     seed);
+		cr_assert_eq(
+		    memcmp(sides[0].memory, sides[1].memory + 77, 450001), 0,
+		    "seed %u", seed);
+		post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 450001, 500000, 3);
+		run_until(3);
+		cr_assert_eq(sides[0].done[2].status, WC_SUCCESS, "seed %u",
+			     seed);
+		cr_assert_eq(
+		    memcmp(sides[0].memory, sides[1].memory + 500000, 450001),
+		    0, "seed %u", seed);
+		close_pair();
+	}
+}
+
 Test(rc, a_peer_that_never_answers_exhausts_the_retries)
 {
 	uint64_t timeout = ack_timeout_ns(14);
