@@ -236,8 +236,8 @@ void epoll_member_attach(struct epoll_member *m)
 	struct connection *c = m->connection;
 	int shadow = m->epoll->shadow;
 	bool ring = connection_phase(c) == PHASE_ACTIVE;
-	uint32_t tcp = ring ? EPOLLRDHUP | EPOLLET
-			    : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	/* All of it: half demoted, one direction is TCP's. */
+	uint32_t tcp = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
 	uint64_t data = (uint64_t)(uintptr_t)m;
 
 	if (ctl(shadow, EPOLL_CTL_ADD, m->fd, tcp, data) == -EEXIST)

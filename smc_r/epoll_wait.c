@@ -269,9 +269,11 @@ static void arm(struct epoll *e)
 
 /* ---- the kernel's events ---- */
 
-static void note_end(struct epoll_member *m)
+static void note_event(struct epoll_member *m, uint32_t events)
 {
-	tcp_has_ended(m->connection, m->fd);
+	if (connection_phase(m->connection) == PHASE_ACTIVE &&
+	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+		tcp_has_ended(m->connection, m->fd);
 	epoll_ready_mark(m);
 }
 
@@ -290,11 +292,8 @@ static void harvest(struct epoll *e)
 			    (struct epoll_member *)(uintptr_t)events[i]
 				.data.u64;
 
-			if (m && atomic_load(&m->live) && m->epoll == e &&
-			    connection_phase(m->connection) == PHASE_ACTIVE &&
-			    (events[i].events &
-			     (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-				note_end(m);
+			if (m && atomic_load(&m->live) && m->epoll == e)
+				note_event(m, events[i].events);
 		}
 	} while (n == HARVEST);
 }
