@@ -23,6 +23,7 @@ struct ends {
 	struct status_slot slot[2];
 	struct rmb_element element;
 	struct rmb_waiters waiters[2];
+	_Atomic uint64_t ready[2];
 	uint8_t *ring[2]; /* [side that writes] */
 	uint32_t size;
 };
@@ -63,6 +64,7 @@ static inline void ends_attach(struct ends *e, int side)
 	c->peer_wait = &e->element.wait[!side];
 	c->own_waiters = &e->waiters[side];
 	c->peer_waiters = &e->waiters[!side];
+	c->peer_ready = &e->ready[!side];
 	c->out = e->ring[side];
 	c->in = e->ring[!side];
 	c->bell_data = c->bell_room = -1;

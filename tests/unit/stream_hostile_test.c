@@ -211,7 +211,7 @@ static void *scribble(void *argument)
 		atomic_store(&el->producer[1].flags, crew_random(&random));
 		atomic_store(&el->wait[1].armed_data, crew_random(&random));
 		atomic_store(&el->wait[1].armed_room, crew_random(&random));
-		atomic_store(&el->wait[1].waiter, crew_random(&random));
+		atomic_store(&el->wait[1].waiter, crew_random(&random) % 520);
 		atomic_store(
 		    &c->e->waiters[1].armed[crew_random(&random) % RMB_WAITERS],
 		    1);
