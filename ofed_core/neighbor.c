@@ -51,12 +51,11 @@ bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6])
 	return false;
 }
 
-static int read_answer(const struct nlmsghdr *h, uint8_t mac[6])
+static int read_answer(struct nlmsghdr *h, uint8_t mac[6])
 {
-	const struct ndmsg *n = NLMSG_DATA(h);
+	struct ndmsg *n = NLMSG_DATA(h);
 	size_t left = NLMSG_PAYLOAD(h, sizeof(*n));
-	const struct rtattr *a =
-	    (const void *)((const char *)n + NLMSG_ALIGN(sizeof(*n)));
+	struct rtattr *a = (void *)((char *)n + NLMSG_ALIGN(sizeof(*n)));
 
 	if (h->nlmsg_type != RTM_NEWNEIGH || !(n->ndm_state & NUD_USABLE))
 		return -ENOENT;

@@ -49,8 +49,7 @@ static int open_netlink(uint32_t groups)
 }
 
 static int dump(int fd, uint16_t type,
-		void (*each)(const struct nlmsghdr *h, void *owner),
-		void *owner)
+		void (*each)(struct nlmsghdr *h, void *owner), void *owner)
 {
 	struct {
 		struct nlmsghdr h;
@@ -68,8 +67,8 @@ static int dump(int fd, uint16_t type,
 
 		if (n < 0)
 			return -errno;
-		for (const struct nlmsghdr *h = (void *)buffer;
-		     NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
+		for (struct nlmsghdr *h = (void *)buffer; NLMSG_OK(h, left);
+		     h = NLMSG_NEXT(h, left)) {
 			if (h->nlmsg_type == NLMSG_DONE)
 				return 0;
 			if (h->nlmsg_type == NLMSG_ERROR)
@@ -107,11 +106,11 @@ static void interface_id(const uint8_t mac[6], uint8_t out[8])
 	memcpy(out + 5, mac + 3, 3);
 }
 
-static bool is_kind(const struct rtattr *info, const char *kind)
+static bool is_kind(struct rtattr *info, const char *kind)
 {
 	size_t left = RTA_PAYLOAD(info);
 
-	for (const struct rtattr *a = RTA_DATA(info); RTA_OK(a, left);
+	for (struct rtattr *a = RTA_DATA(info); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if (a->rta_type == IFLA_INFO_KIND &&
 		    strncmp(RTA_DATA(a), kind, RTA_PAYLOAD(a)) == 0)
@@ -119,10 +118,10 @@ static bool is_kind(const struct rtattr *info, const char *kind)
 	return false;
 }
 
-static void each_link(const struct nlmsghdr *h, void *owner)
+static void each_link(struct nlmsghdr *h, void *owner)
 {
 	struct snapshot *s = owner;
-	const struct ifinfomsg *i = NLMSG_DATA(h);
+	struct ifinfomsg *i = NLMSG_DATA(h);
 	struct device d = {.ifindex = (unsigned)i->ifi_index};
 	size_t left = IFLA_PAYLOAD(h);
 	bool is_loopback = i->ifi_flags & IFF_LOOPBACK;
@@ -130,7 +129,7 @@ static void each_link(const struct nlmsghdr *h, void *owner)
 	if (h->nlmsg_type != RTM_NEWLINK ||
 	    (i->ifi_type != ARPHRD_ETHER && !is_loopback))
 		return;
-	for (const struct rtattr *a = IFLA_RTA(i); RTA_OK(a, left);
+	for (struct rtattr *a = IFLA_RTA(i); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type == IFLA_IFNAME)
 			snprintf(d.netdev, sizeof(d.netdev), "%s",
@@ -192,18 +191,18 @@ static void add_gid(struct device *d, const uint8_t raw[16])
 		place_gid(d, &g);
 }
 
-static void each_address(const struct nlmsghdr *h, void *owner)
+static void each_address(struct nlmsghdr *h, void *owner)
 {
-	const struct ifaddrmsg *m = NLMSG_DATA(h);
+	struct ifaddrmsg *m = NLMSG_DATA(h);
 	struct device *d = found_by_ifindex(owner, m->ifa_index);
-	const struct rtattr *chosen = NULL;
+	struct rtattr *chosen = NULL;
 	size_t left = IFA_PAYLOAD(h);
 	uint8_t gid[16];
 	uint32_t ip4;
 
 	if (h->nlmsg_type != RTM_NEWADDR || !d)
 		return;
-	for (const struct rtattr *a = IFA_RTA(m); RTA_OK(a, left);
+	for (struct rtattr *a = IFA_RTA(m); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if (a->rta_type == IFA_LOCAL ||
 		    (a->rta_type == IFA_ADDRESS && !chosen))
@@ -222,17 +221,17 @@ static void each_address(const struct nlmsghdr *h, void *owner)
 }
 
 /* Link-local addresses come first, as on every RoCE adapter. */
-static void each_link_local(const struct nlmsghdr *h, void *owner)
+static void each_link_local(struct nlmsghdr *h, void *owner)
 {
-	const struct ifaddrmsg *m = NLMSG_DATA(h);
+	struct ifaddrmsg *m = NLMSG_DATA(h);
 
 	if (m->ifa_family == AF_INET6 && m->ifa_scope == RT_SCOPE_LINK)
 		each_address(h, owner);
 }
 
-static void each_other(const struct nlmsghdr *h, void *owner)
+static void each_other(struct nlmsghdr *h, void *owner)
 {
-	const struct ifaddrmsg *m = NLMSG_DATA(h);
+	struct ifaddrmsg *m = NLMSG_DATA(h);
 
 	if (m->ifa_family != AF_INET6 || m->ifa_scope != RT_SCOPE_LINK)
 		each_address(h, owner);

@@ -29,19 +29,19 @@ static void add(struct query *q, uint16_t type, const void *data, size_t bytes)
 	    (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) + RTA_ALIGN(a->rta_len));
 }
 
-static int read_answer(const struct nlmsghdr *h, bool is_ip4, unsigned *ifindex,
+static int read_answer(struct nlmsghdr *h, bool is_ip4, unsigned *ifindex,
 		       uint8_t source[16])
 {
-	const struct rtmsg *r = NLMSG_DATA(h);
+	struct rtmsg *r = NLMSG_DATA(h);
 	size_t left = RTM_PAYLOAD(h);
 	bool has_source = false;
 	uint32_t ip4;
 
 	if (h->nlmsg_type == NLMSG_ERROR)
-		return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+		return ((struct nlmsgerr *)NLMSG_DATA(h))->error;
 	if (h->nlmsg_type != RTM_NEWROUTE)
 		return -EIO;
-	for (const struct rtattr *a = RTM_RTA(r); RTA_OK(a, left);
+	for (struct rtattr *a = RTM_RTA(r); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type == RTA_OIF)
 			memcpy(ifindex, RTA_DATA(a), sizeof(*ifindex));
