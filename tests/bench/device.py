@@ -92,11 +92,17 @@ class Look:
         self.reasons = {r["name"]: r["count"] for r in seen["reasons"]}
 
     def since(self, before):
-        """Counters that moved, and the reasons of new connections on TCP."""
+        """Counters that moved, and the reasons of new connections on TCP.
+
+        Connections that were closed before the handshake was over carried
+        nothing, by either way: some clients try an address like that.
+        """
         moved = {k: v - before.counters.get(k, 0)
                  for k, v in self.counters.items()
                  if v != before.counters.get(k, 0)}
-        why = [f"{k} {v - before.reasons.get(k, 0)}"
+        why = {k: v - before.reasons.get(k, 0)
                for k, v in self.reasons.items()
-               if v != before.reasons.get(k, 0)]
-        return moved, ", ".join(why)
+               if v != before.reasons.get(k, 0)}
+        moved["tcp_connections"] = moved.get("tcp_connections", 0) - \
+            why.pop("CLOSED", 0)
+        return moved, ", ".join(f"{k} {v}" for k, v in why.items())
