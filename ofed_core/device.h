@@ -38,7 +38,8 @@ struct gid {
 		struct in6_addr ip6;
 	};
 	bool is_used;
-	bool is_v1; /* RoCE version 1, else 2 */
+	bool is_v1;       /* RoCE version 1, else 2 */
+	uint8_t spare[2]; /* 0: GIDs are compared as bytes */
 };
 
 /*

@@ -156,10 +156,15 @@ static enum outcome do_read(struct transfer *t)
 
 static enum outcome do_atomic(struct transfer *t)
 {
+	const struct atomic_request a = {
+	    .opcode = t->w->opcode,
+	    .rkey = t->w->rkey,
+	    .address = t->w->remote_address,
+	    .compare_add = t->w->compare_add,
+	    .swap = t->w->swap,
+	};
 	uint64_t original = 0;
-	int rc = responder_atomic(t->peer, t->w->opcode, t->w->rkey,
-				  t->w->remote_address, t->w->compare_add,
-				  t->w->swap, &original);
+	int rc = responder_atomic(t->peer, &a, &original);
 
 	if (rc == -EINVAL)
 		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);

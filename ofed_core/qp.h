@@ -224,9 +224,18 @@ int responder_take_recv(struct qp *qp);
 void responder_complete(struct qp *qp, struct ib_uverbs_wc *wc,
 			bool is_solicited);
 void responder_established(struct qp *qp);
-/* The 64-bit word a peer addresses; 0 or -errno. */
-int responder_atomic(struct qp *qp, uint32_t opcode, uint32_t rkey,
-		     uint64_t address, uint64_t compare_add, uint64_t swap,
+
+/* What a peer wants done with one 64-bit word of ours. */
+struct atomic_request {
+	uint32_t opcode; /* IB_UVERBS_WR_ATOMIC_... */
+	uint32_t rkey;
+	uint64_t address;
+	uint64_t compare_add;
+	uint64_t swap;
+};
+
+/* 0 and what the word was before, or -errno. */
+int responder_atomic(struct qp *qp, const struct atomic_request *a,
 		     uint64_t *original);
 
 /* ---- local.c: the peer is in this core; under sq_lock ---- */

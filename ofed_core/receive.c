@@ -54,26 +54,25 @@ void responder_established(struct qp *qp)
 		event_send(qp->o.client, &qp->o, EVENT_COMM_EST);
 }
 
-int responder_atomic(struct qp *qp, uint32_t opcode, uint32_t rkey,
-		     uint64_t address, uint64_t compare_add, uint64_t swap,
+int responder_atomic(struct qp *qp, const struct atomic_request *a,
 		     uint64_t *original)
 {
 	struct span at;
-	uint64_t value;
+	uint64_t value = 0;
 	int rc;
 
-	if (!(qp->attr.access & ACCESS_REMOTE_ATOMIC) || (address & 7))
+	if (!(qp->attr.access & ACCESS_REMOTE_ATOMIC) || (a->address & 7))
 		return -EINVAL;
-	if (mr_resolve_remote(qp->pd, rkey, address, 8, ACCESS_REMOTE_ATOMIC,
-			      &at) < 0)
+	if (mr_resolve_remote(qp->pd, a->rkey, a->address, 8,
+			      ACCESS_REMOTE_ATOMIC, &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
 	rc = spans_read(&at, 1, 0, &value, 8);
 	*original = value;
-	if (rc == 0 && opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD)
-		value += compare_add;
-	else if (rc == 0 && value == compare_add)
-		value = swap;
+	if (rc == 0 && a->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD)
+		value += a->compare_add;
+	else if (rc == 0 && value == a->compare_add)
+		value = a->swap;
 	if (rc == 0 && value != *original)
 		rc = spans_write(&at, 1, 0, &value, 8);
 	pthread_mutex_unlock(&atomic_lock);

@@ -153,18 +153,21 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 {
 	struct responder *r = &qp->resp;
 	bool is_swap = (p->opcode & 0x1f) == OP_COMPARE_SWAP;
+	const struct atomic_request a = {
+	    .opcode = is_swap ? IB_UVERBS_WR_ATOMIC_CMP_AND_SWP
+			      : IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD,
+	    .rkey = p->rkey,
+	    .address = p->address,
+	    .compare_add = is_swap ? p->compare : p->swap_add,
+	    .swap = p->swap_add,
+	};
 	struct atomic_result *keep = &r->results[r->next_result];
 	uint64_t original;
 	int rc;
 
 	if (r->open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic)
 		return VERDICT_INVALID;
-	rc = responder_atomic(qp,
-			      is_swap ? IB_UVERBS_WR_ATOMIC_CMP_AND_SWP
-				      : IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD,
-			      p->rkey, p->address,
-			      is_swap ? p->compare : p->swap_add, p->swap_add,
-			      &original);
+	rc = responder_atomic(qp, &a, &original);
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
 	responder_established(qp);

@@ -80,19 +80,22 @@ static void *pointer_at(const void *bytes, size_t count, size_t offset)
 	return (void *)(uintptr_t)v;
 }
 
+/* Closes what was passed, if anything was. */
+static ssize_t fail_closing(int fd, int error)
+{
+	if (fd >= 0)
+		SHIM_NEXT(close)(fd);
+	return fail(error);
+}
+
 /* Copies the answer out and puts the passed descriptor in its place. */
 static ssize_t finish(struct shim_answer *a, void *response, size_t count)
 {
-	if (a->result < 0) {
-		if (a->fd >= 0)
-			SHIM_NEXT(close)(a->fd);
-		return fail(a->result);
-	}
+	if (a->result < 0)
+		return fail_closing(a->fd, a->result);
 	if (a->fd >= 0) {
-		if (a->fd_offset + sizeof(int) > a->bytes || !response) {
-			SHIM_NEXT(close)(a->fd);
-			return fail(-EIO);
-		}
+		if (a->fd_offset + sizeof(int) > a->bytes || !response)
+			return fail_closing(a->fd, -EIO);
 		memcpy(a->data + a->fd_offset, &a->fd, sizeof(int));
 	}
 	if (a->bytes && !response)

@@ -213,7 +213,7 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
-	if (a.next == CLC_PREPARE) {
+	if (a.next == CLC_PREPARE && m) {
 		c->mute = c->slot->role == STATUS_SERVER && peer_has_closed(fd);
 		a = prepare(c, m);
 	}

@@ -267,7 +267,7 @@ static ssize_t broken_pipe(int flags)
 
 static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 {
-	struct iovec v[8];
+	struct iovec v[8] = {{NULL, 0}};
 	struct msghdr h = {.msg_iov = v};
 	ssize_t n;
 
@@ -415,17 +415,18 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 
 /* ---- sendfile ---- */
 
-/* One flat piece. Returns what was read; *end when there is no more. */
+/* One flat piece, from *at on or, without it, from where the file stands.
+ * Returns what was read; *end when there is no more. */
 static size_t fill_piece(const struct iovec *piece, size_t want, int in,
-			 off_t at, bool positioned, int *error, bool *end)
+			 const off_t *at, int *error, bool *end)
 {
 	size_t k = piece->iov_len < want ? piece->iov_len : want;
 	long got;
 
 	if (k == 0)
 		return 0;
-	got = positioned ? SYS_CALL4(SYS_pread64, in, piece->iov_base, k, at)
-			 : SYS_CALL3(SYS_read, in, piece->iov_base, k);
+	got = at ? SYS_CALL4(SYS_pread64, in, piece->iov_base, k, *at)
+		 : SYS_CALL3(SYS_read, in, piece->iov_base, k);
 	if (got < (long)k)
 		*end = true;
 	if (got < 0)
@@ -446,10 +447,12 @@ static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
 	*error = 0;
 	if (free < 0)
 		return free;
-	for (int i = 0; i < 2 && !end && filled < count; i++)
+	for (int i = 0; i < 2 && !end && filled < count; i++) {
+		off_t at = offset ? *offset + (off_t)filled : 0;
+
 		filled += fill_piece(&room.piece[i], count - filled, in,
-				     offset ? *offset + (off_t)filled : 0,
-				     offset != NULL, error, &end);
+				     offset ? &at : NULL, error, &end);
+	}
 	stream_room_end(c, &room, filled);
 	if (offset)
 		*offset += (off_t)filled;

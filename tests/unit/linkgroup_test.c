@@ -79,7 +79,7 @@ Test(linkgroup, a_first_contact_makes_a_group_that_both_know)
 	assert_talk(&p);
 	cr_assert_eq(peer_look(&server).first_contacts, 1);
 	cr_assert_eq(peer_look(&client).first_contacts, 1);
-	cr_assert_eq(place_totals().rmb_bytes,
+	cr_assert_eq(place_rmb_bytes(),
 		     rmb_bytes(p.s.elements, p.s.rmbe_bytes));
 }
 
@@ -159,19 +159,18 @@ Test(linkgroup, many_connections_grow_the_group_in_few_steps)
 	for (int i = 0; i < MANY; i++)
 		assert_talk(&p[i]);
 	cr_assert_leq(peer_look(&server).rmbs_made, 9);
-	cr_assert_eq(peer_look(&server).rmb_bytes, place_totals().rmb_bytes);
+	cr_assert_eq(peer_look(&server).rmb_bytes, place_rmb_bytes());
 	cr_assert_eq(peer_look(&client).rmb_bytes, 0);
-	cr_assert_leq(place_totals().rmb_bytes, LIMIT);
+	cr_assert_leq(place_rmb_bytes(), LIMIT);
 }
 
 Test(linkgroup, memory_comes_back_when_connections_end)
 {
 	struct pair p[MANY];
-	struct peer_message s, c;
+	struct peer_message s;
 
 	p[0] = connect_pair();
 	s = peer_look(&server);
-	c = peer_look(&client);
 	for (int i = 1; i < MANY; i++)
 		p[i] = connect_pair();
 	for (int i = 1; i < MANY; i++)
@@ -180,7 +179,7 @@ Test(linkgroup, memory_comes_back_when_connections_end)
 	cr_assert_leq(peer_look(&server).rmb_bytes, 8 * s.rmb_bytes);
 	assert_talk(&p[0]);
 	part(&p[0]);
-	cr_assert_leq(place_totals().rmb_bytes, 8 * s.rmb_bytes);
+	cr_assert_leq(place_rmb_bytes(), 8 * s.rmb_bytes);
 	p[0] = connect_pair();
 	assert_talk(&p[0]);
 }
@@ -197,7 +196,7 @@ Test(linkgroup, less_free_memory_means_smaller_rings_and_the_limit_holds)
 			break;
 		cr_assert_leq(m.rmbe_bytes, last);
 		last = m.rmbe_bytes;
-		cr_assert_leq(place_totals().rmb_bytes, 2 * MB);
+		cr_assert_leq(place_rmb_bytes(), 2 * MB);
 		cr_assert_lt(++n, PEER_HELD);
 	}
 	cr_assert_eq(m.reason, REASON_MEMORY);
@@ -263,10 +262,10 @@ Test(linkgroup, a_client_that_died_is_on_no_host_and_costs_nothing)
 	cr_assert_neq(peer_serve(&server, &client_id, LIMIT).reason,
 		      REASON_NONE);
 	/* The connection still has its memory, and may read the rest. */
-	cr_assert_gt(place_totals().rmb_bytes, 0);
+	cr_assert_gt(place_rmb_bytes(), 0);
 	write_held(&server, p.s.held, 5);
 	peer_return(&server, p.s.held);
-	cr_assert_eq(place_totals().rmb_bytes, 0);
+	cr_assert_eq(place_rmb_bytes(), 0);
 	cr_assert_leq(peer_look(&server).descriptors, before.descriptors + 4);
 	client = peer_start();
 	client_id = peer_identity(&client);
@@ -290,7 +289,7 @@ Test(linkgroup, a_server_that_died_leaves_its_bytes_and_then_nothing)
 	p = connect_pair();
 	assert_talk(&p);
 	/* And the dead one's memory is off the ledger. */
-	cr_assert_eq(place_totals().rmb_bytes,
+	cr_assert_eq(place_rmb_bytes(),
 		     rmb_bytes(p.s.elements, p.s.rmbe_bytes));
 }
 
@@ -329,7 +328,7 @@ Test(linkgroup, many_dead_clients_leave_nothing_behind)
 		peer_return(&server, m.held);
 	}
 	cr_assert_leq(peer_look(&server).descriptors, before.descriptors + 3);
-	cr_assert_eq(place_totals().rmb_bytes, peer_look(&server).rmb_bytes);
+	cr_assert_eq(place_rmb_bytes(), peer_look(&server).rmb_bytes);
 }
 
 /* ---- a server that says what is not so ---- */
@@ -425,7 +424,7 @@ Test(linkgroup, a_server_without_descriptors_says_so_and_loses_none)
 	}
 	cr_assert_eq(m.reason, REASON_DESCRIPTORS);
 	m = peer_look(&server);
-	cr_assert_eq(m.rmb_bytes, place_totals().rmb_bytes);
+	cr_assert_eq(m.rmb_bytes, place_rmb_bytes());
 	for (int i = 0; i < 10; i++)
 		cr_assert_eq(peer_serve(&server, &client_id, LIMIT).reason,
 			     REASON_DESCRIPTORS);

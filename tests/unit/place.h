@@ -168,4 +168,11 @@ static inline struct status_totals place_totals(void)
 	return t;
 }
 
+static inline uint64_t place_rmb_bytes(void)
+{
+	struct status_totals t = place_totals();
+
+	return t.rmb_bytes;
+}
+
 #endif

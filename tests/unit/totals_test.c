@@ -63,7 +63,7 @@ Test(totals, processes_at_once_never_take_more_than_the_limit)
 	crew_run(PROCESSES, take_and_give, b);
 	cr_assert_eq(atomic_load(&b->over_limit), 0);
 	cr_assert_gt(atomic_load(&b->granted), PROCESSES);
-	cr_assert_eq(place_totals().rmb_bytes, 0);
+	cr_assert_eq(place_rmb_bytes(), 0);
 }
 
 Test(totals, the_limit_is_kept_to_the_byte)
@@ -80,7 +80,7 @@ Test(totals, the_limit_is_kept_to_the_byte)
 	segment_give_back(MB);
 	cr_assert_eq(segment_reserve(MB - 1, MB, &used), 0);
 	cr_assert_eq(segment_reserve(1, MB, &used), -ENOMEM);
-	cr_assert_eq(place_totals().rmb_bytes, MB);
+	cr_assert_eq(place_rmb_bytes(), MB);
 	/* A limit that was lowered beneath what is used refuses too. */
 	cr_assert_eq(segment_reserve(1, 4096, &used), -ENOMEM);
 }
@@ -104,10 +104,10 @@ Test(totals, memory_of_dead_processes_comes_back_when_it_is_needed)
 	/* Each one that comes sweeps those before it; the last one stays. */
 	for (int i = 0; i < 4; i++)
 		crew_wait(crew_start(take_and_die, i, NULL));
-	cr_assert_eq(place_totals().rmb_bytes, MB);
+	cr_assert_eq(place_rmb_bytes(), MB);
 	cr_assert_eq(segment_reserve(2 * MB, 2 * MB, &used), 0);
 	cr_assert_eq(used, 2 * MB);
-	cr_assert_eq(place_totals().rmb_bytes, 2 * MB);
+	cr_assert_eq(place_rmb_bytes(), 2 * MB);
 	/* Ours and the totals: the dead ones' files are gone. */
 	cr_assert_eq(place_count(place_path(RUNDIR_STATUS)), 2);
 }
@@ -153,7 +153,7 @@ Test(totals, memory_of_living_processes_stays_theirs)
 	atomic_store(&b->stop, 1);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(crew_wait(pid[i]), 0);
-	cr_assert_eq(place_totals().rmb_bytes, 1);
+	cr_assert_eq(place_rmb_bytes(), 1);
 }
 
 Test(totals, what_a_stranger_says_he_uses_wraps_no_sum)
