@@ -12,7 +12,7 @@
 #ifndef SMC_R_EPOLL_NESTED_H
 #define SMC_R_EPOLL_NESTED_H
 
-#include "epoll.h"
+#include "epoll_set.h"
 
 /* epoll_ctl of e for fd, an instance of ours. 0 or -errno. */
 int epoll_nested_control(struct epoll *e, int op, int fd,

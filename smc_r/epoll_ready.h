@@ -19,7 +19,7 @@
 #ifndef SMC_R_EPOLL_READY_H
 #define SMC_R_EPOLL_READY_H
 
-#include "epoll.h"
+#include "epoll_set.h"
 
 #define EPOLL_READY_MIN 64
 

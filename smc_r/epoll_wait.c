@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* epoll_wait: who is ready, and sleeping until somebody is. */
-#include "epoll.h"
+#include "epoll_set.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
 
 #include "bell.h"
 #include "connection.h"
-#include "epoll.h"
+#include "epoll_set.h"
 #include "handshake.h"
 #include "process.h"
 #include "readiness.h"

@@ -12,7 +12,7 @@
 
 #include "demote.h"
 #include "engine.h"
-#include "epoll.h"
+#include "epoll_set.h"
 #include "handshake.h"
 #include "process.h"
 #include "reason.h"

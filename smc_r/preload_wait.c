@@ -5,7 +5,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "epoll.h"
+#include "epoll_set.h"
 #include "poll_wait.h"
 #include "preload_limits.h"
 #include "sys.h"

@@ -11,7 +11,7 @@
 
 #include "bell.h"
 #include "demote.h"
-#include "epoll.h"
+#include "epoll_set.h"
 #include "handshake.h"
 #include "lock.h"
 #include "offer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * epoll: readiness of connections inside the program's own epoll instances.
+ * epoll_set: readiness of connections inside the program's own epoll instances.
  *
  * A connection is never registered with the kernel's instance E itself. It is
  * a member in our table, and its bell and TCP socket sit, edge-triggered, in a
@@ -19,8 +19,8 @@
  * Fork:    a child has a copy of the table; the kernel's instances are shared
  *          and it leaves what it inherited in them alone.
  */
-#ifndef SMC_R_EPOLL_H
-#define SMC_R_EPOLL_H
+#ifndef SMC_R_EPOLL_SET_H
+#define SMC_R_EPOLL_SET_H
 
 #include <signal.h>
 #include <stdatomic.h>
