@@ -768,41 +768,6 @@ Test(clc_wire, a_confirm_of_version_2_to_a_known_group_has_no_extension)
 	cr_assert_eq(memcmp(m.accept_confirm.eid, EID_TEXT, 32), 0);
 }
 
-Test(clc_wire, a_nonce_travels_in_rkey_address_and_token)
-{
-	uint8_t nonce[CLC_NONCE_BYTES];
-	uint8_t back[CLC_NONCE_BYTES];
-	uint8_t bytes[CLC_BYTES_MAX];
-	struct clc_message m;
-	int n;
-
-	for (int i = 0; i < CLC_NONCE_BYTES; i++)
-		nonce[i] = (uint8_t)(0xf0 + i);
-	decode_hex(&m, ACCEPT_V1);
-	clc_nonce_set(&m.accept_confirm, nonce);
-	n = encode(&m, bytes, sizeof(bytes));
-	cr_assert_eq(n, 68);
-	cr_assert_eq(memcmp(bytes + 41, nonce, 4), 0, "rkey");
-	cr_assert_eq(memcmp(bytes + 52, nonce + 4, 8), 0, "address");
-	cr_assert_eq(memcmp(bytes + 46, nonce + 12, 4), 0, "token");
-	cr_assert_eq(decode(&m, bytes, 68), 0);
-	clc_nonce_get(&m.accept_confirm, back);
-	cr_assert_eq(memcmp(nonce, back, sizeof(nonce)), 0);
-}
-
-Test(clc_wire, a_nonce_never_makes_the_token_zero)
-{
-	uint8_t nonce[CLC_NONCE_BYTES] = {1, 2, 3};
-	uint8_t back[CLC_NONCE_BYTES];
-	struct clc_accept_confirm m = {0};
-
-	clc_nonce_set(&m, nonce);
-	cr_assert_eq(m.token, 1);
-	clc_nonce_get(&m, back);
-	cr_assert_eq(memcmp(nonce, back, sizeof(nonce)), 0,
-		     "the caller's copy is what travels");
-}
-
 Test(clc_wire, types_have_names)
 {
 	cr_assert_str_eq(clc_type_name(CLC_PROPOSAL), "Proposal");
