@@ -173,7 +173,8 @@ class Result:
             else "worse"
 
     def verdict(self, bar):
-        """moonshot, ok, near (within a tenth of the bar), miss, or why not.
+        """moonshot, ok, near (within a tenth of the bar, or 3 % of a bar that
+        says "no worse"), miss, or why not.
 
         Empty when there is nothing to judge.
         """
@@ -186,7 +187,9 @@ class Result:
             return "failed" if self.errors else "no figure"
         m = statistics.median(seen)
         better = "lower" if bar.worst else self.cell.better
-        slack = 1.1 if better == "lower" else 1 / 1.1
+        slack = 1.03 if 0.9 <= bar.must <= 1 else 1.1
+        if better == "higher":
+            slack = 1 / slack
         if bar.moonshot is not None and reaches(m, bar.moonshot, better):
             return "moonshot"
         if reaches(m, bar.must, better):

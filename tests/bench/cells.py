@@ -188,7 +188,7 @@ def passthrough():
                    f"connect, request, close, {other} without engine", "/s",
                    "higher", ("tcp", "smc"),
                    two_sides("connrate", ONE, "connections_s", end),
-                   [Bar("tcp", 0.95)], expect="tcp")
+                   [Bar("tcp", 0.98)], expect="tcp")
 
 
 def manyconn():

@@ -23,12 +23,19 @@ def figure(value):
 
 
 def factor(value, better):
-    """A ratio in the way people say it: 1/20 of the time, 3 x the rate."""
+    """A ratio in the way people say it: 1/20 of the time, 3x the rate."""
     if value is None:
         return "-"
     if better == "lower" and 0 < value < 0.5:
-        return f"1/{figure(1 / value)}"
+        return f"1/{figure(1 / value).removesuffix('.0')}"
     return f"{value:.2f}x" if value < 10 else f"{figure(value)}x"
+
+
+def bar_factor(value, better):
+    """The same for a bar, which is a round number."""
+    if better == "lower" and 0 < value < 0.34:
+        return f"1/{1 / value:.3g}"
+    return f"{value:g}x"
 
 
 def bar_words(bar, better):
@@ -40,7 +47,7 @@ def bar_words(bar, better):
         show = figure
     else:
         def show(v):
-            return factor(v, better)
+            return bar_factor(v, better)
     over = f"/ {NAMES.get(bar.over, bar.over)}" if bar.over else "itself"
     must = f"{sign} {show(bar.must)}" if bar.must is not None else ""
     moon = show(bar.moonshot) if bar.moonshot is not None else ""
