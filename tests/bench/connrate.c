@@ -50,7 +50,7 @@ static void serve(struct trial *t)
 	t->shared->server.usage = usage_since(&before);
 	for (i = 0; i < t->idle; i++)
 		close(idle[i]);
-	close(listener);
+	line_listen_end(t, listener);
 	free(idle);
 	free(m);
 }

@@ -54,7 +54,7 @@ void crowd_accept(struct crowd *c, struct trial *t, unsigned count)
 	trial_ready(t);
 	for (i = 0; i < count; i++)
 		add(c, line_accept_fd(t, listener));
-	close(listener);
+	line_listen_end(t, listener);
 }
 
 void crowd_connect(struct crowd *c, const struct trial *t, unsigned count)

@@ -79,6 +79,13 @@ int line_listen_fd(const struct trial *t)
 	return fd;
 }
 
+void line_listen_end(const struct trial *t, int listener)
+{
+	close(listener);
+	if (t->transport == TRANSPORT_UNIX)
+		unlink(t->path);
+}
+
 int line_accept_fd(const struct trial *t, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -157,9 +164,7 @@ void line_accept(struct line *l, struct trial *t)
 	listener = line_listen_fd(t);
 	trial_ready(t);
 	prepare(l, t, line_accept_fd(t, listener));
-	close(listener);
-	if (t->transport == TRANSPORT_UNIX)
-		unlink(t->path);
+	line_listen_end(t, listener);
 }
 
 void line_connect(struct line *l, struct trial *t)

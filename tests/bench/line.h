@@ -26,6 +26,7 @@ struct line {
 /* Sockets alone. They exit with a message on failure, but line_connect_fd
  * tries for two seconds as long as nobody listens. */
 int line_listen_fd(const struct trial *t);
+void line_listen_end(const struct trial *t, int listener);
 int line_accept_fd(const struct trial *t, int listener);
 int line_connect_fd(const struct trial *t);
 
