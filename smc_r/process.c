@@ -119,18 +119,28 @@ bool process_thread_is_dead(uint32_t tid)
 	return read_stat(text, (pid_t)tid) && is_over(text);
 }
 
+/* Two names: as it was started, which is what ps shows and may be a link to
+ * another name; and of the file itself, which a program cannot change. */
 static void find_program(void)
 {
 	char path[512];
 	const char *name = path;
 	long n =
 	    SYS_CALL3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
+	size_t length;
 
 	path[n > 0 ? n : 0] = '\0';
 	if (strrchr(path, '/'))
 		name = strrchr(path, '/') + 1;
-	for (size_t i = 0; name[i] && i + 1 < sizeof(process.program); i++)
-		process.program[i] = name[i];
+	for (size_t i = 0; name[i] && i + 1 < sizeof(process.executable); i++)
+		process.executable[i] = name[i];
+	length = read_file("/proc/self/comm", process.program,
+			   sizeof(process.program));
+	if (length > 0 && process.program[length - 1] == '\n')
+		process.program[length - 1] = '\0';
+	if (process.program[0] == '\0')
+		memcpy(process.program, process.executable,
+		       sizeof(process.program));
 }
 
 static void find_cpus(void)

@@ -23,10 +23,11 @@ struct process {
 	pid_t pid;                        /* as of the last fork that we saw */
 	uint64_t start;                   /* field 22 of /proc/<pid>/stat */
 	bool off;                         /* SMC_R=0 */
-	char program[STATUS_PROGRAM_MAX]; /* last part of the executable */
-	uint32_t cpus;                    /* that this process may run on */
-	unsigned spin_us;                 /* longest spin before a sleep */
-	pid_t reporter;                   /* SMC_R_REPORTER: smc_run -v, or 0 */
+	char program[STATUS_PROGRAM_MAX]; /* as it was started */
+	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
+	uint32_t cpus;                       /* that this process may run on */
+	unsigned spin_us;                    /* longest spin before a sleep */
+	pid_t reporter; /* SMC_R_REPORTER: smc_run -v, or 0 */
 };
 
 /* What the environment said at the start; programs may overwrite it. */

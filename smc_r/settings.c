@@ -92,7 +92,8 @@ bool settings_may_match(uint16_t server_port)
 static bool is_excluded(void)
 {
 	for (unsigned i = 0; i < current.exclude_count; i++)
-		if (strcmp(current.excludes[i], process.program) == 0)
+		if (strcmp(current.excludes[i], process.program) == 0 ||
+		    strcmp(current.excludes[i], process.executable) == 0)
 			return true;
 	return false;
 }
