@@ -63,7 +63,8 @@ int linkgroup_identity(uint8_t id[PEER_ID_BYTES])
 /*
  * A thread that is late in a call, or goes through the members of an epoll
  * instance, may still read the mapping. So its memory is given back at once,
- * and its addresses a while later.
+ * and its addresses a while later. What a forked child may still use keeps
+ * its memory until that child ends.
  */
 struct grave {
 	struct grave *next;
@@ -91,14 +92,15 @@ static void open_old_graves(void)
 	}
 }
 
-static void bury(struct rmb_map *m)
+static void bury(struct rmb_map *m, bool unused)
 {
 	struct grave *g;
 
 	open_old_graves();
 	if (!m->base)
 		return;
-	madvise(m->base, m->bytes, MADV_REMOVE);
+	if (unused)
+		madvise(m->base, m->bytes, MADV_REMOVE);
 	g = pool_get(sizeof(*g));
 	if (!g)
 		return; /* address space is lost, nothing else */
@@ -121,7 +123,7 @@ static void rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
-	bury(&r->map);
+	bury(&r->map, r->leaked == 0);
 	pool_put(r, sizeof(*r));
 }
 
@@ -132,6 +134,7 @@ static struct rmb *rmb_new(struct linkgroup *g)
 	if (!r)
 		return NULL;
 	r->group = g;
+	r->side = g->side;
 	for (unsigned i = 0; i < RMB_ELEMENTS_MAX; i++)
 		r->bell_data[i] = r->bell_room[i] = -1;
 	return r;
@@ -424,9 +427,12 @@ static bool element_is_free(struct rmb *r, uint32_t i)
 /* Not before the client is done: it may still read what we sent last. */
 static bool is_idle(struct rmb *r)
 {
-	for (uint32_t i = 0; i < r->map.elements; i++)
-		if (!(r->leaked >> i & 1) && !element_is_free(r, i))
+	for (uint32_t i = 0; i < r->map.elements; i++) {
+		struct rmb_element *e = rmb_element(&r->map, i);
+
+		if (atomic_load(&e->released) != atomic_load(&e->epoch))
 			return false;
+	}
 	return r->references == 0;
 }
 
@@ -523,11 +529,14 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	struct linkgroup *g = r->group;
 
 	r->references--;
+	/* Whichever process of this end is the last one says so. */
+	if (reuse && r->side == SIDE_CLIENT)
+		rmb_element_release(e);
 	if (!g) { /* a forked child: the element is the parent's */
 		hidden_close(r->bell_data[element]);
 		hidden_close(r->bell_room[element]);
 		if (r->references == 0) {
-			rmb_unmap(&r->map);
+			bury(&r->map, false);
 			pool_put(r, sizeof(*r));
 		}
 		return;
@@ -540,8 +549,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		hidden_close(r->bell_data[element]);
 		hidden_close(r->bell_room[element]);
 		r->bell_data[element] = r->bell_room[element] = -1;
-	} else if (g->side == SIDE_CLIENT)
-		rmb_element_release(e);
+	}
 	g->connections--;
 	if (g->side == SIDE_SERVER)
 		trim_server(g);

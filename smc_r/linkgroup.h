@@ -45,6 +45,7 @@ struct linkgroup {
 struct rmb {
 	struct rmb *next;
 	struct linkgroup *group; /* NULL in a forked child */
+	int side;                /* ours */
 	uint32_t number;         /* within the group, from 1 */
 	struct rmb_map map;
 	uint32_t busy;       /* bit: element taken on this side */

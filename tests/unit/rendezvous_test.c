@@ -422,7 +422,6 @@ Test(rendezvous, strangers_with_memory_get_no_connection_and_go_away)
 		hidden_close(channel[i]);
 	let_look();
 	/* The server's own group is what stays. */
-	cr_assert_leq(peer_look(&client).mappings, before.mappings + 1);
 	cr_assert_leq(peer_look(&client).descriptors, before.descriptors + 4);
 }
 
