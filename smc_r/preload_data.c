@@ -58,7 +58,8 @@ PRELOAD ssize_t read(int fd, void *p, size_t n)
 	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
+	/* Of nothing: 0 without a wait, other than recv(). */
+	if (c && n > 0) {
 		r = socket_receive(c, fd, &v, 1, 0);
 		leave_call(c);
 	}
@@ -74,7 +75,10 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 	/* The kernel refuses these before it looks at the socket. */
 	if (n < 0 || n > IOV_MAX)
 		return SOCKET_KERNEL;
-	return socket_receive(c, fd, v, (size_t)n, flags);
+	for (int i = 0; i < n; i++)
+		if (v[i].iov_len > 0)
+			return socket_receive(c, fd, v, (size_t)n, flags);
+	return SOCKET_KERNEL;
 }
 
 PRELOAD ssize_t readv(int fd, const struct iovec *v, int n)

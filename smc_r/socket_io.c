@@ -172,6 +172,19 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	return false;
 }
 
+/* Room for nothing: TCP waits for a byte all the same. */
+static ssize_t receive_nothing(struct receive *r)
+{
+	ssize_t result;
+
+	r->need = 1;
+	place_init(&r->place, NULL, 0);
+	while (stream_fill(r->c) == 0)
+		if (!receive_waits(r, &result))
+			return result;
+	return 0;
+}
+
 static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			    size_t count)
 {
@@ -251,7 +264,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	}
 	r.want = total(v, count);
 	if (r.want == 0)
-		return 0;
+		return receive_nothing(&r);
 	r.need = low_water(c, fd, r.want, flags);
 	return receive_ring(&r, v, count);
 }
@@ -407,6 +420,8 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 			return result;
 	}
 	want = total(v, count);
+	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		return broken_pipe(flags);
 	if (want == 0)
 		return SOCKET_KERNEL; /* moves nothing there either */
 	place_init(&place, v, count);

@@ -33,13 +33,16 @@
  * end sees it first. */
 static void judge_end(struct connection *c)
 {
-	uint64_t sent = atomic_load(&c->slot->tx.position);
-	uint32_t flags = atomic_load(&c->in_producer->flags);
+	uint32_t flags;
 
-	if (connection_phase(c) != PHASE_ACTIVE ||
-	    (flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
+	/* Before it is attached there is nothing to judge by. */
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	flags = atomic_load(&c->in_producer->flags);
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
-	    atomic_load(&c->out_consumer->cursor) == sent)
+	    atomic_load(&c->out_consumer->cursor) ==
+		atomic_load(&c->slot->tx.position))
 		return;
 	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
 		atomic_store(&c->slot->error, ECONNRESET);
@@ -263,9 +266,8 @@ static bool is_nonblocking(struct connection *c, int fd)
 }
 
 static int sleep_on(struct connection *c, int fd, int bell, bool alone,
-		    const struct timespec *timeout)
+		    unsigned *slice_ms, const struct timespec *timeout)
 {
-	unsigned slice_ms = SLICE_FIRST_MS;
 	int result;
 
 	/* Somebody may have changed that without our seeing it. */
@@ -273,7 +275,7 @@ static int sleep_on(struct connection *c, int fd, int bell, bool alone,
 		return -EAGAIN;
 	segment_count(sleeps);
 	if (!alone)
-		return wait_in_slices(bell, timeout, &slice_ms);
+		return wait_in_slices(bell, timeout, slice_ms);
 	result = bell_wait(bell, timeout);
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
@@ -327,6 +329,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	uint64_t seen = atomic_load(&c->in_producer->cursor);
 	struct wait_deadline d;
 	uint64_t start;
+	unsigned slice_ms = SLICE_FIRST_MS;
 	bool alone;
 	int result;
 
@@ -343,8 +346,8 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result =
-		    sleep_on(c, fd, c->bell_data, alone, deadline_left(&d));
+		result = sleep_on(c, fd, c->bell_data, alone, &slice_ms,
+				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
 	spin_judge(c, start);
@@ -360,6 +363,7 @@ int wait_for_output(struct connection *c, int fd,
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
 	struct wait_deadline d;
 	uint64_t start;
+	unsigned slice_ms = SLICE_FIRST_MS;
 	bool alone;
 	int result;
 
@@ -376,8 +380,8 @@ int wait_for_output(struct connection *c, int fd,
 		atomic_store(&c->own_wait->armed_room, 1);
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result =
-		    sleep_on(c, fd, c->bell_room, alone, deadline_left(&d));
+		result = sleep_on(c, fd, c->bell_room, alone, &slice_ms,
+				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	spin_judge(c, start);
 	atomic_fetch_sub(&tx->sleepers, 1);
