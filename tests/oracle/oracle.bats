@@ -107,14 +107,33 @@ wrongs() {
 	[ "$missed" = 0 ]
 }
 
+known() { # names of scenarios that differ today
+	grep -v '^#' "$here/known_differences"
+}
+
+expected_equal() { # names of all others
+	local f name
+	for f in "$here"/scenarios/*.txt; do
+		name=${f##*/}
+		name=${name%.txt}
+		known | grep -qx "$name" || echo "$name"
+	done
+}
+
+@test "scenarios that differ today (tests/oracle/known_differences)" {
+	skip "$(known | tr '\n' ' ')differ; the file says why"
+}
+
 @test "scenarios with the library in both processes, on SMC" {
-	"$here/oracle.sh" -m both all
+	# shellcheck disable=SC2046
+	"$here/oracle.sh" -m both $(expected_equal)
 	smc_count
 	[ "$smc_new" -ge 200 ]
 }
 
 @test "scenarios with the library in one process" {
-	"$here/oracle.sh" -m A,B all
+	# shellcheck disable=SC2046
+	"$here/oracle.sh" -m A,B $(expected_equal)
 	smc_count
 	[ "$smc_new" = 0 ]
 }
