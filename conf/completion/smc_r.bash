@@ -113,5 +113,14 @@ _smc_r_run() {
 	fi
 }
 
+_smc_r_devinfo() {
+	COMPREPLY=()
+	case $3 in
+	-d) _smc_r_words "$2" "$(ibv_devinfo -l 2>/dev/null | tail -n +2)" ;;
+	*) [[ $2 != -* ]] || _smc_r_words "$2" "-d -i -l -v -e -h" ;;
+	esac
+}
+
 complete -F _smc_r mkdev rmdev chdev lsattr lsdev entstat ofedctrl
 complete -F _smc_r_run smc_run
+complete -F _smc_r_devinfo ibv_devinfo

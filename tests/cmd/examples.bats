@@ -32,8 +32,9 @@ teardown() {
 @test "every page whose examples run has a test here" {
 	for page in "$top"/man/*.[1-9]; do
 		name=$(basename "$page")
-		# Its only example needs a network interface for the core.
+		# Their examples need a network interface for the core.
 		[ "$name" != ofed_run.8 ] || continue
+		[ "$name" != ibv_devinfo.8 ] || continue
 		sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$page" |
 			grep -q '^[#$] ' || continue
 		grep -q "man/$name\"" "$BATS_TEST_FILENAME" || {

@@ -44,7 +44,7 @@ each() { # function, arguments...
 }
 
 @test "without the shim there is no device" {
-	run -255 ip netns exec "$A" ibv_devinfo
+	run -255 ip netns exec "$A" /usr/bin/ibv_devinfo
 }
 
 @test "RC ping-pong, polling and by events, over IPv4 and IPv6" {
