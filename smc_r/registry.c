@@ -17,7 +17,7 @@
 #include "sys.h"
 
 #define REGISTRY_MAGIC   0x47525352u
-#define REGISTRY_VERSION 1u
+#define REGISTRY_VERSION 2u
 #define ENTRIES          1024u
 #define LISTENERS        256u
 
@@ -26,11 +26,13 @@ enum entry_state {
 	ENTRY_FILLING,
 	ENTRY_OFFERED,
 	ENTRY_CLAIMED,
+	ENTRY_STATES
 };
 
+/* Whose the entry is, for the how many-th time it is used, and its state are
+ * one word: who read an entry and changes the word read what it changes. */
 struct entry {
-	_Atomic uint32_t state;
-	int32_t pid;
+	_Atomic uint64_t word;
 	uint64_t net; /* inode of the network namespace */
 	uint64_t cookie;
 	uint32_t bytes;
@@ -39,7 +41,7 @@ struct entry {
 };
 
 struct listener_entry {
-	_Atomic int32_t pid; /* 0 free */
+	_Atomic int32_t pid; /* 0 free, < 0: -pid is writing it */
 	uint32_t port;
 	uint64_t net;
 };
@@ -47,7 +49,8 @@ struct listener_entry {
 struct registry {
 	uint32_t magic;
 	uint32_t version;
-	_Atomic uint32_t offers; /* entries in use: 0 spares every question */
+	/* Never fewer than entries in use: 0 spares every question. */
+	_Atomic uint32_t offers;
 	uint32_t pad;
 	struct listener_entry listeners[LISTENERS];
 	struct entry entries[ENTRIES];
@@ -150,7 +153,7 @@ static struct listener_entry *find_listener(uint16_t port)
 		struct listener_entry *l = &registry->listeners[i];
 		int32_t pid = atomic_load(&l->pid);
 
-		if (pid && l->port == port && l->net == own_net &&
+		if (pid > 0 && l->port == port && l->net == own_net &&
 		    !is_gone(pid))
 			return l;
 	}
@@ -167,9 +170,10 @@ int registry_listen(uint16_t port)
 
 		if (pid == process.pid && l->port == port && l->net == own_net)
 			return 0;
-		if (pid && !is_gone(pid))
+		if (pid && !is_gone(pid < 0 ? -pid : pid))
 			continue;
-		if (!atomic_compare_exchange_strong(&l->pid, &pid, -1))
+		if (!atomic_compare_exchange_strong(&l->pid, &pid,
+						    -process.pid))
 			continue;
 		l->port = port;
 		l->net = own_net;
@@ -198,54 +202,78 @@ bool registry_has_listener(uint16_t port)
 
 /* ---- offers ---- */
 
-static bool take_entry(struct entry *e)
+static uint64_t word_of(pid_t pid, uint64_t turn, enum entry_state state)
 {
-	uint32_t state = atomic_load(&e->state);
+	return ((uint64_t)pid << 32) + (uint32_t)(turn * ENTRY_STATES) + state;
+}
 
-	if (state == ENTRY_FREE)
-		return atomic_compare_exchange_strong(&e->state, &state,
-						      ENTRY_FILLING);
-	/* What a killed process left. */
-	if (!is_gone(e->pid) ||
-	    !atomic_compare_exchange_strong(&e->state, &state, ENTRY_FILLING))
-		return false;
-	atomic_fetch_sub(&registry->offers, 1);
-	return true;
+static uint64_t turn_of(uint64_t word)
+{
+	return (uint32_t)word / ENTRY_STATES;
+}
+
+static enum entry_state state_of(uint64_t word)
+{
+	return (enum entry_state)(word % ENTRY_STATES);
+}
+
+static uint64_t with_state(uint64_t word, enum entry_state state)
+{
+	return word - word % ENTRY_STATES + state;
+}
+
+/* Free, or left by a process that was killed. The new word, or 0. */
+static uint64_t take_entry(struct entry *e)
+{
+	uint64_t old = atomic_load(&e->word);
+	uint64_t taken = word_of(process.pid, turn_of(old) + 1, ENTRY_FILLING);
+
+	if (state_of(old) != ENTRY_FREE && !is_gone((pid_t)(old >> 32)))
+		return 0;
+	if (!atomic_compare_exchange_strong(&e->word, &old, taken))
+		return 0;
+	if (state_of(old) != ENTRY_FREE)
+		atomic_fetch_sub(&registry->offers, 1);
+	return taken;
 }
 
 uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes)
 {
 	if (!open_registry() || bytes > REGISTRY_PROPOSAL_MAX)
 		return 0;
+	atomic_fetch_add(&registry->offers, 1);
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
+		uint64_t word = take_entry(e);
 
-		if (!take_entry(e))
+		if (!word)
 			continue;
-		e->pid = process.pid;
 		e->net = own_net;
 		e->cookie = cookie;
 		e->bytes = bytes;
 		memcpy(e->proposal, proposal, bytes);
-		atomic_fetch_add(&registry->offers, 1);
-		atomic_store(&e->state, ENTRY_OFFERED);
+		atomic_store(&e->word, with_state(word, ENTRY_OFFERED));
 		return (uint32_t)((cookie + i) % ENTRIES) + 1;
 	}
+	atomic_fetch_sub(&registry->offers, 1);
 	return 0;
 }
 
 bool registry_is_claimed(uint32_t entry)
 {
-	return registry && atomic_load(&registry->entries[entry - 1].state) ==
-			       ENTRY_CLAIMED;
+	return registry &&
+	       state_of(atomic_load(&registry->entries[entry - 1].word)) ==
+		   ENTRY_CLAIMED;
 }
 
 bool registry_withdraw(uint32_t entry)
 {
-	uint32_t offered = ENTRY_OFFERED;
+	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
+	uint64_t offered = atomic_load(word);
 
-	if (!atomic_compare_exchange_strong(&registry->entries[entry - 1].state,
-					    &offered, ENTRY_FREE))
+	if (state_of(offered) != ENTRY_OFFERED ||
+	    !atomic_compare_exchange_strong(word, &offered,
+					    with_state(offered, ENTRY_FREE)))
 		return false;
 	atomic_fetch_sub(&registry->offers, 1);
 	return true;
@@ -253,7 +281,9 @@ bool registry_withdraw(uint32_t entry)
 
 void registry_done(uint32_t entry)
 {
-	atomic_store(&registry->entries[entry - 1].state, ENTRY_FREE);
+	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
+
+	atomic_store(word, with_state(atomic_load(word), ENTRY_FREE));
 	atomic_fetch_sub(&registry->offers, 1);
 }
 
@@ -261,15 +291,15 @@ static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 {
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
-		uint32_t state = atomic_load(&e->state);
+		uint64_t word = atomic_load(&e->word);
 		uint32_t bytes = e->bytes;
 
-		if (state != ENTRY_OFFERED || e->cookie != cookie ||
+		if (state_of(word) != ENTRY_OFFERED || e->cookie != cookie ||
 		    e->net != own_net || bytes > REGISTRY_PROPOSAL_MAX)
 			continue;
 		memcpy(proposal, e->proposal, bytes);
-		if (atomic_compare_exchange_strong(&e->state, &state,
-						   ENTRY_CLAIMED))
+		if (atomic_compare_exchange_strong(
+			&e->word, &word, with_state(word, ENTRY_CLAIMED)))
 			return bytes;
 		return 0;
 	}

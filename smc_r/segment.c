@@ -16,9 +16,8 @@
 #include "sys.h"
 #include "totals.h"
 
-#define ENTRY_TAKEN  (-1) /* a holder that is being written */
-#define SLOTS_STEP   32u  /* slots that get memory at once */
-#define SEGMENTS_MAX 8    /* own one, and those of forefathers */
+#define SLOTS_STEP   32u /* slots that get memory at once */
+#define SEGMENTS_MAX 8   /* own one, and those of forefathers */
 #define SEGMENT_BYTES                                                          \
 	(STATUS_SLOTS_AT +                                                     \
 	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
@@ -230,9 +229,7 @@ static uint64_t living(struct segment *s, uint64_t holders)
 
 		if (i == s->self || !(holders >> i & 1))
 			continue;
-		seen = atomic_load(&h->pid);
-		if (seen == ENTRY_TAKEN || (seen && process_start_time(seen) ==
-							atomic_load(&h->start)))
+		if (totals_holder_lives(h, &seen))
 			continue;
 		holders &= ~(1ull << i);
 		atomic_compare_exchange_strong(&h->pid, &seen, 0);
@@ -353,15 +350,13 @@ static int find_entry(struct segment *s)
 {
 	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
 		struct status_holder *h = &s->header->holders[i];
-		int32_t pid = atomic_load(&h->pid);
+		int32_t pid;
 
-		if (pid == ENTRY_TAKEN ||
-		    (pid &&
-		     process_start_time(pid) == atomic_load(&h->start)) ||
-		    !atomic_compare_exchange_strong(&h->pid, &pid, ENTRY_TAKEN))
+		if (totals_holder_lives(h, &pid) ||
+		    !atomic_compare_exchange_strong(&h->pid, &pid,
+						    -process.pid))
 			continue;
-		atomic_store(&h->start, process.start);
-		atomic_store(&h->pid, process.pid);
+		totals_holder_write(h, process.pid, process.start);
 		return i;
 	}
 	return -1;
@@ -424,15 +419,13 @@ void segment_after_fork(bool child)
 		return;
 	for (int i = SEGMENTS_MAX - 1; i >= 0; i--) {
 		struct segment *s = &segments[i];
-		struct status_holder *h;
 
 		if (!s->header || s->child < 0) {
 			s->header = NULL;
 			continue;
 		}
-		h = &s->header->holders[s->child];
-		atomic_store(&h->start, process.start);
-		atomic_store(&h->pid, process.pid);
+		totals_holder_write(&s->header->holders[s->child], process.pid,
+				    process.start);
 		s->self = s->child;
 	}
 	/* Make room at [0] for a segment of our own. */

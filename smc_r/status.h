@@ -124,8 +124,10 @@ struct status_slot {
 	uint8_t handshake[128]; /* engine's own: struct clc */
 };
 
+/* A writer stores its negative pid, then start, then the pid: who reads a pid,
+ * looks at start and finds the pid changed, read nothing. */
 struct status_holder {
-	_Atomic int32_t pid; /* 0: free entry */
+	_Atomic int32_t pid; /* 0: free entry; < 0: -pid is writing it */
 	uint32_t spare;
 	_Atomic uint64_t start; /* field 22 of /proc/<pid>/stat */
 };

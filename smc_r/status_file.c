@@ -213,7 +213,9 @@ uint64_t status_file_living(const struct status_file *file)
 	int i;
 
 	for (i = 0; i < STATUS_HOLDERS_MAX; i++) {
-		if (alive_is_same(holder[i].pid, holder[i].start))
+		/* One that is being written has no start yet. */
+		if (alive_is_same(holder[i].pid, holder[i].start) ||
+		    alive_is_elder(-holder[i].pid, UINT64_MAX))
 			living |= UINT64_C(1) << i;
 	}
 	if (!holder[0].pid &&

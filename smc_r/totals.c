@@ -245,11 +245,34 @@ static bool is_alive(pid_t pid, uint64_t start)
 	return pid > 0 && process_start_time(pid) == start;
 }
 
+bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
+{
+	for (;;) {
+		int32_t now = atomic_load(&h->pid);
+
+		*pid = now;
+		if (now <= 0)
+			return now && process_start_time(-now) != 0;
+		if (is_alive(now, atomic_load(&h->start)))
+			return true;
+		if (atomic_load(&h->pid) == now)
+			return false;
+	}
+}
+
+void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start)
+{
+	atomic_store(&h->pid, -pid);
+	atomic_store(&h->start, start);
+	atomic_store(&h->pid, pid);
+}
+
 static bool has_holders(struct status_header *h)
 {
+	int32_t pid;
+
 	for (int i = 0; i < STATUS_HOLDERS_MAX; i++)
-		if (is_alive(atomic_load(&h->holders[i].pid),
-			     atomic_load(&h->holders[i].start)))
+		if (totals_holder_lives(&h->holders[i], &pid))
 			return true;
 	return h->reporter > 0 && process_start_time(h->reporter) != 0;
 }

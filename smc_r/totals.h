@@ -37,6 +37,11 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 		  uint32_t slot_count);
 void totals_lock(bool on);
 
+/* The entry's process lives, or is writing it. *pid is what the entry said. */
+bool totals_holder_lives(const struct status_holder *h, int32_t *pid);
+/* Writes an entry that the caller has taken, or inherits. */
+void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start);
+
 /* Merges and removes one segment, whoever holds it. */
 void totals_merge_file(int status_dir, const char *name);
 /* Merges and removes segments of this user whose holders are all dead. */
