@@ -38,6 +38,34 @@ static void after_fork_in_child(void)
 	engine_unlock_after_fork(true);
 }
 
+/* A child that nothing of ours saw being made (clone by number): it becomes a
+ * holder of what it inherited now, at its first call. */
+static void join_late(void)
+{
+	segment_before_fork();
+	segment_after_fork(true);
+	linkgroup_forked();
+	registry_forked();
+}
+
+void engine_before_fork(void)
+{
+	if (!process.off)
+		before_fork();
+}
+
+void engine_after_fork(pid_t pid)
+{
+	if (process.off)
+		return;
+	if (pid == 0)
+		after_fork_in_child();
+	else
+		after_fork_in_parent();
+	if (pid < 0)
+		engine_fork_failed();
+}
+
 void engine_start(void)
 {
 	real_init();
@@ -47,6 +75,7 @@ void engine_start(void)
 		return;
 	}
 	offer_init(rundir_path());
+	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

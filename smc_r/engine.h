@@ -8,6 +8,7 @@
 #define SMC_R_ENGINE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Called by the preload library's constructor and destructor. */
 void engine_start(void);
@@ -15,6 +16,10 @@ void engine_stop(void);
 
 /* fork() gave no child, though its handlers ran. */
 void engine_fork_failed(void);
+
+/* Around a fork that runs no handlers; pid is what it returned. */
+void engine_before_fork(void);
+void engine_after_fork(pid_t pid);
 
 /* The program set up io_uring: no new connection is served from here on. */
 void engine_retire(void);

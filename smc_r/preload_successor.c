@@ -37,6 +37,24 @@ PRELOAD pid_t fork(void)
 	return pid;
 }
 
+/* Runs no handlers. */
+PRELOAD pid_t _Fork(void)
+{
+	pid_t pid;
+	int error;
+
+	if (!real.raw_fork) {
+		errno = ENOSYS;
+		return -1;
+	}
+	engine_before_fork();
+	pid = real.raw_fork();
+	error = errno;
+	engine_after_fork(pid);
+	errno = error;
+	return pid;
+}
+
 /* ---- exec ---- */
 
 PRELOAD int execve(const char *path, char *const argv[], char *const env[])

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -204,6 +205,36 @@ static bool socket_call(long number, const long *a, long *r)
 	}
 }
 
+/* Does it make a process with a copy of our memory? */
+static bool is_fork(long number, const long *a)
+{
+	switch (number) {
+#ifdef SYS_fork
+	case SYS_fork:
+		return true;
+#endif
+	case SYS_clone:
+		return !((unsigned long)a[0] & CLONE_VM);
+	case SYS_clone3:
+		return a[0] && !(*P(const uint64_t *, a[0]) & CLONE_VM);
+	default:
+		return false;
+	}
+}
+
+static long fork_call(long number, const long *a)
+{
+	long r;
+	int error;
+
+	engine_before_fork();
+	r = real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	error = errno;
+	engine_after_fork((pid_t)r);
+	errno = error;
+	return r;
+}
+
 PRELOAD long syscall(long number, ...)
 {
 	long a[6];
@@ -218,6 +249,8 @@ PRELOAD long syscall(long number, ...)
 	    (data_call(number, a, &r) || wait_call(number, a, &r) ||
 	     descriptor_call(number, a, &r) || socket_call(number, a, &r)))
 		return r;
+	if (fdtable && is_fork(number, a))
+		return fork_call(number, a);
 	return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

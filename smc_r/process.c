@@ -195,10 +195,21 @@ void process_forked(void)
 	*wiped_on_fork = ++generation;
 }
 
+void (*process_on_copy)(void);
+
+/* Another thread of the parent may have held the lock: it is not here. */
+static void notice_copy(void)
+{
+	process_forked();
+	atomic_store(&lock_word, 0);
+	if (process_on_copy)
+		process_on_copy();
+}
+
 static __attribute__((noinline)) void find_tid(void)
 {
 	if (*wiped_on_fork == 0)
-		process_forked();
+		notice_copy();
 	cached_tid = (uint32_t)sys_gettid();
 	cached_generation = *wiped_on_fork;
 }
@@ -212,8 +223,9 @@ uint32_t process_tid(void)
 
 bool process_is_foreign(void)
 {
-	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped &&
-	       *wiped_on_fork != 0;
+	if (*wiped_on_fork == 0)
+		notice_copy();
+	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
 }
 
 /* ---- the engine's lock ---- */

@@ -37,9 +37,12 @@ extern struct process process;
 void process_init(void);
 void process_forked(void);
 
+/* Called once in a child that no fork handler saw, when it is noticed. The
+ * engine's lock is free then. */
+extern void (*process_on_copy)(void);
+
 /* Thread id, without a system call after the first time. Notices that this is
- * a child which no fork handler saw (_Fork, clone), and calls process_forked.
- */
+ * a child which no fork handler saw (clone by number). */
 uint32_t process_tid(void);
 
 /* True when the kernel says that this thread runs no more: it is not there, or

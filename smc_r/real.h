@@ -78,6 +78,7 @@ struct real {
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);
 	pid_t (*fork)(void);
+	pid_t (*raw_fork)(void); /* _Fork */
 	int (*posix_spawn)(pid_t *, const char *,
 			   const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const[],

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# forks: connections that a new process inherits, whichever way it was made,
+# whatever their state, and whatever it does with them.
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${smc_new-}" "${demoted_new-}"
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+	forks=$programs/preload/forks
+	rounds=1
+	[ -z "${SMC_R_LONG-}" ] || rounds=20
+}
+
+teardown() {
+	smc_end
+}
+
+# All states and actions of one way to make a process. The kernel's own TCP
+# shows that the expectations are right.
+all_cases() { # how
+	local i
+	"$forks" "$1"
+	for ((i = 0; i < rounds; i++)); do
+		smc_run "$forks" "$1"
+	done
+	smc_count
+	echo "smc $smc_new demoted $demoted_new"
+	# 25 cases with two ends; who forks at once may stay on TCP.
+	[ "$smc_new" -ge $((25 * rounds)) ]
+}
+
+@test "fork" {
+	all_cases fork
+	[ "$demoted_new" = 0 ]
+}
+
+@test "_Fork, which runs no handlers" {
+	all_cases _Fork
+	[ "$demoted_new" = 0 ]
+}
+
+@test "clone, by number" {
+	all_cases clone
+	[ "$demoted_new" = 0 ]
+}
+
+@test "a daemon: forked twice, its parent is gone" {
+	all_cases daemon
+	[ "$demoted_new" = 0 ]
+}
+
+@test "vfork and exec" {
+	all_cases vfork+exec
+	[ "$demoted_new" -gt 0 ]
+}
+
+@test "posix_spawn" {
+	all_cases posix_spawn
+	[ "$demoted_new" -gt 0 ]
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * forks: every way to make a process, times every state of a connection, times
+ * everything that the new process may do with it. A peer in a third process
+ * answers; what each process must see is known, so the program judges itself.
+ *
+ *   forks [HOW]	all cases, or those of one way; prints what failed
+ *   forks --heir ACTION FD STATE	the image that exec puts in the child
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "duct.h"
+
+#define BLOCK        5000
+#define CASE_SECONDS 10
+
+extern char **environ;
+static const char *program;
+
+enum how {
+	FORK,
+	RAW_FORK,
+	CLONE,
+	DAEMON,
+	VFORK_EXEC,
+	SPAWN,
+	HOWS
+};
+enum state {
+	FRESH,
+	USED,
+	PEER_FINISHED,
+	OWN_FINISHED,
+	UNREAD,
+	STATES
+};
+enum action {
+	WRITES,
+	READS,
+	CLOSES,
+	DIES,
+	TAKES_OVER,
+	ACTIONS
+};
+
+static const char *const how_names[] = {"fork",   "_Fork",      "clone",
+					"daemon", "vfork+exec", "posix_spawn"};
+static const char *const state_names[] = {"fresh", "used", "peer-finished",
+					  "own-finished", "unread"};
+static const char *const action_names[] = {"writes", "reads", "closes", "dies",
+					   "takes-over"};
+
+/* What the peer is asked to do: one letter. */
+enum order {
+	ECHO = 'e',
+	FINISH = 'f'
+};
+
+/*
+ * The peer: 'e' sends the next block back; 'f' ends its own sending. It ends
+ * with 0 when the stream ends in order, which is when the last holder closes.
+ */
+static void peer(int fd)
+{
+	static unsigned char block[BLOCK];
+	char order;
+
+	alarm(CASE_SECONDS);
+	while (recv(fd, &order, 1, 0) == 1) {
+		if (order == FINISH) {
+			shutdown(fd, SHUT_WR);
+			continue;
+		}
+		if (recv_all(fd, block, BLOCK) != BLOCK)
+			_exit(11);
+		if (order == ECHO)
+			send_all(fd, block, BLOCK);
+	}
+	_exit(recv(fd, &order, 1, 0) ? 12 : 0);
+}
+
+static void ask(int fd, char order, uint32_t seed)
+{
+	static unsigned char bytes[BLOCK + 1];
+
+	bytes[0] = (unsigned char)order;
+	bytes_fill(bytes + 1, BLOCK, seed, 0);
+	send_all(fd, bytes, order == FINISH ? 1 : BLOCK + 1);
+}
+
+static void take(int fd, uint32_t seed)
+{
+	static unsigned char bytes[BLOCK];
+	size_t wrong;
+
+	check(recv_all(fd, bytes, BLOCK) == BLOCK, "an answer is missing");
+	check(bytes_match(bytes, BLOCK, seed, 0, &wrong), "a wrong answer");
+}
+
+static bool can_write(enum state s)
+{
+	return s != OWN_FINISHED;
+}
+
+static bool can_read(enum state s)
+{
+	return s != PEER_FINISHED && s != OWN_FINISHED;
+}
+
+/* A whole turn, as far as the state allows one. */
+static void turn(int fd, enum state s, uint32_t seed)
+{
+	if (s == UNREAD)
+		take(fd, 50);
+	if (can_read(s)) {
+		ask(fd, ECHO, seed);
+		take(fd, seed);
+	} else if (can_write(s)) {
+		ask(fd, 'n', seed);
+	}
+}
+
+static void prepare(int fd, enum state s)
+{
+	if (s != FRESH) {
+		ask(fd, ECHO, 40);
+		take(fd, 40);
+	}
+	if (s == PEER_FINISHED)
+		ask(fd, FINISH, 0);
+	if (s == OWN_FINISHED)
+		shutdown(fd, SHUT_WR);
+	if (s == UNREAD) {
+		struct pollfd p = {fd, POLLIN, 0};
+
+		ask(fd, ECHO, 50);
+		check(poll(&p, 1, 5000) == 1, "nothing to read");
+	}
+}
+
+/* What the new process does; it never returns. */
+static void heir(int fd, enum action a, enum state s)
+{
+	char byte;
+
+	alarm(CASE_SECONDS);
+	switch (a) {
+	case WRITES:
+		if (can_write(s))
+			ask(fd, can_read(s) ? ECHO : 'n', 60);
+		break;
+	case READS:
+		/* The parent has asked already. */
+		if (can_read(s))
+			take(fd, s == UNREAD ? 50 : 60);
+		break;
+	case CLOSES:
+		close(fd);
+		break;
+	case DIES:
+		if (s != UNREAD && can_read(s))
+			alarm(1);
+		if (s != UNREAD && s != PEER_FINISHED)
+			recv(fd, &byte, 1, 0);
+		kill(getpid(), SIGKILL);
+		break;
+	case TAKES_OVER:
+		turn(fd, s, 60);
+		close(fd);
+		break;
+	case ACTIONS:
+		break;
+	}
+	_exit(0);
+}
+
+static pid_t start_image(int fd, enum how h, enum action a, enum state s)
+{
+	char words[3][16];
+	char *argv[] = {(char[]){"forks"}, (char[]){"--heir"}, words[0],
+			words[1],          words[2],           NULL};
+	pid_t pid = -1;
+
+	snprintf(words[0], sizeof(words[0]), "%d", (int)a);
+	snprintf(words[1], sizeof(words[1]), "%d", fd);
+	snprintf(words[2], sizeof(words[2]), "%d", (int)s);
+	if (h == SPAWN) {
+		check(!posix_spawn(&pid, program, NULL, NULL, argv, environ),
+		      "posix_spawn");
+		return pid;
+	}
+	pid = vfork();
+	if (!pid) {
+		execv(program, argv);
+		_exit(1);
+	}
+	return pid;
+}
+
+static pid_t start(int fd, enum how h, enum action a, enum state s)
+{
+	pid_t pid = -1;
+
+	if (h == VFORK_EXEC || h == SPAWN)
+		return start_image(fd, h, a, s);
+	if (h == RAW_FORK)
+		pid = _Fork();
+	else if (h == CLONE)
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	else
+		pid = fork();
+	if (pid)
+		return pid;
+	if (h == DAEMON) {
+		/* The one in between is gone before the connection is used. */
+		pid = fork();
+		if (pid) {
+			int status = 0;
+
+			close(fd);
+			waitpid(pid, &status, 0);
+			_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
+		}
+	}
+	heir(fd, a, s);
+	return -1;
+}
+
+/* A child that was killed as it should be is no failure. */
+static bool ended_well(int status, enum action a, enum how h)
+{
+	if (a != DIES)
+		return status == 0;
+	if (h == DAEMON)
+		return WIFEXITED(status);
+	return WIFSIGNALED(status);
+}
+
+/* The part of the process that was there before; it ends with 0 if all held. */
+static void play(int fd, enum how h, enum state s, enum action a)
+{
+	int status = -1;
+	pid_t child;
+
+	alarm(CASE_SECONDS);
+	prepare(fd, s);
+	if (a == READS && can_read(s) && s != UNREAD)
+		ask(fd, ECHO, 60);
+	child = start(fd, h, a, s);
+	check(child > 0, "no child");
+	if (a == TAKES_OVER) {
+		close(fd);
+	} else if (a == WRITES && can_read(s)) {
+		if (s == UNREAD)
+			take(fd, 50);
+		take(fd, 60);
+	}
+	if (a == DIES && h != DAEMON && s != UNREAD && can_read(s)) {
+		nap_us(20000);
+		kill(child, SIGKILL);
+	}
+	check(waitpid(child, &status, 0) == child, "waitpid");
+	check(ended_well(status, a, h), "the child failed");
+	if (a == TAKES_OVER)
+		_exit(0);
+	if (s == UNREAD && (a == WRITES || a == READS))
+		s = USED;
+	turn(fd, s, 70);
+	close(fd);
+	_exit(0);
+}
+
+static int wait_status(pid_t pid)
+{
+	int status = 0;
+
+	check(waitpid(pid, &status, 0) == pid, "waitpid");
+	return status;
+}
+
+/* True if both the players and the peer ended as they should. */
+static bool run_case(enum how h, enum state s, enum action a)
+{
+	int port, listener = duct_listen(&port), status, peer_status;
+	pid_t other, player;
+
+	other = fork();
+	if (!other) {
+		int fd = accept(listener, NULL, NULL);
+
+		close(listener);
+		peer(fd);
+	}
+	player = fork();
+	if (!player) {
+		close(listener);
+		play(duct_connect(port), h, s, a);
+	}
+	close(listener);
+	status = wait_status(player);
+	peer_status = wait_status(other);
+	if (!status && !peer_status)
+		return true;
+	printf("FAILED: %s %s %s: process %s %d, peer %s %d\n", how_names[h],
+	       state_names[s], action_names[a],
+	       WIFSIGNALED(status) ? "signal" : "exit",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+	       WIFSIGNALED(peer_status) ? "signal" : "exit",
+	       WIFSIGNALED(peer_status) ? WTERMSIG(peer_status)
+					: WEXITSTATUS(peer_status));
+	fflush(stdout);
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0, ran = 0;
+
+	if (argc == 5 && !strcmp(argv[1], "--heir"))
+		heir(atoi(argv[3]), (enum action)atoi(argv[2]),
+		     (enum state)atoi(argv[4]));
+	program = realpath("/proc/self/exe", NULL);
+	for (int h = 0; h < HOWS; h++)
+		for (int s = 0; s < STATES; s++)
+			for (int a = 0; a < ACTIONS; a++) {
+				if (argc > 1 && strcmp(argv[1], how_names[h]))
+					continue;
+				ran++;
+				failed += !run_case((enum how)h, (enum state)s,
+						    (enum action)a);
+			}
+	printf("%d cases, %d failed\n", ran, failed);
+	return failed != 0;
+}
