@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# run: run test suites one after another and sum up what they say.
+# run: run test suites and sum up what they say.
 #
 # usage: tests/run.sh [suite]...
 #
@@ -10,10 +10,18 @@
 # oracle ...) means all suites of that group; make passes the lists in $UNIT and
 # $FUZZ. No argument: everything that "make check" stands for.
 #
+# Bats suites run one after another, as they use the host's ports and its BPF
+# hooks; at the same time, in a second lane, all others do. CHECK_LANES=1 makes
+# it one lane; that is the default where there is one processor.
+#
 # Each suite has a database, a run directory and a temporary directory of its
-# own and a time limit (a line "# limit: SECONDS" in a bats file changes it).
-# What it leaves running is ended, and counted as a failure. The last line is
-# "N passed, N failed", with ", N skipped" where some were; the exit is 0 only
+# own and a time limit: 120 seconds, or what a line "# limit: SECONDS" of a bats
+# file says; with SMC_R_LONG, $CHECK_LIMIT or a line "# long: SECONDS". Nothing
+# that a suite does or leaves can stop this script (tests/suite.sh). A suite that
+# has not begun at $CHECK_DEADLINE, seconds since 1970, fails.
+#
+# What a suite leaves running is ended, and counted as a failure. The last line
+# is "N passed, N failed", with ", N skipped" where some were; the exit is 0 only
 # when none failed. All output of a suite is kept in build/check/SUITE.log.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -21,47 +29,25 @@ cd "$(dirname "$0")/.." || exit 2
 top=$PWD
 logs=$top/build/check
 limit_default=${CHECK_LIMIT:-120}
-passed=0 failed=0 skipped=0
+deadline=${CHECK_DEADLINE:-}
+lanes=${CHECK_LANES:-$(nproc)}
 mkdir -p "$logs" || exit 2
 tmp=$(mktemp -d /tmp/smc_r.XXXXXX) || exit 2
-token=smc_r.$$.$RANDOM
-# As root each suite has a BPF file system of its own: what it attaches and
-# pins there is gone with its last process, however that ended.
-own_bpf=()
-if unshare -m --propagation private mount -t bpf bpf /sys/fs/bpf 2>/dev/null
-then
-	# shellcheck disable=SC2016 # for the inner shell
-	own_bpf=(unshare -m --propagation private sh -c
-		'mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh)
-fi
-current=
 trap 'rm -rf "$tmp"' EXIT
-trap 'echo "interrupted in $current"; end_leftovers >/dev/null; exit 130' \
-	HUP INT TERM
 
-# Processes that carry the token of this run in their environment.
-leftovers() {
-	local environ pid
-	for environ in /proc/[0-9]*/environ; do
-		pid=${environ#/proc/}
-		pid=${pid%/environ}
-		[ "$pid" != $$ ] || continue
-		if grep -qzx "SMC_R_CHECK=$token" "$environ" 2>/dev/null; then
-			echo "$pid"
-		fi
-	done
-}
-
-# Ends them; prints "pid name" for each that was there.
-end_leftovers() {
-	local pid
-	for pid in $(leftovers); do
-		# The name may hold anything; one line of printable characters.
-		printf '%s %s\n' "$pid" "$(tr '\0' ' ' \
-			2>/dev/null <"/proc/$pid/cmdline" | cut -c 1-60)"
-		kill -KILL "$pid" 2>/dev/null
-	done
-}
+# As root, a suite gets a PID namespace, and a /tmp in which names made of process
+# ids, as Criterion's sockets have, meet nobody else's. Elsewhere it gets a parent
+# that adopts all its orphans (PR_SET_CHILD_SUBREAPER).
+cage=(unshare --mount --ipc --pid --fork --kill-child --mount-proc)
+caged=1
+mkdir "$tmp/tmp"
+if ! SUITE_TOP=$top SUITE_TMP=$tmp/tmp "${cage[@]}" tests/suite.sh 10 true \
+	>/dev/null 2>&1; then
+	cage=(python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1)
+os.execv(sys.argv[1], sys.argv[1:])')
+	caged=
+fi
 
 # TAP to "passed failed skipped". $2 is the exit status of the suite. A test of
 # the plan that never reported failed; so did a suite that said nothing.
@@ -107,6 +93,8 @@ command_of() { # suite
 		;;
 	lint)
 		argv=(tests/lint.sh)
+		# The other lane needs a processor.
+		[ "$lanes" = 1 ] || argv=(env JOBS=$(($(nproc) - 1)) "${argv[@]}")
 		;;
 	*)
 		argv=(bats --tap "tests/$1")
@@ -115,23 +103,35 @@ command_of() { # suite
 }
 
 limit_of() { # suite
-	local limit=
+	local limit='' key='limit'
+	[ -z "${SMC_R_LONG-}" ] || key=long
 	case $1 in
 	lint) limit=900 ;;
-	*.bats) limit=$(sed -n 's/^# limit: \([0-9]*\)$/\1/p' "tests/$1" |
+	*.bats) limit=$(sed -n "s/^# $key: \([0-9]*\)\$/\1/p" "tests/$1" |
 		head -n 1) ;;
 	esac
-	echo "${limit:-$limit_default}"
+	limit=${limit:-$limit_default}
+	if [ -n "$deadline" ] && [ $((deadline - EPOCHSECONDS)) -lt "$limit" ]
+	then
+		limit=$((deadline - EPOCHSECONDS))
+	fi
+	echo "$limit"
 }
 
 # A fresh place for a suite; everything that our programs look up is private.
-# Its path is short, because names of sockets have 108 bytes.
-run_private() { # command...
-	local dir=$tmp/s
-	rm -rf "$dir"
-	mkdir -p "$dir/odm" "$dir/run" "$dir/ofed" "$dir/t"
-	env -u SMC_R -u LD_PRELOAD \
-		SMC_R_CHECK="$token" SMC_R_TOP="$top" SMC_R_BUILD="$top/build" \
+# Its path is short, because names of sockets have 108 bytes. All of it is over
+# some seconds after the limit, even if its processes cannot be ended.
+run_private() { # lane, limit, command...
+	local host=$tmp/$1 limit=$2 dir
+	shift 2
+	dir=$host/s
+	[ -z "$caged" ] || dir=/tmp/s
+	rm -rf "$host"
+	mkdir -p "$host/s/odm" "$host/s/run" "$host/s/ofed" "$host/s/t"
+	chmod 1777 "$host"
+	exec env -u SMC_R -u LD_PRELOAD \
+		SMC_R_TOP="$top" SMC_R_BUILD="$top/build" \
+		SUITE_TOP="$top" SUITE_TMP="$host" \
 		PATH="$top/build/bin:$PATH" \
 		ODMDIR="$dir/odm" SMC_R_RUNDIR="$dir/run" \
 		SMC_R_LDPRELOAD_FILE="$dir/ld.so.preload" \
@@ -139,53 +139,77 @@ run_private() { # command...
 		TMPDIR="$dir/t" LC_ALL=C.UTF-8 \
 		ASAN_OPTIONS="detect_leaks=1:abort_on_error=0" \
 		UBSAN_OPTIONS="print_stacktrace=1" \
-		"$@"
+		timeout -k 5 $((limit + 25)) "${cage[@]}" \
+		tests/suite.sh "$limit" "$@"
 }
 
-run_suite() { # suite
-	local suite=$1 file limit begin status what p f s
-	# Its own until it is complete: another run may use the same tree.
-	local log=$tmp/log
-	current=$suite
-	file=${suite//\//-}
-	limit=$(limit_of "$suite")
-	command_of "$suite"
-	begin=$SECONDS
-	run_private timeout -k 5 "$limit" \
-		${own_bpf[@]+"${own_bpf[@]}"} "${argv[@]}" \
-		>"$log" 2>&1 </dev/null &
-	# In the background, so that a signal to this script is seen at once.
-	wait $!
-	status=$?
-	if [ $status = 124 ] || [ $status = 137 ]; then
-		echo "not ok - $suite: stopped after its time limit of" \
-			"$limit seconds" >>"$log"
-	fi
-	what=$(end_leftovers)
-	if [ -n "$what" ]; then
-		printf 'not ok - %s left running:\n%s\n' "$suite" "$what" \
-			>>"$log"
-	fi
-	read -r p f s <<<"$(count "$log" $status)"
-	cp "$log" "$logs/$file.log"
-	passed=$((passed + p))
-	failed=$((failed + f))
-	skipped=$((skipped + s))
-	printf '%-40s %4d passed' "$suite" "$p"
-	[ "$f" = 0 ] || printf ', %d FAILED' "$f"
-	[ "$s" = 0 ] || printf ', %d skipped' "$s"
-	printf '  (%d s)\n' $((SECONDS - begin))
-	if [ "$f" != 0 ]; then
+report() { # suite, status, seconds, log, passed, failed, skipped
+	printf '%-40s %4d passed' "$1" "$5"
+	[ "$6" = 0 ] || printf ', %d FAILED' "$6"
+	[ "$7" = 0 ] || printf ', %d skipped' "$7"
+	printf '  (%d s)\n' "$3"
+	if [ "$6" != 0 ]; then
 		# Each failure with what the suite said about it.
 		awk '/^not ok/ { show = 1 } /^ok/ { show = 0 }
 			/^[^on#1 \t]/ { if (!/^TAP/) show_line = 1 }
 			show || show_line { print "    " $0; show_line = 0 }' \
-			"$log" | head -n 60
+			"$4" | head -n 60
 		printf '    (exit %d; all of it: build/check/%s.log)\n' \
-			$status "$file"
-	elif [ "$s" != 0 ]; then
-		grep -i '^ok.*# skip' "$log" | sed 's/^/    /'
+			"$2" "${1//\//-}"
+	elif [ "$7" != 0 ]; then
+		grep -i '^ok.*# skip' "$4" | sed 's/^/    /'
 	fi
+}
+
+run_suite() { # lane, suite
+	local lane=$1 suite=$2 limit begin=$SECONDS status p f s
+	# Its own until it is complete: another run may use the same tree.
+	local log=$tmp/log.$lane
+	limit=$(limit_of "$suite")
+	command_of "$suite"
+	if [ "$limit" -gt 0 ]; then
+		run_private "$lane" "$limit" "${argv[@]}" \
+			>"$log" 2>&1 </dev/null &
+		# In the background, so that a signal is seen at once.
+		job=$!
+		wait "$job"
+		status=$?
+		job=
+	else
+		echo "not ok - $suite: not run, the time for all is over" >"$log"
+		status=124
+	fi
+	read -r p f s <<<"$(count "$log" $status)"
+	cp "$log" "$logs/${suite//\//-}.log"
+	echo "$p $f $s" >>"$tmp/counts"
+	report "$suite" $status $((SECONDS - begin)) "$log" "$p" "$f" "$s" \
+		>"$tmp/report.$lane"
+	# In one piece.
+	flock "$tmp/counts" cat "$tmp/report.$lane"
+}
+
+# Ends the suite at work, and with it all of its processes.
+# shellcheck disable=SC2317 # called by a trap
+end_lane() {
+	[ -n "$job" ] || exit 130
+	if [ -n "$caged" ]; then
+		kill -KILL -- "-$job" 2>/dev/null
+	else
+		kill -TERM "$job" 2>/dev/null
+	fi
+	wait "$job"
+	exit 130
+}
+
+run_lane() { # number, suites...
+	local lane=$1 suite
+	shift
+	job=
+	trap end_lane TERM
+	trap - EXIT
+	for suite in "$@"; do
+		run_suite "$lane" "$suite"
+	done
 }
 
 # A group's suites, one a line.
@@ -209,20 +233,54 @@ suites_of() { # argument
 	esac
 }
 
+# Prints the sum. A suite without a count was not run to its end.
+sum_up() { # number of suites
+	awk -v suites="$1" '
+	{ passed += $1; failed += $2; skipped += $3 }
+	END {
+		failed += suites - NR
+		printf "%d passed, %d failed", passed, failed
+		if (skipped)
+			printf ", %d skipped", skipped
+		print ""
+		exit !(passed && !failed)
+	}' "$tmp/counts"
+}
+
+# shellcheck disable=SC2317 # called by a trap
+interrupted() {
+	echo interrupted
+	kill -TERM "${pids[@]}" 2>/dev/null
+	wait
+	exit 130
+}
+
 # A function, so that the shell has read all of this file before it begins.
 main() {
-	local argument suite list
+	local argument suite alone=() beside=()
 	[ $# != 0 ] || set -- unit unit-asan fuzz-asan cmd net preload oracle
 	for argument in "$@"; do
-		list=$(suites_of "$argument")
-		for suite in $list; do
-			run_suite "$suite"
+		for suite in $(suites_of "$argument"); do
+			case $suite in
+			*.bats) alone+=("$suite") ;;
+			*) beside+=("$suite") ;;
+			esac
 		done
 	done
-	printf '%d passed, %d failed' $passed $failed
-	[ $skipped = 0 ] || printf ', %d skipped' $skipped
-	echo
-	[ $failed = 0 ] && [ $((passed + failed)) -gt 0 ]
+	: >"$tmp/counts"
+	pids=()
+	trap interrupted HUP INT TERM
+	if [ "$lanes" = 1 ]; then
+		run_lane a "${beside[@]}" "${alone[@]}" &
+		pids+=($!)
+	else
+		run_lane a "${beside[@]}" &
+		pids+=($!)
+		run_lane b "${alone[@]}" &
+		pids+=($!)
+	fi
+	wait
+	sum_up $((${#alone[@]} + ${#beside[@]}))
 	exit
 }
 

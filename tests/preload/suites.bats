@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # suites: what other programs test of themselves ends the same with the
 # library. "make check-long" runs all of it, "make check" the short ones.
-# limit: 5000
+# limit: 300
+# long: 5000
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
