@@ -15,9 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Plain CRC-32: start with 0, feed pieces in order. */
-uint32_t crc32_update(uint32_t crc, const void *bytes, size_t count);
-
 /*
  * ip: the 20 bytes of an IPv4 header without options; udp: the 8 bytes of the
  * UDP header; transport: from BTH through the pad.

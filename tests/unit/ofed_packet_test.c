@@ -7,6 +7,7 @@
 
 #include "hex.h"
 #include "ofed_core/bytes.h"
+#include "ofed_core/crc32.h"
 #include "ofed_core/icrc.h"
 
 #define IP_BYTES  20
@@ -191,4 +192,36 @@ Test(packet, crc32_is_that_of_ethernet)
 	cr_assert_eq(crc32_update(0, "123456789", 9), 0xcbf43926);
 	cr_assert_eq(crc32_update(crc32_update(0, "1234", 4), "56789", 5),
 		     0xcbf43926);
+}
+
+static uint32_t bit_by_bit(uint32_t crc, const uint8_t *p, size_t count)
+{
+	uint32_t c = ~crc;
+
+	for (size_t i = 0; i < 8 * count; i++) {
+		c ^= p[i / 8] >> i % 8 & 1;
+		c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
+	}
+	return ~c;
+}
+
+Test(packet, crc32_of_any_length_and_place_is_that_bit_by_bit)
+{
+	uint8_t b[16 + 400];
+	uint32_t random = 1;
+
+	for (size_t i = 0; i < sizeof(b); i++) {
+		random = random * 1664525u + 1013904223u;
+		b[i] = (uint8_t)(random >> 24);
+	}
+	for (size_t at = 0; at < 16; at++)
+		for (size_t n = 0; n <= 400; n++) {
+			uint32_t seed = (uint32_t)(at * 2654435761u + n);
+			uint32_t right = bit_by_bit(seed, b + at, n);
+
+			cr_assert_eq(crc32_update(seed, b + at, n), right,
+				     "%zu bytes at %zu", n, at);
+			cr_assert_eq(crc32_update_tables(seed, b + at, n),
+				     right, "%zu bytes at %zu", n, at);
+		}
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * crc32: the CRC of Ethernet, over memory.
+ *
+ * Pure. Uses carry-less multiplication where the processor has it.
+ */
+#ifndef OFED_CORE_CRC32_H
+#define OFED_CORE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Start with 0, feed pieces in order. */
+uint32_t crc32_update(uint32_t crc, const void *bytes, size_t count);
+
+/* The same by tables alone: what the other way is compared with. */
+uint32_t crc32_update_tables(uint32_t crc, const void *bytes, size_t count);
+
+#endif
