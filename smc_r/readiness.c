@@ -42,8 +42,10 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	return bits;
 }
 
+/* At most what is there before a writer that waits for room may go on. */
 static uint32_t low_water(struct connection *c, int fd)
 {
+	int most = (int)(c->size - c->size / 3);
 	int mark = 1;
 	socklen_t n = sizeof(mark);
 
@@ -52,7 +54,16 @@ static uint32_t low_water(struct connection *c, int fd)
 	      SOCKET_RCVLOWAT))
 		return 1;
 	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
+	mark = mark < most ? mark : most;
 	return mark < 1 ? 1 : (uint32_t)mark;
+}
+
+/* A writer that waits for room must not wait for an empty ring. */
+static void signal_empty(struct connection *c)
+{
+	if (atomic_load_explicit(&c->peer_wait->armed_room,
+				 memory_order_relaxed))
+		connection_signal_room(c);
 }
 
 static uint32_t input_bits(struct connection *c, int fd)
@@ -62,6 +73,7 @@ static uint32_t input_bits(struct connection *c, int fd)
 
 	switch (input_look(c, low_water(c, fd))) {
 	case INPUT_NONE:
+		signal_empty(c);
 		return 0;
 	case INPUT_DATA:
 		flags = atomic_load(&c->in_producer->flags);
@@ -119,9 +131,8 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	if (asked & ALL_IN) {
 		if (stream_fill(c) > 0)
 			bits |= ALL_IN;
-		else if (atomic_load_explicit(&c->peer_wait->armed_room,
-					      memory_order_relaxed))
-			connection_signal_room(c);
+		else
+			signal_empty(c);
 	}
 	if ((asked & ALL_OUT) && stream_has_room(c, stream_free(c)))
 		bits |= ALL_OUT;

@@ -130,6 +130,15 @@ static bool crosses_mark(const struct connection *c, uint64_t used, size_t n)
 	return used > mark && used - n <= mark;
 }
 
+/* The step across may have been taken with an old view of the writer's cursor,
+ * in which the ring never was that full. */
+static bool is_below_mark(struct connection *c)
+{
+	return atomic_load_explicit(&c->peer_wait->armed_room,
+				    memory_order_relaxed) &&
+	       stream_fill(c) <= c->size - c->size / 3;
+}
+
 static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			  unsigned how)
 {
@@ -161,6 +170,8 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 	} else {
 		atomic_store_explicit(&c->in_consumer->cursor, position + n,
 				      memory_order_release);
+		if (__builtin_expect(is_below_mark(c), 0))
+			connection_signal_room(c);
 	}
 	return (ssize_t)n;
 }

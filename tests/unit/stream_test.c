@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ends.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "smc_r/readiness.h"
 
 /* ---- every size at every place of a small ring ---- */
 
@@ -264,6 +269,81 @@ Test(stream, room_is_all_that_is_free_in_two_pieces)
 			cr_assert_eq(ends_take(e, 1, bytes, 16), 16);
 			cr_assert(ends_right(bytes, 0, 16));
 		}
+}
+
+/* ---- a writer that sleeps for room ---- */
+
+#define SLEEP_SIZE 65536u
+
+/* As if the writer had filled the ring after the reader last looked at his
+ * cursor, and gone to sleep. The reader then believes in `view` bytes. */
+static struct ends *sleeper(size_t view)
+{
+	static uint8_t bytes[SLEEP_SIZE];
+	struct ends *e = ends_make(SLEEP_SIZE, ENDS_HIGH);
+
+	cr_assert_eq(ends_put(e, 0, bytes, view + 1), view + 1);
+	cr_assert_eq(ends_take(e, 1, bytes, 1), 1);
+	ends_put(e, 0, bytes, sizeof(bytes));
+	cr_assert_eq(stream_fill(&e->c[1]), SLEEP_SIZE);
+	atomic_store(&e->element.wait[0].armed_room, 1);
+	return e;
+}
+
+static bool is_asleep(struct ends *e)
+{
+	return atomic_load(&e->element.wait[0].armed_room) == 1;
+}
+
+Test(stream, a_sleeping_writer_is_woken_at_the_mark_whatever_the_reader_saw)
+{
+	static uint8_t bytes[SLEEP_SIZE];
+
+	for (size_t view = 0; view < SLEEP_SIZE; view += 500)
+		for (size_t n = 3000; n < SLEEP_SIZE; n = n * 2 + 7) {
+			struct ends *e = sleeper(view);
+
+			while (stream_fill(&e->c[1]) > SLEEP_SIZE / 3 * 2 + 1) {
+				/* Woken too early, he sleeps again. */
+				atomic_store(&e->element.wait[0].armed_room, 1);
+				ends_take(e, 1, bytes, n);
+			}
+			cr_assert(!is_asleep(e), "not woken: view %zu, n %zu",
+				  view, n);
+			munmap(e->ring[0], SLEEP_SIZE);
+			munmap(e->ring[1], SLEEP_SIZE);
+		}
+}
+
+Test(stream, a_poll_that_finds_nothing_wakes_a_writer_also_when_half_closed)
+{
+	for (uint32_t shut = 0; shut <= STREAM_SHUT; shut += STREAM_SHUT) {
+		struct ends *e = ends_make(SLEEP_SIZE, ENDS_HIGH);
+
+		atomic_store(&e->slot[1].tx.flags, shut);
+		atomic_store(&e->element.wait[0].armed_room, 1);
+		cr_assert(!(readiness(&e->c[1], -1, POLLIN) & POLLIN));
+		cr_assert(!is_asleep(e), "flags %u", shut);
+	}
+}
+
+Test(stream, a_low_water_mark_never_waits_for_what_has_no_room)
+{
+	static uint8_t bytes[SLEEP_SIZE];
+	struct ends *e = ends_make(SLEEP_SIZE, ENDS_HIGH);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int mark = SLEEP_SIZE - 1;
+
+	cr_assert_eq(
+	    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark)), 0);
+	atomic_store(&e->slot[1].socket_flags, SOCKET_RCVLOWAT);
+	ends_put(e, 0, bytes, sizeof(bytes) / 2);
+	cr_assert(!(readiness(&e->c[1], fd, POLLIN) & POLLIN));
+	ends_put(e, 0, bytes, sizeof(bytes));
+	ends_take(e, 1, bytes, SLEEP_SIZE / 4);
+	cr_assert(!stream_has_room(&e->c[0], stream_free(&e->c[0])));
+	cr_assert(readiness(&e->c[1], fd, POLLIN) & POLLIN);
+	close(fd);
 }
 
 Test(stream, room_that_was_not_filled_is_free_again)
