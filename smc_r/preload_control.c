@@ -293,6 +293,8 @@ PRELOAD_ALIAS(__fcntl, fcntl);
 
 static int readable_bytes(struct connection *c, int fd, int *out)
 {
+	int behind = 0;
+
 	/* Pieces of a CLC message are no bytes of the program's. */
 	if (connection_phase(c) != PHASE_ACTIVE) {
 		switch (handshake_for_read(c, fd, false)) {
@@ -310,6 +312,10 @@ static int readable_bytes(struct connection *c, int fd, int *out)
 	*out = (int)stream_fill(c);
 	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
 		return real.ioctl(fd, FIONREAD, out);
+	/* Behind the end of a sealed ring the stream goes on. */
+	if (*out > 0 && stream_is_sealed(c) &&
+	    real.ioctl(fd, FIONREAD, &behind) == 0)
+		*out += behind;
 	return 0;
 }
 

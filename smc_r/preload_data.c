@@ -15,6 +15,7 @@
 #include "socket_io.h"
 #include "splice_copy.h"
 #include "successor.h"
+#include "sys.h"
 
 /* ---- in ---- */
 
@@ -124,14 +125,33 @@ PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	return r == SOCKET_KERNEL ? real.recvmsg(fd, m, flags) : r;
 }
 
-/* One message after the other; only the first one waits. */
+/* recvmmsg(2): looked at after each message, and never while one waits. */
+static bool time_is_over(struct timespec *left, uint64_t end)
+{
+	uint64_t now;
+
+	if (!left)
+		return false;
+	now = sys_now_ns();
+	now = now < end ? end - now : 0;
+	left->tv_sec = (time_t)(now / 1000000000u);
+	left->tv_nsec = (long)(now % 1000000000u);
+	return now == 0;
+}
+
+/* One message after the other. The end of the stream is a message, too. */
 PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 		     struct timespec *t)
 {
 	unsigned done = 0;
+	uint64_t end = 0;
 
-	if (!served(fd))
+	if (!served(fd) ||
+	    (t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999)))
 		return real.recvmmsg(fd, m, n, flags, t);
+	if (t)
+		end = sys_now_ns() + (uint64_t)t->tv_sec * 1000000000u +
+		      (uint64_t)t->tv_nsec;
 	while (done < n) {
 		int how = flags & ~MSG_WAITFORONE;
 		ssize_t r;
@@ -144,7 +164,7 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 		if (r < 0)
 			return done ? (int)done : -1;
 		m[done++].msg_len = (unsigned)r;
-		if (r == 0)
+		if (time_is_over(t, end))
 			break;
 	}
 	return (int)done;

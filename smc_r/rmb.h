@@ -42,6 +42,7 @@
 #define PRODUCER_FIN    1u /* shutdown for writing; no byte follows */
 #define PRODUCER_SEALED 2u /* the stream goes on over TCP */
 #define PRODUCER_CLOSED 4u /* the last holder closed; TCP FIN follows */
+#define PRODUCER_SHUT   8u /* shutdown both ways; TCP FIN follows */
 /* consumer.flags */
 #define CONSUMER_DEMOTE 1u /* asks the writer to seal */
 #define CONSUMER_FROZEN 2u /* cursor is final: send the rest over TCP */

@@ -166,6 +166,8 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		wake_own(c, &c->slot->rx, c->bell_data);
 	}
 	epoll_poke(c);
+	if (how == SHUT_RDWR)
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
 	/* Half closed, TCP must stay open: demotion may still need it. */
 	if (how == SHUT_RDWR || (atomic_load(&c->slot->tx.flags) & STREAM_TCP))
 		return (int)SOCKET_KERNEL;

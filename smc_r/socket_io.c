@@ -93,8 +93,6 @@ static ssize_t receive_rest(int fd, const struct place *at, size_t done,
 	struct msghdr h = {.msg_iov = v};
 	ssize_t n;
 
-	if (done > 0 && !(flags & MSG_WAITALL))
-		return (ssize_t)done;
 	if (done == 0)
 		return SOCKET_KERNEL;
 	while (h.msg_iovlen < 8 && h.msg_iovlen < at->count) {
@@ -105,6 +103,8 @@ static ssize_t receive_rest(int fd, const struct place *at, size_t done,
 		return (ssize_t)done;
 	v[0].iov_base = (char *)v[0].iov_base + at->offset;
 	v[0].iov_len -= at->offset;
+	if (!(flags & MSG_WAITALL))
+		flags |= MSG_DONTWAIT;
 	n = real.recvmsg(fd, &h, flags);
 	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
@@ -203,6 +203,9 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 
 		if (n > 0 && (how & TAKE_PEEK)) {
 			r->done = (size_t)n;
+			if (r->done < r->want && stream_is_sealed(r->c))
+				return receive_rest(r->fd, &r->place, r->done,
+						    r->flags);
 			if (r->done >= r->need)
 				return n;
 			/* Look again from the start when there is more. */
@@ -214,7 +217,8 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 		}
 		if (n > 0) {
 			r->done += (size_t)n;
-			if (r->done >= r->need)
+			if (r->done >= r->need &&
+			    (r->done == r->want || !stream_is_sealed(r->c)))
 				return (ssize_t)r->done;
 		} else if (n == -EPIPE) {
 			demote_serve(r->c, r->fd);

@@ -73,6 +73,15 @@ bool stream_input_is_broken(struct connection *c);
 /* Bytes that can be written now; checked. */
 size_t stream_free(struct connection *c);
 
+/* What follows the ring's last byte comes over TCP. */
+static inline bool stream_is_sealed(const struct connection *c)
+{
+	return __builtin_expect(
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire) &
+		PRODUCER_SEALED,
+	    0);
+}
+
 /* Enough room to wake a writer: a third, as TCP does. */
 static inline bool stream_has_room(const struct connection *c, size_t free)
 {

@@ -38,8 +38,12 @@ static void judge_end(struct connection *c)
 	/* Before it is attached there is nothing to judge by. */
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return;
+	/* The end that the kernel tells of is our own. */
+	if (atomic_load(&c->slot->rx.flags) & atomic_load(&c->slot->tx.flags) &
+	    STREAM_SHUT)
+		return;
 	flags = atomic_load(&c->in_producer->flags);
-	if ((flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))
