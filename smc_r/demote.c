@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "bell.h"
+#include "deputy.h"
 #include "handshake.h"
 #include "lock.h"
 #include "real.h"
@@ -14,6 +15,9 @@
 #include "segment.h"
 #include "stream.h"
 #include "sys.h"
+
+#define CLAIM_WAIT_MS   1000
+#define DEPUTY_AFTER_MS 5 /* a peer that sleeps in a call has woken by then */
 
 static void ring_both(struct connection *c)
 {
@@ -46,19 +50,43 @@ static void send_rest(struct connection *c, int fd, uint64_t at, uint64_t end)
 	}
 }
 
+/* The reader may be sending the rest in our place. It is given up waiting for
+ * when it should long be done: it may have died over it. */
+static void claim_rest(struct connection *c)
+{
+	struct timespec nap = {0, 1000000};
+
+	for (int i = 0; i < CLAIM_WAIT_MS; i++) {
+		uint32_t rest = REST_OPEN;
+
+		if (atomic_compare_exchange_strong(&c->out_consumer->rest,
+						   &rest, REST_WRITER) ||
+		    rest != REST_READER)
+			return;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+}
+
+static void send_frozen(struct connection *c, int fd)
+{
+	uint64_t end = atomic_load(&c->slot->tx.position);
+	uint64_t cursor;
+
+	claim_rest(c);
+	cursor = atomic_load(&c->out_consumer->cursor);
+	if (cursor <= end && end - cursor <= c->size)
+		send_rest(c, fd, cursor, end);
+}
+
 /* The stream lock of tx is held. */
 static void seal(struct connection *c, int fd)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint32_t asked = atomic_load(&c->out_consumer->flags);
-	uint64_t end = atomic_load(&tx->position);
-	uint64_t cursor = atomic_load(&c->out_consumer->cursor);
 
 	if (atomic_load(&tx->flags) & STREAM_TCP)
 		return;
-	if ((asked & CONSUMER_FROZEN) && cursor <= end &&
-	    end - cursor <= c->size)
-		send_rest(c, fd, cursor, end);
+	if (atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN)
+		send_frozen(c, fd);
 	atomic_fetch_or(&tx->flags, STREAM_TCP);
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
 	/* What the program had shut stays shut on the other path. */
@@ -121,9 +149,9 @@ static void leave_frozen_ring(struct connection *c)
 	stream_unlock(rx, taken);
 }
 
-static bool wait_for_seal(struct connection *c, int fd)
+static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 {
-	uint64_t end = sys_now_ns() + DEMOTE_WAIT_MS * 1000000ull;
+	uint64_t end = sys_now_ns() + ms * 1000000ull;
 
 	while (!input_is_sealed(c)) {
 		struct pollfd p[2] = {
@@ -133,7 +161,7 @@ static bool wait_for_seal(struct connection *c, int fd)
 
 		if (sys_now_ns() >= end)
 			return false;
-		SYS_CALL3(SYS_poll, p, 2, 50);
+		SYS_CALL3(SYS_poll, p, 2, ms);
 		bell_drain(c->bell_data);
 		/* The peer is gone: the ring's rest is ours to pass on. */
 		if (p[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
@@ -178,7 +206,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason)
 	ask_writer(c, CONSUMER_FROZEN);
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
-	if (!wait_for_seal(c, fd))
+	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) &&
+	    !deputy_send_rest(c, fd) && !wait_for_seal(c, fd, DEMOTE_WAIT_MS))
 		return false;
 	leave_frozen_ring(c);
 	demote_settle(c);

@@ -47,7 +47,7 @@ static int to_end(const struct sockaddr_storage *a, struct end *e)
 	return -EAFNOSUPPORT;
 }
 
-static int ask(int fd, const struct question *q, uint64_t *cookie)
+static int ask(int fd, const struct question *q, struct peer_socket *out)
 {
 	char answer[4096] __attribute__((aligned(8)));
 	const struct nlmsghdr *h = (const void *)answer;
@@ -63,12 +63,15 @@ static int ask(int fd, const struct question *q, uint64_t *cookie)
 	    h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return -ENOENT;
 	m = NLMSG_DATA(h);
-	*cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
+	out->cookie =
+	    (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
+	out->inode = m->idiag_inode;
 	return 0;
 }
 
-int peer_socket_cookie(const struct sockaddr_storage *own,
-		       const struct sockaddr_storage *other, uint64_t *cookie)
+int peer_socket_find(const struct sockaddr_storage *own,
+		     const struct sockaddr_storage *other,
+		     struct peer_socket *out)
 {
 	struct question q;
 	struct end from;
@@ -96,7 +99,7 @@ int peer_socket_cookie(const struct sockaddr_storage *own,
 			    NETLINK_SOCK_DIAG);
 	if (fd < 0)
 		return fd;
-	result = ask(fd, &q, cookie);
+	result = ask(fd, &q, out);
 	sys_close(fd);
 	return result;
 }

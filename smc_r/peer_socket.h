@@ -9,9 +9,15 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The cookie (SO_COOKIE) of the TCP socket whose own address is `own` and
- * whose peer is `other`. 0, -ENOENT when there is none, -errno. */
-int peer_socket_cookie(const struct sockaddr_storage *own,
-		       const struct sockaddr_storage *other, uint64_t *cookie);
+struct peer_socket {
+	uint64_t cookie; /* SO_COOKIE */
+	uint32_t inode;  /* as /proc/<pid>/fd shows it */
+};
+
+/* The TCP socket whose own address is `own` and whose peer is `other`. 0,
+ * -ENOENT when there is none, -errno. */
+int peer_socket_find(const struct sockaddr_storage *own,
+		     const struct sockaddr_storage *other,
+		     struct peer_socket *out);
 
 #endif

@@ -309,14 +309,14 @@ static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal)
 {
-	uint64_t cookie;
+	struct peer_socket found;
 
 	(void)fd;
 	if (!open_registry() || atomic_load(&registry->offers) == 0)
 		return 0;
-	if (peer_socket_cookie(peer, local, &cookie) < 0)
+	if (peer_socket_find(peer, local, &found) < 0)
 		return 0;
-	return claim_cookie(cookie, proposal);
+	return claim_cookie(found.cookie, proposal);
 }
 
 /* A mapping is inherited; entries in it belong to the parent. */

@@ -46,6 +46,10 @@
 /* consumer.flags */
 #define CONSUMER_DEMOTE 1u /* asks the writer to seal */
 #define CONSUMER_FROZEN 2u /* cursor is final: send the rest over TCP */
+/* consumer.rest */
+#define REST_OPEN       0u /* nobody */
+#define REST_WRITER     1u /* its own engine does, or did */
+#define REST_READER     2u /* the reader's does in the writer's place */
 
 /* What changes with every message stands on a line of its own; the rest is
  * read by the peer with every message, and changes hardly ever. */
@@ -62,7 +66,8 @@ struct rmb_consumer {
 	uint8_t pad[56];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
-	uint8_t pad2[56];
+	_Atomic uint32_t rest; /* who sends what a frozen reader left */
+	uint8_t pad2[52];
 };
 
 struct rmb_wait {

@@ -373,6 +373,9 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
 			done += (size_t)n;
+			/* Asked since the call began: nobody else may come
+			 * to serve it for long. */
+			demote_serve(c, fd);
 			if (done == want)
 				return (ssize_t)done;
 			continue;
@@ -507,6 +510,7 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		n = fill_from_file(c, in, offset, count - done, &error);
 		if (n > 0) {
 			done += (size_t)n;
+			demote_serve(c, fd);
 			continue;
 		}
 		if (n == -ENODATA)

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* deputy: sends in the place of a busy writer. */
+#include "deputy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+#include "peer_socket.h"
+#include "process.h"
+#include "real.h"
+#include "stream.h"
+#include "sys.h"
+
+#define WAIT_MS      20 /* for room in TCP, each time */
+#define DIRENT_BYTES 2048
+
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+} __attribute__((packed));
+
+/* ---- finding the socket ---- */
+
+static char *append(char *at, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(at, text, n + 1);
+	return at + n;
+}
+
+static char *append_number(char *at, uint64_t number)
+{
+	char digits[20];
+	int n = 0;
+
+	do {
+		digits[n++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	while (n > 0)
+		*at++ = digits[--n];
+	*at = '\0';
+	return at;
+}
+
+/* -1 when the name is no number. */
+static int number_of(const char *name)
+{
+	int n = 0;
+
+	for (; *name; name++) {
+		if (*name < '0' || *name > '9' || n > 100000000)
+			return -1;
+		n = n * 10 + *name - '0';
+	}
+	return n;
+}
+
+/* Calls visit for each number in a directory until it returns something else
+ * than -1, which is the result. */
+static int each_number(const char *path, int (*visit)(void *, int), void *owner)
+{
+	char buffer[DIRENT_BYTES] __attribute__((aligned(8)));
+	int result = -1;
+	long n;
+	int dir = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (dir < 0)
+		return -1;
+	while (result == -1 &&
+	       (n = SYS_CALL3(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < n && result == -1;) {
+			const struct entry *e = (const void *)(buffer + at);
+			int number = number_of(e->name);
+
+			if (number >= 0)
+				result = visit(owner, number);
+			at += e->bytes;
+		}
+	sys_close(dir);
+	return result;
+}
+
+struct search {
+	int pid;
+	char wanted[40]; /* socket:[inode] */
+};
+
+static int is_wanted(void *owner, int number)
+{
+	struct search *s = owner;
+	char path[64];
+	char target[sizeof(s->wanted)];
+	long n;
+
+	append_number(
+	    append(append_number(append(path, "/proc/"), (uint64_t)s->pid),
+		   "/fd/"),
+	    (uint64_t)number);
+	n = SYS_CALL3(SYS_readlink, path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return -1;
+	target[n] = '\0';
+	return strcmp(target, s->wanted) == 0 ? number : -1;
+}
+
+static int borrow_number(int pid, int number)
+{
+	int handle = (int)SYS_CALL3(SYS_pidfd_open, pid, 0, 0);
+	int fd;
+
+	if (handle < 0)
+		return -1;
+	fd = (int)SYS_CALL3(SYS_pidfd_getfd, handle, number, 0);
+	sys_close(handle);
+	return fd < 0 ? -1 : fd;
+}
+
+static int borrow_from(void *owner, int pid)
+{
+	struct search *s = owner;
+	char path[64];
+	int number;
+
+	s->pid = pid;
+	append(append_number(append(path, "/proc/"), (uint64_t)pid), "/fd");
+	number = each_number(path, is_wanted, s);
+	return number < 0 ? -1 : borrow_number(pid, number);
+}
+
+/* The process that made the link group has it most likely; else any. */
+static int borrow(struct connection *c, int fd)
+{
+	struct sockaddr_storage own, other;
+	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
+	struct peer_socket peer, found;
+	struct search s = {0};
+	socklen_t n = sizeof(found.cookie);
+	int result = -1;
+
+	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
+	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0 ||
+	    peer_socket_find(&other, &own, &peer) < 0)
+		return -1;
+	append(append_number(append(s.wanted, "socket:["), peer.inode), "]");
+	if (c->slot->peer_pid > 0)
+		result = borrow_from(&s, c->slot->peer_pid);
+	if (result < 0)
+		result = each_number("/proc", borrow_from, &s);
+	if (result < 0)
+		return -1;
+	/* The number may have become another file's meanwhile. */
+	if (SYS_CALL6(SYS_getsockopt, result, SOL_SOCKET, SO_COOKIE,
+		      &found.cookie, &n, 0) == 0 &&
+	    found.cookie == peer.cookie)
+		return result;
+	sys_close(result);
+	return -1;
+}
+
+/* ---- sending ---- */
+
+/* What is sent is consumed: the writer, if it comes, goes on behind it. */
+static bool send_ring(struct connection *c, int peer, uint64_t end)
+{
+	struct status_stream *rx = &c->slot->rx;
+	uint64_t at = atomic_load(&rx->position);
+
+	if (end - at > c->size)
+		return false;
+	while (at < end) {
+		struct pollfd p = {.fd = peer, .events = POLLOUT};
+		size_t offset = (size_t)(at & (c->size - 1));
+		size_t n = c->size - offset;
+		long sent;
+
+		if (n > end - at)
+			n = (size_t)(end - at);
+		sent = SYS_CALL6(SYS_sendto, peer, c->in + offset, n,
+				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+		if (sent > 0) {
+			at += (uint64_t)sent;
+			atomic_store(&rx->position, at);
+			atomic_store(&c->in_consumer->cursor, at);
+		} else if (sent != -EINTR &&
+			   (sent != -EAGAIN ||
+			    SYS_CALL3(SYS_poll, &p, 1, WAIT_MS) <= 0)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool deputy_send_rest(struct connection *c, int fd)
+{
+	uint32_t rest = REST_OPEN;
+	uint32_t flags;
+	bool done = false;
+	int peer;
+
+	if (!atomic_compare_exchange_strong(&c->in_consumer->rest, &rest,
+					    REST_READER))
+		return false;
+	/* The end is told after the bytes before it. */
+	flags = atomic_load(&c->in_producer->flags);
+	peer = flags & PRODUCER_SEALED ? -1 : borrow(c, fd);
+	if (peer >= 0) {
+		done = send_ring(c, peer, atomic_load(&c->in_producer->cursor));
+		if (done && (flags & PRODUCER_FIN))
+			SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
+		sys_close(peer);
+	}
+	atomic_store(&c->in_consumer->rest, REST_OPEN);
+	return done;
+}
