@@ -146,18 +146,18 @@ static short kernel_share(const struct connection *c)
 }
 
 static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
-			 const struct pollfd *p)
+			 const struct pollfd *p, bool active)
 {
 	short share = kernel_share(c);
 
-	if (connection_phase(c) != PHASE_ACTIVE) {
+	if (!active) {
 		short events = POLLIN | POLLRDHUP;
 
 		if (connection_phase(c) == PHASE_CONNECTING)
 			events |= POLLOUT;
 		return add(all, at, p->fd, events);
 	}
-	atomic_fetch_add(&c->slot->rx.sleepers, 1);
+	status_sleep_begin(&c->slot->rx);
 	readiness_arm(c, (uint32_t)(unsigned short)p->events);
 	at = add(all, at, c->bell_data, POLLIN);
 	if (p->events & (POLLOUT | POLLWRNORM))
@@ -166,7 +166,8 @@ static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
 	return add(all, at, p->fd, share & (p->events | POLLRDHUP));
 }
 
-/* Kernel entries after the first n; those stand for foreign descriptors. */
+/* Kernel entries after the first n; those stand for foreign descriptors, and
+ * for members tell what leave() has to undo. */
 static nfds_t prepare(struct pollfd *fds, struct pollfd *all, nfds_t n)
 {
 	nfds_t at = n;
@@ -182,22 +183,24 @@ static nfds_t prepare(struct pollfd *fds, struct pollfd *all, nfds_t n)
 		if (!c)
 			continue;
 		all[i].fd = -1;
-		at = add_member(all, at, c, &fds[i]);
+		all[i].events = connection_phase(c) == PHASE_ACTIVE;
+		at = add_member(all, at, c, &fds[i], all[i].events);
 	}
 	return at;
 }
 
 /* Empties the bells that rang for nothing: a byte that stays would wake every
  * poll from here on. */
-static void leave(struct pollfd *fds, nfds_t n, bool ready)
+static void leave(struct pollfd *fds, const struct pollfd *all, nfds_t n,
+		  bool ready)
 {
 	for (nfds_t i = 0; i < n; i++) {
 		struct connection *c = connection_of(fds[i].fd);
 		bool alone;
 
-		if (!c || !c->rmb || connection_phase(c) != PHASE_ACTIVE)
+		if (all[i].fd >= 0 || !all[i].events || !c || !c->rmb)
 			continue;
-		alone = atomic_fetch_sub(&c->slot->rx.sleepers, 1) == 1;
+		alone = status_sleep_end(&c->slot->rx) == 0;
 		if (!alone && ready)
 			continue;
 		if (bell_drain(c->bell_data))
@@ -273,7 +276,7 @@ static int sleep_round(struct poll_call *p)
 		errno = error;
 	}
 	error = errno;
-	leave(p->fds, p->n, ready > 0);
+	leave(p->fds, p->all, p->n, ready > 0);
 	errno = error;
 	if (ready < 0)
 		return -1;

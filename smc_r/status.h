@@ -95,6 +95,22 @@ struct status_stream {
 				      the ring is being filled */
 } __attribute__((aligned(64)));
 
+/* How many threads were asleep before. */
+static inline uint32_t status_sleep_begin(struct status_stream *s)
+{
+	return atomic_fetch_add(&s->sleepers, 1);
+}
+
+/* How many are left. */
+static inline uint32_t status_sleep_end(struct status_stream *s)
+{
+	uint32_t n = atomic_load(&s->sleepers);
+
+	while (n > 0 && !atomic_compare_exchange_weak(&s->sleepers, &n, n - 1))
+		;
+	return n > 0 ? n - 1 : 0;
+}
+
 struct status_slot {
 	_Atomic uint32_t state; /* enum status_state, stored last */
 	uint32_t reason;        /* why on TCP (reason.h), 0 on SMC */

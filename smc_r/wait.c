@@ -253,6 +253,9 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 		    timeout->tv_nsec <= slice.tv_nsec;
 	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
 
+	/* A ring for the first one, who is slow to take it, or was killed. */
+	if (n > 0)
+		n = real.ppoll(NULL, 0, last ? timeout : &slice, NULL);
 	if (n < 0)
 		return -errno;
 	*slice_ms = *slice_ms * 2 < SLICE_MAX_MS ? *slice_ms * 2 : SLICE_MAX_MS;
@@ -343,7 +346,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		return 0;
 	deadline_start(&d, timeout);
 	atomic_fetch_add(&c->sleepers_data, 1);
-	alone = atomic_fetch_add(&rx->sleepers, 1) == 0;
+	alone = status_sleep_begin(rx) == 0;
 	do {
 		result = 0;
 		atomic_store(&c->own_wait->armed_data, 1);
@@ -355,7 +358,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
 	spin_judge(c, start);
-	atomic_fetch_sub(&rx->sleepers, 1);
+	status_sleep_end(rx);
 	atomic_fetch_sub(&c->sleepers_data, 1);
 	return result;
 }
@@ -378,7 +381,7 @@ int wait_for_output(struct connection *c, int fd,
 		return 0;
 	deadline_start(&d, timeout);
 	atomic_fetch_add(&c->sleepers_room, 1);
-	alone = atomic_fetch_add(&tx->sleepers, 1) == 0;
+	alone = status_sleep_begin(tx) == 0;
 	do {
 		result = 0;
 		atomic_store(&c->own_wait->armed_room, 1);
@@ -388,7 +391,7 @@ int wait_for_output(struct connection *c, int fd,
 				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	spin_judge(c, start);
-	atomic_fetch_sub(&tx->sleepers, 1);
+	status_sleep_end(tx);
 	atomic_fetch_sub(&c->sleepers_room, 1);
 	return result;
 }
