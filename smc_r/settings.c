@@ -16,29 +16,46 @@
 
 static struct snapshot current;
 static bool available;
-static const _Atomic uint64_t *generation;
-static uint64_t seen_generation;
-static uint64_t looked_ns;
+/* Who looks without the lock may believe what stands below only when the two
+ * agree; so both are stored last. */
+static const _Atomic uint64_t *_Atomic generation;
+static _Atomic uint64_t seen_generation = UINT64_MAX;
+static _Atomic uint64_t looked_ns;
 
 /* One bit a port, for who must decide without the lock. */
 static _Atomic uint64_t port_bits[1024];
 
+/* Of 64 ports in a row those that are in a range. */
+static uint64_t bits_of(unsigned first)
+{
+	uint64_t bits = 0;
+
+	if (!available || !current.enabled)
+		return 0;
+	for (unsigned r = 0; r < current.range_count; r++) {
+		unsigned low = current.ranges[r].low;
+		unsigned high = current.ranges[r].high;
+
+		if (high < first || low > first + 63)
+			continue;
+		low = low < first ? 0 : low - first;
+		high = high > first + 63 ? 63 : high - first;
+		bits |= (~0ull << low) & (~0ull >> (63 - high));
+	}
+	return bits;
+}
+
+/* Each word is stored once: a port that stays listed is never seen missing. */
 static void note_ports(void)
 {
 	for (unsigned i = 0; i < 1024; i++)
-		atomic_store_explicit(&port_bits[i], 0, memory_order_relaxed);
-	if (!available || !current.enabled)
-		return;
-	for (unsigned r = 0; r < current.range_count; r++)
-		for (unsigned p = current.ranges[r].low;
-		     p <= current.ranges[r].high; p++)
-			atomic_fetch_or_explicit(&port_bits[p / 64],
-						 1ull << (p % 64),
-						 memory_order_relaxed);
+		atomic_store_explicit(&port_bits[i], bits_of(i * 64),
+				      memory_order_relaxed);
 }
 
 static bool find_generation(void)
 {
+	const _Atomic uint64_t *found;
 	uint64_t now;
 
 	if (generation)
@@ -46,10 +63,9 @@ static bool find_generation(void)
 	now = sys_now_ns();
 	if (looked_ns && now - looked_ns < LOOK_AGAIN_NS)
 		return false;
+	if (snapshot_generation_map(rundir_path(), &found) == 0)
+		generation = found;
 	looked_ns = now;
-	if (snapshot_generation_map(rundir_path(), &generation) < 0)
-		generation = NULL;
-	seen_generation = UINT64_MAX;
 	return generation != NULL;
 }
 
@@ -62,9 +78,9 @@ static void refresh(void)
 	now = atomic_load_explicit(generation, memory_order_acquire);
 	if (now == seen_generation)
 		return;
-	seen_generation = now;
 	available = snapshot_read(rundir_path(), &current) == 0;
 	note_ports();
+	atomic_store_explicit(&seen_generation, now, memory_order_release);
 }
 
 uint64_t settings_generation(void)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "smc_r/settings.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "place.h"
@@ -75,6 +78,80 @@ Test(settings, a_change_is_seen_at_the_next_look)
 		cr_assert_eq(now->enabled, generation & 1);
 		cr_assert(!snapshot_has_port(now, 7000));
 	}
+}
+
+/* ---- threads that connect while the first of them reads the file ---- */
+
+#define THREADS 6
+
+static _Atomic unsigned waiting;
+static _Atomic bool missed;
+
+static void *connects(void *unused)
+{
+	sigset_t saved;
+	uint32_t reason;
+
+	atomic_fetch_add(&waiting, 1);
+	while (atomic_load(&waiting) < THREADS)
+		;
+	for (int i = 0; i < 200; i++)
+		if (!settings_may_match(7000))
+			atomic_store(&missed, true);
+	engine_lock(&saved);
+	settings_now(&reason);
+	engine_unlock(&saved);
+	for (int i = 0; i < 200; i++)
+		if (!settings_may_match(7000))
+			atomic_store(&missed, true);
+	return unused;
+}
+
+static bool first_threads_all_match(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, connects, NULL))
+			return false;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return !missed;
+}
+
+/* The first look happens once in a process. */
+Test(settings, no_thread_sees_a_listed_port_missing)
+{
+	struct snapshot s = place_settings();
+	int status;
+
+	place_publish(&s);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(first_threads_all_match() ? 0 : 1);
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_assert_eq(status, 0, "process %d", i);
+	}
+}
+
+Test(settings, the_bits_of_ports_are_those_of_the_ranges)
+{
+	static const struct snapshot_range ranges[] = {
+	    {1, 1},     {63, 63},   {64, 64},       {100, 300},
+	    {320, 383}, {384, 384}, {65535, 65535},
+	};
+	struct snapshot s = place_settings();
+	uint32_t reason;
+
+	s.range_count = sizeof(ranges) / sizeof(ranges[0]);
+	memcpy(s.ranges, ranges, sizeof(ranges));
+	place_publish(&s);
+	cr_assert_not_null(settings_now(&reason));
+	for (unsigned port = 1; port < 65536; port++)
+		cr_assert_eq(settings_may_match((uint16_t)port),
+			     snapshot_has_port(&s, (uint16_t)port), "%u", port);
 }
 
 Test(settings, nothing_is_read_while_the_word_stands_still)
