@@ -3,7 +3,8 @@
 # oracle: whatever a program does with a connection, it sees the same with the
 # library as without. SMC_R_LONG runs many more generated scripts, and each
 # way of being wrong.
-# limit: 900
+# limit: 600
+# long: 7200
 
 load ../preload/smc
 # shellcheck disable=SC2154 # set by smc.bash
@@ -29,7 +30,7 @@ teardown() {
 }
 
 @test "scripts: plain TCP is equal to itself" {
-	"$here/oracle.sh" -m plain -s 5000 -n 25 echo sizes epoll_edge \
+	"$here/oracle.sh" -j 4 -m plain -s 5000 -n 25 echo sizes epoll_edge \
 		fork_child_writes kill_peer close_unread signal_recv
 	smc_count
 	# shellcheck disable=SC2154
@@ -56,7 +57,7 @@ wrongs() {
 		so-error-zero close_unread_error_first
 		shutdown-lost shutdown_write
 		shutdown-read-too shutdown_write
-		close-ends-sharers fork_child_exits
+		close-ends-sharers fork_parent_closes
 		close-takes-unread close_unread
 		connect-waits connect_nonblocking
 		accept4-flags accept_kinds
@@ -75,7 +76,6 @@ wrongs() {
 		dup-cloexec dup_kinds
 	EOT
 	[ -n "${SMC_R_LONG-}" ] || return 0
-	# These make somebody wait in vain, so they take their time.
 	cat <<-EOT
 		waitall-short waitall
 		nosignal-ignored signal_pipe
@@ -95,16 +95,9 @@ wrongs() {
 	EOT
 }
 
+# Most of them make somebody wait in vain.
 @test "a library that is wrong is noticed, whatever is wrong" {
-	local how scripts missed=0
-	while read -r how scripts; do
-		# shellcheck disable=SC2086
-		"$here/oracle.sh" -w "$how" $scripts >"$place/wrong.log" || {
-			cat "$place/wrong.log"
-			missed=$((missed + 1))
-		}
-	done < <(wrongs)
-	[ "$missed" = 0 ]
+	wrongs | xargs -L 1 -P 8 "$here/oracle.sh" -w
 }
 
 known() { # names of scenarios that differ today
@@ -126,24 +119,24 @@ expected_equal() { # names of all others
 
 @test "scenarios with the library in both processes, on SMC" {
 	# shellcheck disable=SC2046
-	"$here/oracle.sh" -m both $(expected_equal)
+	"$here/oracle.sh" -j 4 -m both $(expected_equal)
 	smc_count
 	[ "$smc_new" -ge 200 ]
 }
 
 @test "scenarios with the library in one process" {
 	# shellcheck disable=SC2046
-	"$here/oracle.sh" -m A,B $(expected_equal)
+	"$here/oracle.sh" -j 4 -m A,B $(expected_equal)
 	smc_count
 	[ "$smc_new" = 0 ]
 }
 
 @test "generated scripts with the library in both processes, on SMC" {
-	"$here/oracle.sh" -m both -s 1 -n "$seeds"
+	"$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds"
 	smc_count
 	[ "$smc_new" -ge $((2 * seeds)) ]
 }
 
 @test "generated scripts with the library in one process" {
-	"$here/oracle.sh" -m A,B -s 1 -n $((seeds / 4))
+	"$here/oracle.sh" -j 4 -m A,B -s 1 -n $((seeds / 4))
 }

@@ -4,7 +4,7 @@
 # all return values, errors, sums and readiness bits must be equal.
 #
 # usage: tests/oracle/oracle.sh [-n SEEDS] [-s FIRST] [-m MODES] [-w WRONG]
-#	     [-r REPEAT] [-k] [-v] [SCENARIO]...
+#	     [-r REPEAT] [-j JOBS] [-k] [-v] [SCENARIO]...
 #
 #   -n SEEDS   that many generated scripts (0), from seed FIRST (1)
 #   -m MODES   which processes have the library: both,A,B (all three);
@@ -12,6 +12,7 @@
 #   -w WRONG   use the library that is wrong in this way; stop at the first
 #              difference, and the exit is 0 only if there was one
 #   -r REPEAT  each script so many times (1)
+#   -j JOBS    so many scripts at once (1); each has ports of its own
 #   -k         keep the logs, in the directory that is printed
 #   -v         whole differences, not only their beginning
 #
@@ -30,14 +31,15 @@ usage() {
 	exit 2
 }
 
-seeds=0 first=1 modes=both,A,B wrong='' repeat=1 keep='' verbose=''
-while getopts n:s:m:w:r:kv option; do
+seeds=0 first=1 modes=both,A,B wrong='' repeat=1 jobs=1 keep='' verbose=''
+while getopts n:s:m:w:r:j:kv option; do
 	case $option in
 	n) seeds=$OPTARG ;;
 	s) first=$OPTARG ;;
 	m) modes=$OPTARG ;;
 	w) wrong=$OPTARG ;;
 	r) repeat=$OPTARG ;;
+	j) jobs=$OPTARG ;;
 	k) keep=1 ;;
 	v) verbose=1 ;;
 	*) usage ;;
@@ -100,7 +102,7 @@ report() { # script, mode, plain log, other log
 }
 
 compare() { # script, mode
-	local script=$1 mode=$2 plain=$logs/plain other=$logs/$2 a='' b=''
+	local script=$1 mode=$2 plain=$place/plain other=$place/$2 a='' b=''
 	case $mode in
 	both) a=$wrapper b=$wrapper ;;
 	A) a=$wrapper ;;
@@ -111,28 +113,26 @@ compare() { # script, mode
 	cmp -s "$plain" "$other" || report "$script" "$mode" "$plain" "$other"
 }
 
-script_run() { # script
+# In a directory of its own; what came of it goes to a file there.
+script_run() { # script, number
 	local mode i
-	run "$1" "$logs/plain" '' ''
-	if [ -n "$(doubts "$logs/plain")" ]; then
+	place=$logs/$2.$(basename "$1" .txt)
+	mkdir -p "$place"
+	run "$1" "$place/plain" '' ''
+	if [ -n "$(doubts "$place/plain")" ]; then
 		failed=$((failed + 1))
 		echo "NOT FIT: $1 on plain TCP"
-		doubts "$logs/plain"
+		doubts "$place/plain"
 		again "$1" plain
-		return
-	fi
-	for ((i = 0; i < repeat; i++)); do
-		for mode in ${modes//,/ }; do
-			compare "$1" "$mode"
-		done
-	done
-	if [ -n "$keep" ]; then
-		local name
-		name=$(basename "$1" .txt)
-		for mode in plain ${modes//,/ }; do
-			cp "$logs/$mode" "$logs/$name.$mode"
+	else
+		for ((i = 0; i < repeat; i++)); do
+			for mode in ${modes//,/ }; do
+				compare "$1" "$mode"
+			done
 		done
 	fi
+	echo "$ran $failed" >"$place/sum"
+	[ -n "$keep" ] || rm -f "$place/plain"* "$place"/{both,A,B}*
 }
 
 scripts=()
@@ -153,16 +153,32 @@ for ((seed = first; seed < first + seeds; seed++)); do
 done
 [ ${#scripts[@]} != 0 ] || usage
 
-for script in "${scripts[@]}"; do
-	script_run "$script"
-	if [ -n "$wrong" ] && [ $failed != 0 ]; then
-		echo "noticed: $wrong, by $(basename "$script" .txt)"
-		exit 0
-	fi
-done
 if [ -n "$wrong" ]; then
+	for script in "${scripts[@]}"; do
+		script_run "$script" 0 >"$logs/said"
+		[ -z "$verbose" ] || cat "$logs/said"
+		[ $failed = 0 ] || {
+			echo "noticed: $wrong, by $(basename "$script" .txt)"
+			exit 0
+		}
+	done
 	echo "NOT NOTICED: $wrong"
 	exit 1
 fi
-echo "$ran runs of ${#scripts[@]} scripts, $failed different"
-[ $failed = 0 ]
+
+for number in "${!scripts[@]}"; do
+	[ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+	# In one piece, whoever else has something to say.
+	{
+		said=$(script_run "${scripts[number]}" "$number")
+		[ -z "$said" ] || echo "$said"
+	} &
+done
+wait
+cat "$logs"/*/sum | awk -v scripts=${#scripts[@]} '
+	{ ran += $1; failed += $2 }
+	END {
+		failed += scripts - NR
+		print ran " runs of " scripts " scripts, " failed " different"
+		exit failed != 0
+	}'
