@@ -92,6 +92,8 @@ static void seal(struct connection *c, int fd)
 	/* What the program had shut stays shut on the other path. */
 	if (atomic_load(&tx->flags) & STREAM_SHUT)
 		real.shutdown(fd, SHUT_WR);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		real.shutdown(fd, SHUT_RD);
 }
 
 static void seal_output(struct connection *c, int fd)

@@ -90,6 +90,7 @@ struct epoll {
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count; /* that are ours */
 	bool unharvested;      /* the shadow has events nobody looked at */
+	bool filled;           /* members filled the last array */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };

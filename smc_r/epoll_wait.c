@@ -25,51 +25,73 @@
 
 /* ---- one member ---- */
 
-/* Edge: something moved since it was last reported, or the kernel's half of a
- * demoted connection shows other bits. */
-static uint64_t input_mark(struct connection *c)
+/* What wakes an edge-triggered registration, as sock_def_readable() and the
+ * others of the kernel do: bytes that came wake those that ask for input, room
+ * those that ask for room, and the end of the stream everybody. Once woken, all
+ * that is asked for and there is reported. */
+struct marks {
+	uint64_t input; /* END_BITS: not the cursor */
+	uint32_t output;
+};
+
+#define END_BITS 3u
+
+static struct marks marks_of(struct connection *c)
 {
+	struct marks k = {0, 0};
+	uint32_t flags;
+
 	if (connection_phase(c) != PHASE_ACTIVE)
-		return 0;
-	return atomic_load(&c->in_producer->cursor) << 4 |
-	       (atomic_load(&c->tcp_ended) ? 8u : 0u) |
-	       (atomic_load(&c->in_producer->flags) & 7u);
+		return k;
+	flags = atomic_load(&c->in_producer->flags);
+	k.input = atomic_load(&c->in_producer->cursor) << 2;
+	if (flags & PRODUCER_SEALED)
+		k.input |= 2u;
+	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	    atomic_load(&c->tcp_ended))
+		k.input |= 1u;
+	k.output = atomic_load(&c->slot->tx.blocked);
+	return k;
 }
 
-static uint32_t output_mark(struct connection *c)
+static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
 {
-	return connection_phase(c) == PHASE_ACTIVE
-		   ? atomic_load(&c->slot->tx.blocked)
-		   : 0;
+	return now != seen && (((now ^ seen) & END_BITS) || (events & EPOLLIN));
+}
+
+/* New bits without a mark: the kernel's half of a demoted connection. */
+static bool bits_woke(uint32_t bits, uint32_t seen)
+{
+	return (bits & ~seen & ~(uint32_t)EPOLLOUT) != 0;
 }
 
 /* What takes_edge would say, and nothing is taken. */
-static bool has_edge(struct epoll_member *m, uint32_t bits)
+static bool has_edge(struct epoll_member *m, const struct marks *now,
+		     uint32_t bits)
 {
-	uint32_t seen = atomic_load(&m->bits_seen);
+	uint32_t events = atomic_load(&m->events);
 
-	return (bits & ~seen & ~(uint32_t)EPOLLOUT) ||
-	       ((bits & EPOLLIN) &&
-		input_mark(m->connection) != atomic_load(&m->in_seen)) ||
-	       ((bits & EPOLLOUT) &&
-		output_mark(m->connection) != atomic_load(&m->out_seen));
+	return bits_woke(bits, atomic_load(&m->bits_seen)) ||
+	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
+	       ((bits & EPOLLOUT) && now->output != atomic_load(&m->out_seen));
 }
 
-static bool takes_edge(struct epoll_member *m, uint32_t bits)
+/* The marks are from before the bits: what comes in between is an edge of the
+ * next look. A wake that finds nothing is over, too. */
+static bool takes_edge(struct epoll_member *m, const struct marks *now,
+		       uint32_t bits)
 {
-	struct connection *c = m->connection;
-	uint64_t in = input_mark(c);
+	uint32_t events = atomic_load(&m->events);
 	uint64_t in_seen = atomic_load(&m->in_seen);
-	uint32_t out = output_mark(c);
 	uint32_t out_seen = atomic_load(&m->out_seen);
-	uint32_t bits_seen = atomic_exchange(&m->bits_seen, bits);
-	bool edge = (bits & ~bits_seen & ~(uint32_t)EPOLLOUT) != 0;
+	bool edge = bits_woke(bits, atomic_exchange(&m->bits_seen, bits));
 
-	if ((bits & EPOLLIN) && in != in_seen &&
-	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, in))
-		edge = true;
-	if ((bits & EPOLLOUT) && out != out_seen &&
-	    atomic_compare_exchange_strong(&m->out_seen, &out_seen, out))
+	if (now->input != in_seen &&
+	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, now->input))
+		edge |= input_woke(now->input, in_seen, events);
+	if ((bits & EPOLLOUT) && now->output != out_seen &&
+	    atomic_compare_exchange_strong(&m->out_seen, &out_seen,
+					   now->output))
 		edge = true;
 	return edge;
 }
@@ -82,14 +104,20 @@ static uint32_t evaluate(struct epoll_member *m)
 	uint32_t one = 1;
 	uint32_t bits;
 
+	struct marks now = {0, 0};
+
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
 		return 0;
+	if (events & EPOLLET)
+		now = marks_of(m->connection);
 	/* Only what reaches the phase by itself tells that it is TCP now, and
 	 * then the kernel reports it. */
 	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
-	if (bits == 0 || ((events & EPOLLET) && !takes_edge(m, bits)))
+	if ((events & EPOLLET) && !takes_edge(m, &now, bits))
+		return 0;
+	if (bits == 0)
 		return 0;
 	if ((events & EPOLLONESHOT) &&
 	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
@@ -347,15 +375,22 @@ static int look(struct epoll *e, struct epoll_event *events, int max)
 	return n + scanned;
 }
 
+/* Members come first, as a look may find that one is the kernel's since; but
+ * not when they filled the array the last time. */
 static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 			    int max)
 {
-	/* Every other time the members come first. */
-	bool first = atomic_load(&e->calls) & ASK_EVERY;
-	int n = first ? look(e, events, max) : ask_kernel(e, events, max);
+	bool first = !e->filled;
+	int n;
 
-	if (n == max)
+	e->filled = false;
+	if (e->shadow >= 0)
+		harvest(e);
+	n = first ? look(e, events, max) : ask_kernel(e, events, max);
+	if (n == max) {
+		e->filled = first;
 		return n;
+	}
 	return n + (first ? ask_kernel(e, events + n, max - n)
 			  : look(e, events + n, max - n));
 }
@@ -516,13 +551,15 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask)
 {
 	struct wait_until until = {.for_ever = timeout == NULL};
-	int n = kernel_is_due(e) ? look_with_kernel(e, events, max)
-				 : look(e, events, max);
+	bool only_looks =
+	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+	int n = kernel_is_due(e) || only_looks
+		    ? look_with_kernel(e, events, max)
+		    : look(e, events, max);
 
-	if (n == 0 && timeout && timeout->tv_sec == 0 &&
-	    timeout->tv_nsec == 0) {
-		n = ask_kernel(e, events, max);
-		n = n ? n : look(e, events, max);
+	/* What the kernel told may be news of a member. */
+	if (n == 0 && only_looks) {
+		n = look(e, events, max);
 	} else if (n == 0) {
 		if (timeout)
 			until.end_ns = sys_now_ns() +
@@ -555,12 +592,13 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 static bool is_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
+	struct marks now = marks_of(m->connection);
 	uint32_t bits;
 
 	if (!atomic_load(&m->enabled))
 		return false;
 	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
-	return bits && (!(events & EPOLLET) || has_edge(m, bits));
+	return bits && (!(events & EPOLLET) || has_edge(m, &now, bits));
 }
 
 bool epoll_members_ready(struct epoll *e)
@@ -624,14 +662,17 @@ uint64_t epoll_nested_mark(struct epoll *e)
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = member_at(e, i);
-		uint32_t events = 0;
+		struct marks now;
+		uint32_t events;
 
-		if (m && atomic_load(&m->enabled))
-			events = atomic_load(&m->events);
+		if (!m || !atomic_load(&m->enabled))
+			continue;
+		events = atomic_load(&m->events);
+		now = marks_of(m->connection);
 		if (events & EPOLLIN)
-			mark += input_mark(m->connection);
+			mark += now.input;
 		if (events & EPOLLOUT)
-			mark += output_mark(m->connection);
+			mark += now.output;
 	}
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)

@@ -149,6 +149,17 @@ static void shut_output(struct connection *c)
 	wake_own(c, tx, c->bell_room);
 }
 
+/* Then TCP is in TIME_WAIT, and there is nothing left to shut. */
+static bool both_ends_are_shut(struct connection *c)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+
+	return (own & STREAM_SHUT) && !(own & STREAM_TCP) &&
+	       ((atomic_load(&c->in_producer->flags) &
+		 (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+		atomic_load(&c->tcp_ended));
+}
+
 int socket_shutdown(struct connection *c, int fd, int how)
 {
 	uint32_t phase = connection_phase(c);
@@ -158,6 +169,10 @@ int socket_shutdown(struct connection *c, int fd, int how)
 			return (int)SOCKET_KERNEL;
 	} else if (phase == PHASE_NATIVE) {
 		return (int)SOCKET_KERNEL;
+	}
+	if (both_ends_are_shut(c)) {
+		errno = ENOTCONN;
+		return -1;
 	}
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c);

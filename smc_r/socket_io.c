@@ -85,30 +85,6 @@ static size_t low_water(struct connection *c, int fd, size_t want, int flags)
 	return (size_t)mark < want ? (size_t)mark : want;
 }
 
-/* The bytes before were the ring's, those after are TCP's: one call. */
-static ssize_t receive_rest(int fd, const struct place *at, size_t done,
-			    int flags)
-{
-	struct iovec v[8];
-	struct msghdr h = {.msg_iov = v};
-	ssize_t n;
-
-	if (done == 0)
-		return SOCKET_KERNEL;
-	while (h.msg_iovlen < 8 && h.msg_iovlen < at->count) {
-		v[h.msg_iovlen] = at->v[h.msg_iovlen];
-		h.msg_iovlen++;
-	}
-	if (h.msg_iovlen == 0)
-		return (ssize_t)done;
-	v[0].iov_base = (char *)v[0].iov_base + at->offset;
-	v[0].iov_len -= at->offset;
-	if (!(flags & MSG_WAITALL))
-		flags |= MSG_DONTWAIT;
-	n = real.recvmsg(fd, &h, flags);
-	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
-}
-
 /* The error of a reset is told once, and then it is the end of file. */
 static ssize_t pending_error(struct connection *c)
 {
@@ -128,6 +104,39 @@ struct receive {
 	size_t need;
 	size_t done;
 };
+
+/* The bytes before were the ring's, those after are TCP's: one call. What is
+ * thrown away (MSG_TRUNC) touches no buffer. */
+static ssize_t receive_rest(const struct receive *r)
+{
+	struct iovec v[8] = {{NULL, 0}};
+	struct msghdr h = {.msg_iov = v};
+	const struct place *at = &r->place;
+	int flags = r->flags;
+	ssize_t n;
+
+	if (r->done == 0)
+		return SOCKET_KERNEL;
+	if (flags & MSG_TRUNC) {
+		v[0].iov_len = r->want - r->done;
+		h.msg_iovlen = 1;
+	}
+	while (!(flags & MSG_TRUNC) && h.msg_iovlen < 8 &&
+	       h.msg_iovlen < at->count) {
+		v[h.msg_iovlen] = at->v[h.msg_iovlen];
+		h.msg_iovlen++;
+	}
+	if (h.msg_iovlen == 0)
+		return (ssize_t)r->done;
+	if (!(flags & MSG_TRUNC)) {
+		v[0].iov_base = (char *)v[0].iov_base + at->offset;
+		v[0].iov_len -= at->offset;
+	}
+	if (!(flags & MSG_WAITALL))
+		flags |= MSG_DONTWAIT;
+	n = real.recvmsg(r->fd, &h, flags);
+	return n > 0 ? (ssize_t)r->done + n : (ssize_t)r->done;
+}
 
 /* Nothing more for now. True: try again; false: *result is the answer. */
 static bool receive_waits(struct receive *r, ssize_t *result)
@@ -152,7 +161,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		return false;
 	case INPUT_KERNEL:
 		demote_settle(c);
-		*result = receive_rest(r->fd, &r->place, r->done, r->flags);
+		*result = receive_rest(r);
 		return false;
 	case INPUT_NONE:
 		demote_serve(c, r->fd);
@@ -204,8 +213,7 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 		if (n > 0 && (how & TAKE_PEEK)) {
 			r->done = (size_t)n;
 			if (r->done < r->want && stream_is_sealed(r->c))
-				return receive_rest(r->fd, &r->place, r->done,
-						    r->flags);
+				return receive_rest(r);
 			if (r->done >= r->need)
 				return n;
 			/* Look again from the start when there is more. */
@@ -223,8 +231,7 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 		} else if (n == -EPIPE) {
 			demote_serve(r->c, r->fd);
 			demote_settle(r->c);
-			return receive_rest(r->fd, &r->place, r->done,
-					    r->flags);
+			return receive_rest(r);
 		} else if (n < 0) {
 			return r->done ? (ssize_t)r->done : fail((int)-n);
 		}
@@ -300,6 +307,18 @@ static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
 
+/* As sk_stream_error(): an error that waits to be told goes before EPIPE. */
+static ssize_t shut_pipe(struct connection *c, int fd, int flags)
+{
+	int error = (int)atomic_exchange(&c->slot->error, 0);
+	socklen_t n = sizeof(error);
+
+	if (!error)
+		SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n,
+			  0);
+	return error ? fail(error) : broken_pipe(flags);
+}
+
 static bool was_reset(const struct connection *c)
 {
 	return __builtin_expect(
@@ -366,7 +385,7 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 					     memory_order_relaxed) &
 			    STREAM_SHUT,
 			0))
-			return done ? (ssize_t)done : broken_pipe(flags);
+			return done ? (ssize_t)done : shut_pipe(c, fd, flags);
 		if (was_reset(c))
 			return done ? (ssize_t)done : reset_pipe(c, flags);
 		leave_dead_peer(c);
@@ -503,7 +522,7 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		ssize_t n;
 
 		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-			return done ? (ssize_t)done : broken_pipe(0);
+			return done ? (ssize_t)done : shut_pipe(c, fd, 0);
 		if (was_reset(c))
 			return done ? (ssize_t)done : reset_pipe(c, 0);
 		leave_dead_peer(c);
