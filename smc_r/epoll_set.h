@@ -49,6 +49,8 @@ struct epoll_member {
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
 	_Atomic uint32_t bits_seen;
+	_Atomic uint32_t
+	    tcp_input; /* the kernel's edges behind a sealed ring */
 };
 
 #define EPOLL_NESTED_MAX 8

@@ -14,6 +14,7 @@
 #include "real.h"
 #include "segment.h"
 #include "spin.h"
+#include "stream.h"
 #include "sys.h"
 #include "wait.h"
 
@@ -36,15 +37,18 @@ struct marks {
 
 #define END_BITS 3u
 
-static struct marks marks_of(struct connection *c)
+static struct marks marks_of(const struct epoll_member *m)
 {
+	struct connection *c = m->connection;
 	struct marks k = {0, 0};
 	uint32_t flags;
 
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return k;
 	flags = atomic_load(&c->in_producer->flags);
-	k.input = atomic_load(&c->in_producer->cursor) << 2;
+	k.input =
+	    (atomic_load(&c->in_producer->cursor) + atomic_load(&m->tcp_input))
+	    << 2;
 	if (flags & PRODUCER_SEALED)
 		k.input |= 2u;
 	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
@@ -109,7 +113,7 @@ static uint32_t evaluate(struct epoll_member *m)
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
 		return 0;
 	if (events & EPOLLET)
-		now = marks_of(m->connection);
+		now = marks_of(m);
 	/* Only what reaches the phase by itself tells that it is TCP now, and
 	 * then the kernel reports it. */
 	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
@@ -136,8 +140,11 @@ static bool follow_phase(struct epoll_member *m)
 	uint32_t phase = connection_phase(m->connection);
 	sigset_t saved;
 
+	/* One that is silent stays until it is asked for again: the kernel
+	 * would tell of errors and ends all the same. */
 	if (phase == PHASE_NATIVE) {
-		epoll_member_to_kernel(m);
+		if (atomic_load(&m->enabled))
+			epoll_member_to_kernel(m);
 		return false;
 	}
 	if (phase == PHASE_ACTIVE && !m->attached) {
@@ -302,6 +309,10 @@ static void note_event(struct epoll_member *m, uint32_t events)
 	if (connection_phase(m->connection) == PHASE_ACTIVE &&
 	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 		tcp_has_ended(m->connection, m->fd);
+	/* Behind a sealed ring with bytes in it. */
+	if ((events & EPOLLIN) && m->attached &&
+	    stream_is_sealed(m->connection))
+		atomic_fetch_add(&m->tcp_input, 1);
 	epoll_ready_mark(m);
 }
 
@@ -592,7 +603,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 static bool is_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
-	struct marks now = marks_of(m->connection);
+	struct marks now = marks_of(m);
 	uint32_t bits;
 
 	if (!atomic_load(&m->enabled))
@@ -668,7 +679,7 @@ uint64_t epoll_nested_mark(struct epoll *e)
 		if (!m || !atomic_load(&m->enabled))
 			continue;
 		events = atomic_load(&m->events);
-		now = marks_of(m->connection);
+		now = marks_of(m);
 		if (events & EPOLLIN)
 			mark += now.input;
 		if (events & EPOLLOUT)

@@ -399,18 +399,23 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	return result;
 }
 
-/* An error that only the cursors told of. */
+/* Also an error that only the cursors told of; or not one that TCP, had it
+ * carried the bytes, would not have. */
 PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 		       socklen_t *restrict n)
 {
 	struct connection *c = served(fd);
 	int result = real.getsockopt(fd, level, name, v, n);
-	uint32_t error;
+	int error;
 
 	if (__builtin_expect(!c, 1) || result < 0 || level != SOL_SOCKET ||
-	    name != SO_ERROR || *n < sizeof(int) || *(int *)v != 0)
+	    name != SO_ERROR || *n < sizeof(int))
 		return result;
-	error = atomic_exchange(&c->slot->error, 0);
+	memcpy(&error, v, sizeof(error));
+	if (error == 0)
+		error = (int)atomic_exchange(&c->slot->error, 0);
+	else if (connection_phase(c) == PHASE_ACTIVE)
+		error = tcp_error_of(c, error);
 	memcpy(v, &error, sizeof(error));
 	return result;
 }

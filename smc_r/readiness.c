@@ -139,6 +139,17 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	return bits;
 }
 
+/* In TIME_WAIT TCP knows no errors: tcp_error(). */
+static uint32_t hidden_errors(struct connection *c)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	return (peer & PRODUCER_FIN) && !(peer & PRODUCER_SEALED) &&
+		       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		   ? POLLERR
+		   : 0;
+}
+
 static uint32_t all_bits(struct connection *c, int fd)
 {
 	uint32_t bits;
@@ -153,7 +164,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 		bits |= POLLHUP;
 	if (atomic_load(&c->tcp_ended) ||
 	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED)
-		bits |= kernel_bits(fd, 0);
+		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
 		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
 			(atomic_load(&c->slot->error) ? POLLERR : 0);

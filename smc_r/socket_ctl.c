@@ -170,6 +170,10 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	} else if (phase == PHASE_NATIVE) {
 		return (int)SOCKET_KERNEL;
 	}
+	demote_serve(c, fd);
+	demote_settle(c);
+	if (connection_phase(c) == PHASE_NATIVE)
+		return (int)SOCKET_KERNEL;
 	if (both_ends_are_shut(c)) {
 		errno = ENOTCONN;
 		return -1;
@@ -235,6 +239,7 @@ static void say_goodbye(struct connection *c, int fd)
 	if (connection_phase(c) != PHASE_ACTIVE ||
 	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return;
+	demote_serve(c, fd);
 	linger(c, fd);
 	reset_if_unread(c, fd);
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);

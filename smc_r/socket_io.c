@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -113,6 +114,7 @@ static ssize_t receive_rest(const struct receive *r)
 	struct msghdr h = {.msg_iov = v};
 	const struct place *at = &r->place;
 	int flags = r->flags;
+	int there = 0;
 	ssize_t n;
 
 	if (r->done == 0)
@@ -132,8 +134,10 @@ static ssize_t receive_rest(const struct receive *r)
 		v[0].iov_base = (char *)v[0].iov_base + at->offset;
 		v[0].iov_len -= at->offset;
 	}
-	if (!(flags & MSG_WAITALL))
-		flags |= MSG_DONTWAIT;
+	/* An error is for the next call, which a look here would take. */
+	if (!(flags & MSG_WAITALL) &&
+	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+		return (ssize_t)r->done;
 	n = real.recvmsg(r->fd, &h, flags);
 	return n > 0 ? (ssize_t)r->done + n : (ssize_t)r->done;
 }
@@ -311,12 +315,10 @@ static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 static ssize_t shut_pipe(struct connection *c, int fd, int flags)
 {
 	int error = (int)atomic_exchange(&c->slot->error, 0);
-	socklen_t n = sizeof(error);
 
 	if (!error)
-		SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n,
-			  0);
-	return error ? fail(error) : broken_pipe(flags);
+		error = tcp_error(c, fd);
+	return error && error != EPIPE ? fail(error) : broken_pipe(flags);
 }
 
 static bool was_reset(const struct connection *c)
@@ -334,8 +336,9 @@ static ssize_t reset_pipe(struct connection *c, int flags)
 	return broken_pipe(flags);
 }
 
-/* After the peer's last close TCP knows best what a writer gets. */
-static void leave_dead_peer(struct connection *c)
+/* After the peer's last close TCP knows best what a writer gets, but for an end
+ * that it did not see. False: that one is told of now. */
+static bool leave_dead_peer(struct connection *c, int fd)
 {
 	uint32_t flags =
 	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
@@ -344,8 +347,11 @@ static void leave_dead_peer(struct connection *c)
 		!(flags & PRODUCER_CLOSED) &&
 		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
 		1))
-		return;
+		return true;
+	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
+		return false;
 	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
+	return true;
 }
 
 static bool send_waits(struct connection *c, int fd, int flags, size_t done,
@@ -388,7 +394,8 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 			return done ? (ssize_t)done : shut_pipe(c, fd, flags);
 		if (was_reset(c))
 			return done ? (ssize_t)done : reset_pipe(c, flags);
-		leave_dead_peer(c);
+		if (!leave_dead_peer(c, fd))
+			return done ? (ssize_t)done : broken_pipe(flags);
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
 			done += (size_t)n;
@@ -525,7 +532,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			return done ? (ssize_t)done : shut_pipe(c, fd, 0);
 		if (was_reset(c))
 			return done ? (ssize_t)done : reset_pipe(c, 0);
-		leave_dead_peer(c);
+		if (!leave_dead_peer(c, fd))
+			return done ? (ssize_t)done : broken_pipe(0);
 		n = fill_from_file(c, in, offset, count - done, &error);
 		if (n > 0) {
 			done += (size_t)n;

@@ -66,6 +66,27 @@ bool tcp_has_ended(struct connection *c, int fd)
 	return true;
 }
 
+/* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
+ * too; the kernel has not seen those that went by the ring. */
+int tcp_error_of(struct connection *c, int error)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	if (error != ECONNRESET ||
+	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
+		return error;
+	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
+}
+
+int tcp_error(struct connection *c, int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	return tcp_error_of(c, error);
+}
+
 /* For programs that only ever call without waiting: the kernel must be asked
  * now and then, or the death of a peer would go unnoticed. By the clock, which
  * is looked at every few calls in vain. */
@@ -115,6 +136,8 @@ enum input input_look(struct connection *c, size_t need)
 		return INPUT_DATA;
 	if (own & STREAM_RESET)
 		return INPUT_ERROR;
+	if ((flags & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
+		return INPUT_END;
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
 		return settle_on_tcp(c);
 	return INPUT_END;

@@ -36,6 +36,10 @@ bool output_is_ready(struct connection *c, int fd);
 
 /* Has the kernel seen the peer's FIN, or a reset? Remembered once true. */
 bool tcp_has_ended(struct connection *c, int fd);
+/* Takes the socket's pending error (SO_ERROR) as TCP would have it. */
+int tcp_error(struct connection *c, int fd);
+/* The same for an error that was taken already. */
+int tcp_error_of(struct connection *c, int error);
 
 /*
  * Waits until input_state is not INPUT_NONE / output_is_ready. timeout NULL:
