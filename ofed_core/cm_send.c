@@ -109,7 +109,7 @@ void cm_send(const struct address *to, const struct cm_message *m)
 		send_here(to, d, &p);
 		return;
 	}
-	wire_send(to, &p, QPN_CM);
+	wire_send(to, &p);
 	wire_flush();
 }
 

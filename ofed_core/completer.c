@@ -23,6 +23,8 @@ void completer_go_back(struct qp *qp, uint32_t psn)
 
 	wire_count(WIRE_RETRANSMITS, 1);
 	r->send_psn = psn;
+	r->cursor = r->tail;
+	window_untime(&r->window);
 	r->wait = WAIT_NOTHING;
 	r->has_gap = false;
 	requester_reads_undo(qp, psn);
@@ -37,7 +39,7 @@ static void retry_from(struct qp *qp, uint32_t psn)
 		requester_fail(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
-	requester_window_halve(qp);
+	window_narrow(&qp->req.window, psn, qp->req.sent_end, false);
 	completer_go_back(qp, psn);
 	qp->req.has_gap = true;
 }
@@ -48,12 +50,20 @@ static void advance(struct qp *qp, uint32_t una)
 
 	if (psn_diff(una, r->una) <= 0)
 		return;
-	requester_window_open(qp, (uint32_t)psn_diff(una, r->una));
+	window_open(&r->window, (uint32_t)psn_diff(una, r->una));
+	window_answered(&r->window, una);
 	r->una = una & PSN_MASK;
 	r->has_gap = false;
-	/* After going back, an answer may overtake what is sent again. */
-	if (psn_diff(r->una, r->send_psn) > 0)
+	/*
+	 * After going back, an answer may overtake what is sent again. Where
+	 * a gap made us go back, the peer must have kept what came behind it.
+	 */
+	if (psn_diff(r->una, r->send_psn) > 0) {
+		r->peer_keeps |= r->went_back;
 		r->send_psn = r->una;
+	}
+	if (r->una == r->sent_end)
+		r->went_back = false;
 	requester_reads_done(qp, r->una);
 	requester_progress(qp);
 }
@@ -80,13 +90,42 @@ static bool acknowledge(struct qp *qp, uint32_t psn)
 	return true;
 }
 
+/*
+ * The peer misses a packet. One that keeps what came after it needs just that;
+ * one that then misses the next too does not keep anything.
+ */
+static void make_good(struct qp *qp, uint32_t psn)
+{
+	struct requester *r = &qp->req;
+
+	if (!requester_may_retry(qp)) {
+		requester_fail(qp, WC_RETRY_EXC_ERR);
+		return;
+	}
+	if (r->has_repaired && psn == ((r->repaired_psn + 1) & PSN_MASK))
+		r->peer_keeps = false;
+	window_narrow(&r->window, psn, r->sent_end, r->peer_keeps);
+	r->has_repaired = r->peer_keeps && requester_resend(qp, psn);
+	r->repaired_psn = psn;
+	if (r->has_repaired)
+		return;
+	completer_go_back(qp, psn);
+	r->went_back = true;
+}
+
 static void handle_ack(struct qp *qp, const struct packet *p)
 {
 	struct requester *r = &qp->req;
 	enum wc_status status = WC_FATAL_ERR;
 
 	if ((p->syndrome & AETH_KIND_MASK) == AETH_ACK) {
+		bool has_probed = r->has_probed;
+		uint32_t before = r->una;
+
 		acknowledge(qp, p->psn);
+		/* Just what was sent again: the rest may be lost as well. */
+		r->has_probed =
+		    has_probed && r->una == ((before + 1) & PSN_MASK);
 		return;
 	}
 	/* A NAK accepts what came before the packet it names. */
@@ -103,12 +142,7 @@ static void handle_ack(struct qp *qp, const struct packet *p)
 	}
 	switch (p->syndrome) {
 	case NAK_SEQUENCE:
-		if (!requester_may_retry(qp)) {
-			requester_fail(qp, WC_RETRY_EXC_ERR);
-			return;
-		}
-		requester_window_halve(qp);
-		completer_go_back(qp, p->psn);
+		make_good(qp, p->psn);
 		return;
 	case NAK_INVALID_REQUEST:
 		status = WC_REM_INV_REQ_ERR;
@@ -124,27 +158,45 @@ static void handle_ack(struct qp *qp, const struct packet *p)
 		requester_fail(qp, status);
 }
 
-static void store_read(struct qp *qp, struct wqe *w, const struct packet *p)
+/* Consecutive packets of one answer go to memory at once; how many. */
+static unsigned store_read(struct qp *qp, struct wqe *w,
+			   const struct packet *const *p, unsigned count)
 {
 	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
-	uint64_t at = (uint64_t)psn_diff(p->psn, w->first_psn) * mtu;
-	uint64_t expected = w->length - at < mtu ? w->length - at : mtu;
+	uint64_t at = (uint64_t)psn_diff(p[0]->psn, w->first_psn) * mtu;
+	struct iovec pieces[PIECES_MAX];
 	struct span to[MAX_SGE];
-	unsigned count;
+	uint64_t end = at;
+	unsigned spans;
+	unsigned n;
 
-	if (p->payload_bytes != expected) {
+	for (n = 0; n < count && n < PIECES_MAX; n++) {
+		uint64_t expected =
+		    w->length - end < mtu ? w->length - end : mtu;
+
+		if (p[n]->psn != ((w->response_psn + n) & PSN_MASK) ||
+		    psn_diff(p[n]->psn, w->last_psn) > 0 ||
+		    !(p[n]->properties & PACKET_READ_RESPONSE) ||
+		    p[n]->payload_bytes != expected)
+			break;
+		pieces[n] = (struct iovec){(void *)(uintptr_t)p[n]->payload,
+					   p[n]->payload_bytes};
+		end += expected;
+	}
+	if (!n) {
 		requester_fail(qp, WC_BAD_RESP_ERR);
-		return;
+		return 1;
 	}
-	if (wqe_spans(qp, w, ACCESS_LOCAL_WRITE, to, &count) < 0 ||
-	    spans_write(to, count, at, p->payload, p->payload_bytes) < 0) {
+	if (wqe_spans(qp, w, ACCESS_LOCAL_WRITE, to, &spans) < 0 ||
+	    spans_gather(to, spans, at, pieces, n) < 0) {
 		requester_fail(qp, WC_LOC_PROT_ERR);
-		return;
+		return n;
 	}
-	w->response_psn = (p->psn + 1) & PSN_MASK;
+	w->response_psn = (p[n - 1]->psn + 1) & PSN_MASK;
 	advance(qp, w->response_psn);
-	if (p->psn == w->last_psn)
+	if (p[n - 1]->psn == w->last_psn)
 		requester_complete(qp, WC_SUCCESS);
+	return n;
 }
 
 static void store_atomic(struct qp *qp, struct wqe *w, const struct packet *p)
@@ -161,47 +213,54 @@ static void store_atomic(struct qp *qp, struct wqe *w, const struct packet *p)
 	requester_complete(qp, WC_SUCCESS);
 }
 
-static void handle_data(struct qp *qp, const struct packet *p)
+/* Takes p[0] and what carries on from it; returns how many. */
+static unsigned handle_data(struct qp *qp, const struct packet *const *p,
+			    unsigned count)
 {
 	struct requester *r = &qp->req;
-	bool is_read = p->properties & PACKET_READ_RESPONSE;
+	bool is_read = p[0]->properties & PACKET_READ_RESPONSE;
 	struct wqe *w;
 
 	/* Requests before this one are accepted with it. */
 	while (r->tail != r->head) {
 		w = requester_wqe(qp, r->tail);
-		if (brings_data(w) || psn_diff(p->psn, w->last_psn) <= 0)
+		if (brings_data(w) || psn_diff(p[0]->psn, w->last_psn) <= 0)
 			break;
 		advance(qp, w->last_psn + 1);
 		requester_complete(qp, WC_SUCCESS);
 	}
 	if (r->tail == r->head)
-		return;
+		return 1;
 	w = requester_wqe(qp, r->tail);
-	if (!brings_data(w) || psn_diff(p->psn, w->response_psn) < 0)
-		return;
-	if (p->psn != w->response_psn) {
+	if (!brings_data(w) || psn_diff(p[0]->psn, w->response_psn) < 0)
+		return 1;
+	if (p[0]->psn != w->response_psn)
 		retry_from(qp, w->response_psn);
-		return;
-	}
-	if (is_read != (w->opcode == IB_UVERBS_WR_RDMA_READ))
+	else if (is_read != (w->opcode == IB_UVERBS_WR_RDMA_READ))
 		requester_fail(qp, WC_BAD_RESP_ERR);
 	else if (is_read)
-		store_read(qp, w, p);
+		return store_read(qp, w, p, count);
 	else
-		store_atomic(qp, w, p);
+		store_atomic(qp, w, p[0]);
+	return 1;
 }
 
-void completer_handle(struct qp *qp, const struct packet *p)
+void completer_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count)
 {
 	struct requester *r = &qp->req;
 
-	/* Old, or about something that was never sent. */
-	if (psn_diff(p->psn, r->una) < 0 ||
-	    psn_diff(p->psn, r->sent_end) >= 0 || r->tail == r->head)
-		return;
-	if (p->properties & PACKET_ACK)
-		handle_ack(qp, p);
-	else
-		handle_data(qp, p);
+	for (unsigned i = 0; i < count;) {
+		if (atomic_load(&qp->state) == QP_ERR || r->tail == r->head)
+			return;
+		/* Old, or about something that was never sent. */
+		if (psn_diff(p[i]->psn, r->una) < 0 ||
+		    psn_diff(p[i]->psn, r->sent_end) >= 0) {
+			i++;
+		} else if (p[i]->properties & PACKET_ACK) {
+			handle_ack(qp, p[i++]);
+		} else {
+			i += handle_data(qp, p + i, count - i);
+		}
+	}
 }

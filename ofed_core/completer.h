@@ -10,8 +10,9 @@
 #include "packet.h"
 #include "qp.h"
 
-/* An ACK, NAK, READ response or atomic answer. */
-void completer_handle(struct qp *qp, const struct packet *p);
+/* ACKs, NAKs, READ responses and atomic answers, in the order of arrival. */
+void completer_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count);
 
 /* Sends again from this PSN on. */
 void completer_go_back(struct qp *qp, uint32_t psn);

@@ -41,26 +41,30 @@ static bool is_from_peer(const struct qp *qp, const struct arrival *a)
 	       memcmp(a->dgid, qp->attr.address.sgid, 16) == 0;
 }
 
-static void to_connected(struct qp *qp, const struct arrival *a)
+static void take_requests(struct qp *qp, const struct packet *const *p,
+			  unsigned count)
 {
 	enum qp_state s = atomic_load(&qp->state);
-	bool runs = s == QP_RTS || s == QP_SQD;
 
-	if (a->p.properties & PACKET_REQUEST) {
-		if (!runs && s != QP_RTR && s != QP_SQE)
-			return;
-		pthread_mutex_lock(&qp->rq_lock);
-		if (qp->type == QP_RC)
-			responder_handle(qp, &a->p);
-		else
-			responder_handle_uc(qp, &a->p);
-		pthread_mutex_unlock(&qp->rq_lock);
+	if (s != QP_RTR && s != QP_RTS && s != QP_SQD && s != QP_SQE)
 		return;
-	}
-	if (!runs || qp->type != QP_RC)
+	pthread_mutex_lock(&qp->rq_lock);
+	if (qp->type == QP_RC)
+		responder_handle(qp, p, count);
+	else
+		responder_handle_uc(qp, p, count);
+	pthread_mutex_unlock(&qp->rq_lock);
+}
+
+static void take_answers(struct qp *qp, const struct packet *const *p,
+			 unsigned count)
+{
+	enum qp_state s = atomic_load(&qp->state);
+
+	if ((s != QP_RTS && s != QP_SQD) || qp->type != QP_RC)
 		return;
 	pthread_mutex_lock(&qp->sq_lock);
-	completer_handle(qp, &a->p);
+	completer_handle(qp, p, count);
 	pthread_mutex_unlock(&qp->sq_lock);
 	/* Room in the window, or a flush after an error. */
 	qp_run(qp);
@@ -68,44 +72,76 @@ static void to_connected(struct qp *qp, const struct arrival *a)
 
 static bool fits_type(const struct qp *qp, uint8_t opcode)
 {
-	switch (qp->type) {
-	case QP_RC:
-		return (opcode & 0xe0) == TRANSPORT_RC;
-	case QP_UC:
-		return (opcode & 0xe0) == TRANSPORT_UC;
-	case QP_UD:
-		return (opcode & 0xe0) == TRANSPORT_UD;
-	}
-	return false;
+	return (opcode & 0xe0) ==
+	       (qp->type == QP_RC ? TRANSPORT_RC : TRANSPORT_UC);
 }
 
-void dispatch(const struct arrival *a)
+/* Packets from one to the same pair, of the same direction: taken at once. */
+static bool are_alike(const struct arrival *a, const struct arrival *b)
+{
+	return a->p.dest_qpn == b->p.dest_qpn &&
+	       (a->p.opcode & 0xe0) == (b->p.opcode & 0xe0) &&
+	       !(a->p.properties & PACKET_REQUEST) ==
+		   !(b->p.properties & PACKET_REQUEST) &&
+	       memcmp(a->sgid, b->sgid, 16) == 0 &&
+	       memcmp(a->dgid, b->dgid, 16) == 0;
+}
+
+static void to_connected(struct qp *qp, const struct arrival *a, unsigned count)
+{
+	const struct packet *p[WIRE_BATCH];
+
+	for (unsigned i = 0; i < count; i++)
+		p[i] = &a[i].p;
+	if (a->p.properties & PACKET_REQUEST)
+		take_requests(qp, p, count);
+	else
+		take_answers(qp, p, count);
+}
+
+static void to_unconnected(const struct arrival *a)
 {
 	struct datagram d;
 	struct qp *qp;
 
-	if (gid_is_multicast(a->dgid)) {
-		if (a->p.dest_qpn != QPN_MCAST ||
-		    !(a->p.properties & PACKET_HAS_DETH))
-			return;
-		to_datagram(a, &d);
-		mcast_each(a->dgid, deliver_copy, &d);
-		return;
-	}
-	if (a->p.dest_qpn == QPN_CM) {
-		if (a->p.properties & PACKET_HAS_DETH)
-			cm_receive(a);
-		return;
-	}
-	qp = qp_find(a->p.dest_qpn);
-	if (!qp || !fits_type(qp, a->p.opcode)) {
+	if (!(a->p.properties & PACKET_HAS_DETH)) {
 		wire_count(WIRE_NO_QP, 1);
 		return;
 	}
-	if (qp->type == QP_UD) {
-		to_datagram(a, &d);
+	if (a->p.dest_qpn == QPN_CM) {
+		cm_receive(a);
+		return;
+	}
+	to_datagram(a, &d);
+	if (gid_is_multicast(a->dgid)) {
+		if (a->p.dest_qpn == QPN_MCAST)
+			mcast_each(a->dgid, deliver_copy, &d);
+		return;
+	}
+	qp = qp_find(a->p.dest_qpn);
+	if (qp && qp->type == QP_UD)
 		ud_deliver(qp, &d);
-	} else if (is_from_peer(qp, a)) {
-		to_connected(qp, a);
+	else
+		wire_count(WIRE_NO_QP, 1);
+}
+
+void dispatch(const struct arrival *a, unsigned count)
+{
+	unsigned n;
+
+	for (unsigned i = 0; i < count; i += n) {
+		struct qp *qp = qp_find(a[i].p.dest_qpn);
+
+		n = 1;
+		if (!qp || qp->type == QP_UD || gid_is_multicast(a[i].dgid)) {
+			to_unconnected(&a[i]);
+			continue;
+		}
+		while (i + n < count && are_alike(&a[i], &a[i + n]))
+			n++;
+		if (!fits_type(qp, a[i].p.opcode))
+			wire_count(WIRE_NO_QP, n);
+		else if (is_from_peer(qp, &a[i]))
+			to_connected(qp, &a[i], n);
 	}
 }

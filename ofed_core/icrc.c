@@ -8,20 +8,6 @@
 
 #include "crc32.h"
 
-/* The transport headers with resv8a, which may carry ECN marks, as ones. */
-static uint32_t finish(uint32_t crc, const uint8_t *transport, size_t count)
-{
-	uint8_t head[8];
-
-	if (count < sizeof(head))
-		return crc32_update(crc, transport, count);
-	memcpy(head, transport, sizeof(head));
-	head[4] = 0xff;
-	crc = crc32_update(crc, head, sizeof(head));
-	return crc32_update(crc, transport + sizeof(head),
-			    count - sizeof(head));
-}
-
 static uint32_t start(void)
 {
 	static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff,
@@ -40,17 +26,6 @@ static uint32_t add_udp(uint32_t crc, const uint8_t udp[8])
 	return crc32_update(crc, h, sizeof(h));
 }
 
-uint32_t icrc_ip4(const uint8_t ip[20], const uint8_t udp[8],
-		  const uint8_t *transport, size_t count)
-{
-	uint8_t h[20];
-
-	memcpy(h, ip, sizeof(h));
-	h[1] = h[8] = h[10] = h[11] = 0xff;
-	return finish(add_udp(crc32_update(start(), h, sizeof(h)), udp),
-		      transport, count);
-}
-
 static uint32_t add_ip6(const uint8_t ip[40])
 {
 	uint8_t h[40];
@@ -61,13 +36,35 @@ static uint32_t add_ip6(const uint8_t ip[40])
 	return crc32_update(start(), h, sizeof(h));
 }
 
-uint32_t icrc_ip6(const uint8_t ip[40], const uint8_t udp[8],
-		  const uint8_t *transport, size_t count)
+uint32_t icrc_ip4(const uint8_t ip[20], const uint8_t udp[8])
 {
-	return finish(add_udp(add_ip6(ip), udp), transport, count);
+	uint8_t h[20];
+
+	memcpy(h, ip, sizeof(h));
+	h[1] = h[8] = h[10] = h[11] = 0xff;
+	return add_udp(crc32_update(start(), h, sizeof(h)), udp);
 }
 
-uint32_t icrc_grh(const uint8_t grh[40], const uint8_t *transport, size_t count)
+uint32_t icrc_ip6(const uint8_t ip[40], const uint8_t udp[8])
 {
-	return finish(add_ip6(grh), transport, count);
+	return add_udp(add_ip6(ip), udp);
+}
+
+uint32_t icrc_grh(const uint8_t grh[40])
+{
+	return add_ip6(grh);
+}
+
+/* resv8a, which may carry ECN marks, counts as ones. */
+uint32_t icrc_transport(uint32_t crc, const uint8_t *transport, size_t count)
+{
+	uint8_t head[8];
+
+	if (count < sizeof(head))
+		return crc32_update(crc, transport, count);
+	memcpy(head, transport, sizeof(head));
+	head[4] = 0xff;
+	crc = crc32_update(crc, head, sizeof(head));
+	return crc32_update(crc, transport + sizeof(head),
+			    count - sizeof(head));
 }

@@ -16,16 +16,16 @@
 #include <stdint.h>
 
 /*
- * ip: the 20 bytes of an IPv4 header without options; udp: the 8 bytes of the
- * UDP header; transport: from BTH through the pad.
+ * The CRC is made in steps: the headers below the transport, the transport
+ * headers, then the rest with crc32_update() up to the last pad byte.
+ *
+ * ip: the 20 bytes of an IPv4 header without options, or the 40 of an IPv6
+ * header; udp: the 8 bytes of the UDP header; grh: 40 bytes, for RoCE v1.
  */
-uint32_t icrc_ip4(const uint8_t ip[20], const uint8_t udp[8],
-		  const uint8_t *transport, size_t count);
-/* The same with the 40 bytes of an IPv6 header. */
-uint32_t icrc_ip6(const uint8_t ip[40], const uint8_t udp[8],
-		  const uint8_t *transport, size_t count);
-/* RoCE v1: the GRH has the form of an IPv6 header; there is no UDP. */
-uint32_t icrc_grh(const uint8_t grh[40], const uint8_t *transport,
-		  size_t count);
+uint32_t icrc_ip4(const uint8_t ip[20], const uint8_t udp[8]);
+uint32_t icrc_ip6(const uint8_t ip[40], const uint8_t udp[8]);
+uint32_t icrc_grh(const uint8_t grh[40]);
+/* From the BTH on; count may go beyond the headers. */
+uint32_t icrc_transport(uint32_t crc, const uint8_t *transport, size_t count);
 
 #endif

@@ -74,57 +74,95 @@ static int copy_by_file(const struct owner *o, uint64_t address, void *buffer,
 	return 0;
 }
 
-static int copy(const struct owner *o, uint64_t address, void *buffer,
-		size_t bytes, bool is_write)
+/* Pieces of the core from or to one place in a program. */
+static int copy(const struct owner *o, uint64_t address, const struct iovec *v,
+		unsigned count, bool is_write)
 {
-	struct iovec local = {buffer, bytes};
-	struct iovec remote = {(void *)(uintptr_t)address, bytes};
+	struct iovec remote = {(void *)(uintptr_t)address, 0};
 	ssize_t n;
+	int rc = 0;
 
-	if (!bytes)
-		return 0;
-	if (!o->is_trusted || bytes <= SMALL_BYTES || is_gone(o, address))
-		return copy_by_file(o, address, buffer, bytes, is_write);
-	n = is_write ? process_vm_writev(o->pid, &local, 1, &remote, 1, 0)
-		     : process_vm_readv(o->pid, &local, 1, &remote, 1, 0);
-	if (n == (ssize_t)bytes)
-		return 0;
-	return copy_by_file(o, address, buffer, bytes, is_write);
+	for (unsigned i = 0; i < count; i++)
+		remote.iov_len += v[i].iov_len;
+	if (o->is_trusted && (remote.iov_len > SMALL_BYTES || count > 2) &&
+	    !is_gone(o, address)) {
+		n = is_write
+			? process_vm_writev(o->pid, v, count, &remote, 1, 0)
+			: process_vm_readv(o->pid, v, count, &remote, 1, 0);
+		if (n == (ssize_t)remote.iov_len)
+			return 0;
+	}
+	for (unsigned i = 0; i < count && rc == 0; i++) {
+		rc = copy_by_file(o, address, v[i].iov_base, v[i].iov_len,
+				  is_write);
+		address += v[i].iov_len;
+	}
+	return rc;
 }
 
 int memory_read(struct owner *o, uint64_t address, void *out, size_t bytes)
 {
-	return copy(o, address, out, bytes, false);
+	struct iovec v = {out, bytes};
+
+	return copy(o, address, &v, 1, false);
 }
 
 int memory_write(struct owner *o, uint64_t address, const void *in,
 		 size_t bytes)
 {
-	return copy(o, address, (void *)(uintptr_t)in, bytes, true);
+	struct iovec v = {(void *)(uintptr_t)in, bytes};
+
+	return copy(o, address, &v, 1, true);
 }
 
-static int span_copy(const struct span *s, uint64_t offset, void *buffer,
-		     size_t bytes, bool is_write)
+static int span_copy(const struct span *s, uint64_t offset,
+		     const struct iovec *v, unsigned count, bool is_write)
 {
-	void *own = (void *)(uintptr_t)(s->address + offset);
+	char *own = (char *)(uintptr_t)(s->address + offset);
 
 	if (s->owner)
-		return copy(s->owner, s->address + offset, buffer, bytes,
-			    is_write);
-	if (is_write)
-		memcpy(own, buffer, bytes);
-	else
-		memcpy(buffer, own, bytes);
+		return copy(s->owner, s->address + offset, v, count, is_write);
+	for (unsigned i = 0; i < count; i++) {
+		if (is_write)
+			memcpy(own, v[i].iov_base, v[i].iov_len);
+		else
+			memcpy(v[i].iov_base, own, v[i].iov_len);
+		own += v[i].iov_len;
+	}
 	return 0;
 }
 
-static int spans_move(const struct span *s, unsigned count, uint64_t offset,
-		      void *buffer, size_t bytes, bool is_write)
+/* The next pieces, cut to `bytes`; what they give is gone from the list. */
+static unsigned take_pieces(struct iovec *from, struct iovec *out,
+			    unsigned count, size_t bytes)
 {
-	char *p = buffer;
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < count && bytes; i++) {
+		size_t part = from[i].iov_len < bytes ? from[i].iov_len : bytes;
+
+		if (!part)
+			continue;
+		out[n++] = (struct iovec){from[i].iov_base, part};
+		from[i].iov_base = (char *)from[i].iov_base + part;
+		from[i].iov_len -= part;
+		bytes -= part;
+	}
+	return n;
+}
+
+/* `pieces` is used up. */
+static int spans_move(const struct span *s, unsigned count, uint64_t offset,
+		      struct iovec *pieces, unsigned piece_count, bool is_write)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < piece_count; i++)
+		bytes += pieces[i].iov_len;
+	for (unsigned i = 0; i < count && bytes; i++) {
+		struct iovec part[PIECES_MAX];
 		size_t n = bytes;
+		unsigned k;
 		int rc;
 
 		if (offset >= s[i].bytes) {
@@ -133,11 +171,11 @@ static int spans_move(const struct span *s, unsigned count, uint64_t offset,
 		}
 		if (n > s[i].bytes - offset)
 			n = (size_t)(s[i].bytes - offset);
-		rc = span_copy(&s[i], offset, p, n, is_write);
+		k = take_pieces(pieces, part, piece_count, n);
+		rc = span_copy(&s[i], offset, part, k, is_write);
 		if (rc < 0)
 			return rc;
 		offset = 0;
-		p += n;
 		bytes -= n;
 	}
 	return bytes ? -EFAULT : 0;
@@ -146,13 +184,28 @@ static int spans_move(const struct span *s, unsigned count, uint64_t offset,
 int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,
 	       size_t bytes)
 {
-	return spans_move(s, count, offset, out, bytes, false);
+	struct iovec v = {out, bytes};
+
+	return spans_move(s, count, offset, &v, 1, false);
 }
 
 int spans_write(const struct span *s, unsigned count, uint64_t offset,
 		const void *in, size_t bytes)
 {
-	return spans_move(s, count, offset, (void *)(uintptr_t)in, bytes, true);
+	struct iovec v = {(void *)(uintptr_t)in, bytes};
+
+	return spans_move(s, count, offset, &v, 1, true);
+}
+
+int spans_gather(const struct span *s, unsigned count, uint64_t offset,
+		 const struct iovec *pieces, unsigned piece_count)
+{
+	struct iovec v[PIECES_MAX];
+
+	if (piece_count > PIECES_MAX)
+		return -EFAULT;
+	memcpy(v, pieces, piece_count * sizeof(v[0]));
+	return spans_move(s, count, offset, v, piece_count, true);
 }
 
 int spans_copy(const struct span *to, unsigned to_count, uint64_t to_offset,

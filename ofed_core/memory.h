@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 struct owner {
 	struct owner *next; /* of one client */
@@ -47,6 +48,10 @@ int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,
 	       size_t bytes);
 int spans_write(const struct span *s, unsigned count, uint64_t offset,
 		const void *in, size_t bytes);
+/* The same from pieces of the core, one after the other; at most PIECES_MAX. */
+#define PIECES_MAX 64
+int spans_gather(const struct span *s, unsigned count, uint64_t offset,
+		 const struct iovec *pieces, unsigned piece_count);
 /* From one list to another, through a buffer of the thread. */
 int spans_copy(const struct span *to, unsigned to_count, uint64_t to_offset,
 	       const struct span *from, unsigned from_count, uint64_t bytes);

@@ -54,6 +54,18 @@ enum requester_wait {
 	WAIT_RNR
 };
 
+/* How much may be under way, and how long an answer takes. */
+struct window {
+	uint32_t packets;   /* that may be unacknowledged */
+	uint32_t threshold; /* below it every answer opens it as much */
+	uint32_t credit;    /* above it: packets accepted since it grew */
+	uint32_t narrowed;  /* PSN: losses before it were counted */
+	uint32_t timed_psn;
+	uint64_t timed_at; /* ns; 0: none is timed */
+	uint64_t rtt_ns;   /* smoothed; 0: never measured */
+	uint64_t rtt_var_ns;
+};
+
 struct requester {
 	struct wqe *wqes;
 	uint32_t slots; /* a power of two */
@@ -64,15 +76,23 @@ struct requester {
 	uint32_t send_psn; /* next to put on the wire */
 	uint32_t sent_end; /* one after the highest ever sent */
 	uint32_t una;      /* oldest not acknowledged */
-	uint32_t window;   /* packets that may be unacknowledged */
+	uint32_t cursor;   /* the request that send_psn lies in, or before */
+	struct window window;
 	unsigned retries;
 	unsigned rnr_retries;
 	enum requester_wait wait;
 	uint64_t deadline;    /* of the wait, ns */
 	uint64_t quiet_since; /* last progress, ns */
 	uint64_t probe_ns;    /* quiet time until packets are sent again */
+	bool has_probed;      /* one packet was, and nothing came yet */
 	bool has_drained;     /* SQ_DRAINED was reported */
 	bool has_gap;         /* a missing answer was asked for again */
+	/* A peer may keep what arrived behind a gap: learnt from its answers.
+	 */
+	bool peer_keeps;
+	bool went_back;    /* all since the gap is being sent again */
+	bool has_repaired; /* only this one was */
+	uint32_t repaired_psn;
 	/* READ and atomic requests on the wire: last PSN of each answer. */
 	unsigned read_count;
 	uint32_t read_ends[MAX_RD_ATOM];
@@ -93,7 +113,9 @@ struct atomic_result {
 struct responder {
 	uint32_t psn; /* expected */
 	uint32_t msn;
-	bool has_nak; /* a sequence NAK was sent for this gap */
+	bool has_nak;      /* a sequence NAK was sent for this gap */
+	bool owes_ack;     /* for everything up to psn */
+	struct hold *held; /* responder_hold.c */
 	enum message_kind open;
 	bool has_recv;
 	struct recv_wqe recv;

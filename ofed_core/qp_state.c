@@ -79,6 +79,7 @@ void qp_destroy(struct qp *qp)
 	timer_cancel(&qp->timer);
 	work_cancel(&qp->work);
 	mcast_forget(qp);
+	responder_reset(qp);
 	table_remove(&qps, qp->slot);
 	object_drop(&qp->pd->o);
 	object_drop(&qp->send_cq->o);

@@ -8,15 +8,9 @@
 #include "qp.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* All atomics of the core exclude each other: ATOMIC_HCA. */
 static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void responder_reset(struct qp *qp)
-{
-	memset(&qp->resp, 0, sizeof(qp->resp));
-}
 
 int responder_take_recv(struct qp *qp)
 {

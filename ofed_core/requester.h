@@ -37,12 +37,24 @@ void requester_reads_done(struct qp *qp, uint32_t una);
 void requester_reads_undo(struct qp *qp, uint32_t from);
 
 /*
- * The window opens with what the peer accepts and closes on signs of loss:
- * half on a gap, to the least when nothing came back.
+ * The window opens with what the peer accepts. Gaps narrow it, once for each
+ * windowful; when nothing comes back it closes to a single packet.
  */
-void requester_window_open(struct qp *qp, uint32_t packets);
-void requester_window_halve(struct qp *qp);
-void requester_window_close(struct qp *qp);
+void window_init(struct window *w);
+void window_open(struct window *w, uint32_t packets);
+void window_narrow(struct window *w, uint32_t lost, uint32_t sent_end,
+		   bool peer_keeps);
+void window_close(struct window *w);
+/* The packet is on its way, or is not to be measured after all. */
+void window_time(struct window *w, uint32_t psn, uint64_t now);
+void window_untime(struct window *w);
+/* Everything before una was accepted. */
+void window_answered(struct window *w, uint32_t una);
+/* Quiet for so long, something is missing. */
+uint64_t window_timeout_ns(const struct window *w);
+
+/* Sends one packet of a SEND or WRITE again; false when it is none. */
+bool requester_resend(struct qp *qp, uint32_t psn);
 
 /* Packets that a message of so many bytes takes. */
 uint32_t packets_of(uint32_t bytes, uint32_t mtu);

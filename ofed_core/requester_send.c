@@ -7,16 +7,15 @@
  */
 #include "requester.h"
 
+#include <errno.h>
+
 #include "wire.h"
 
-#define WINDOW_MAX     128 /* packets not acknowledged */
-#define WINDOW_FIRST   64
-#define WINDOW_MIN     8
-#define READ_PIECE     32
-#define BURST          64        /* packets whose data is fetched at once */
-#define ACK_EVERY      32        /* packets of a long message */
-#define IN_FLIGHT_MAX  (1 << 22) /* sequence numbers; half of what compares */
-#define UC_PACKETS_MAX 256       /* before others have their turn */
+#define READ_PIECE    32
+#define BURST         64        /* packets whose data is fetched at once */
+#define ACK_EVERY     32        /* packets of a long message */
+#define IN_FLIGHT_MAX (1 << 22) /* sequence numbers; half of what compares */
+#define TURN_PACKETS  256       /* before others have their turn */
 
 static bool is_read(const struct wqe *w)
 {
@@ -29,9 +28,11 @@ static bool is_atomic(const struct wqe *w)
 	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t *counter)
+/* The request that the number belongs to, looked for from `from` on. */
+static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t from,
+			  uint32_t *counter)
 {
-	for (uint32_t i = qp->req.tail; i != qp->req.head; i++) {
+	for (uint32_t i = from; i != qp->req.head; i++) {
 		struct wqe *w = requester_wqe(qp, i);
 
 		if (psn_diff(psn, w->last_psn) <= 0) {
@@ -42,29 +43,18 @@ static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t *counter)
 	return NULL;
 }
 
-void requester_window_open(struct qp *qp, uint32_t packets)
+static struct wqe *next_wqe(struct qp *qp, uint32_t *counter)
 {
 	struct requester *r = &qp->req;
+	struct wqe *w;
 
-	if (!r->window)
-		r->window = WINDOW_FIRST;
-	r->window += packets < WINDOW_MAX ? packets : WINDOW_MAX;
-	if (r->window > WINDOW_MAX)
-		r->window = WINDOW_MAX;
-}
-
-void requester_window_halve(struct qp *qp)
-{
-	struct requester *r = &qp->req;
-
-	r->window /= 2;
-	if (r->window < WINDOW_MIN)
-		r->window = WINDOW_MIN;
-}
-
-void requester_window_close(struct qp *qp)
-{
-	qp->req.window = WINDOW_MIN;
+	/* Requests may have been answered since. */
+	if ((int32_t)(r->cursor - r->tail) < 0)
+		r->cursor = r->tail;
+	w = wqe_at(qp, r->send_psn, r->cursor, counter);
+	if (w)
+		r->cursor = *counter;
+	return w;
 }
 
 static void sent(struct qp *qp, uint32_t count)
@@ -123,34 +113,29 @@ static void send_piece(struct qp *qp, const struct wqe *w,
 	};
 
 	if (qp->type == QP_RC)
-		p.wants_ack =
-		    is_last || f->ends_burst || (f->i + 1) % ACK_EVERY == 0;
-	wire_send(&qp->attr.address, &p, qp->qpn);
+		p.wants_ack = is_last || f->ends_burst ||
+			      (f->i + 1) % ACK_EVERY == 0 ||
+			      (qp->req.went_back && p.psn == qp->req.una);
+	wire_send(&qp->attr.address, &p);
 }
 
-/* Sends up to `room` packets of a SEND or WRITE. False on a local error. */
-static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
+/* Packets i, i + 1 ... of a SEND or WRITE. -EFAULT: a local error. */
+static int send_pieces(struct qp *qp, const struct wqe *w, uint32_t i,
+		       uint32_t count)
 {
-	uint8_t *data = worker_buffer(BUFFER_REQUEST, BURST * 4096);
 	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
 	uint32_t n = packets_of(w->length, mtu);
-	uint32_t i = (uint32_t)psn_diff(qp->req.send_psn, w->first_psn);
-	uint32_t count = n - i;
+	uint64_t bytes = (uint64_t)w->length - (uint64_t)i * mtu;
 	struct span from[MAX_SGE];
 	unsigned spans;
-	uint64_t bytes;
+	uint8_t *data;
 
-	if (!data || wqe_spans(qp, w, 0, from, &spans) < 0)
-		return false;
-	if (count > room)
-		count = room;
-	if (count > BURST)
-		count = BURST;
-	bytes = (uint64_t)w->length - (uint64_t)i * mtu;
 	if (bytes > (uint64_t)count * mtu)
 		bytes = (uint64_t)count * mtu;
-	if (spans_read(from, spans, (uint64_t)i * mtu, data, bytes) < 0)
-		return false;
+	data = wire_space(bytes);
+	if (!data || wqe_spans(qp, w, 0, from, &spans) < 0 ||
+	    spans_read(from, spans, (uint64_t)i * mtu, data, bytes) < 0)
+		return -EFAULT;
 	for (uint32_t k = 0; k < count; k++) {
 		uint64_t skip = (uint64_t)k * mtu;
 		struct piece f = {
@@ -163,7 +148,38 @@ static bool send_message(struct qp *qp, struct wqe *w, uint32_t room)
 
 		send_piece(qp, w, &f);
 	}
+	return 0;
+}
+
+/* Sends up to `room` packets of a SEND or WRITE. False on a local error. */
+static bool send_message(struct qp *qp, const struct wqe *w, uint32_t room)
+{
+	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
+	uint32_t i = (uint32_t)psn_diff(qp->req.send_psn, w->first_psn);
+	uint32_t count = packets_of(w->length, mtu) - i;
+
+	if (count > room)
+		count = room;
+	if (count > BURST)
+		count = BURST;
+	if (send_pieces(qp, w, i, count) < 0)
+		return false;
 	sent(qp, count);
+	return true;
+}
+
+bool requester_resend(struct qp *qp, uint32_t psn)
+{
+	uint32_t counter;
+	struct wqe *w = wqe_at(qp, psn, qp->req.tail, &counter);
+
+	if (!w || w->error != WC_SUCCESS || is_read(w) || is_atomic(w))
+		return false;
+	wire_count(WIRE_RETRANSMITS, 1);
+	/* A local error is found when its turn comes. */
+	if (send_pieces(qp, w, (uint32_t)psn_diff(psn, w->first_psn), 1) < 0)
+		return false;
+	wire_flush();
 	return true;
 }
 
@@ -216,7 +232,7 @@ static void send_read(struct qp *qp, struct wqe *w)
 	p.dma_bytes = (uint32_t)(w->length - at);
 	if (p.dma_bytes > count * mtu)
 		p.dma_bytes = count * mtu;
-	wire_send(&qp->attr.address, &p, qp->qpn);
+	wire_send(&qp->attr.address, &p);
 	r->read_ends[r->read_count++] = (r->send_psn + count - 1) & PSN_MASK;
 	sent(qp, count);
 }
@@ -238,7 +254,7 @@ static void send_atomic(struct qp *qp, struct wqe *w)
 	    .compare = is_swap ? w->compare_add : 0,
 	};
 
-	wire_send(&qp->attr.address, &p, qp->qpn);
+	wire_send(&qp->attr.address, &p);
 	r->read_ends[r->read_count++] = r->send_psn;
 	sent(qp, 1);
 }
@@ -273,7 +289,7 @@ static bool send_some(struct qp *qp)
 {
 	struct requester *r = &qp->req;
 	uint32_t counter;
-	struct wqe *w = wqe_at(qp, r->send_psn, &counter);
+	struct wqe *w = next_wqe(qp, &counter);
 	int32_t in_flight = psn_diff(r->send_psn, r->una);
 	int32_t room;
 	struct span local[MAX_SGE];
@@ -294,7 +310,7 @@ static bool send_some(struct qp *qp)
 			return false;
 		}
 		if (r->read_count >= qp->attr.max_rd_atomic ||
-		    (r->read_count && in_flight >= (int32_t)r->window))
+		    (r->read_count && in_flight >= (int32_t)r->window.packets))
 			return false;
 		if (is_read(w))
 			send_read(qp, w);
@@ -304,9 +320,10 @@ static bool send_some(struct qp *qp)
 	}
 	/* Behind a long READ the distance says nothing about the wire. */
 	if (r->read_count)
-		room = in_flight > IN_FLIGHT_MAX ? 0 : (int32_t)r->window;
+		room =
+		    in_flight > IN_FLIGHT_MAX ? 0 : (int32_t)r->window.packets;
 	else
-		room = (int32_t)r->window - in_flight;
+		room = (int32_t)r->window.packets - in_flight;
 	if (room <= 0)
 		return false;
 	if (send_message(qp, w, (uint32_t)room))
@@ -318,12 +335,19 @@ static bool send_some(struct qp *qp)
 static void run_reliable(struct qp *qp)
 {
 	struct requester *r = &qp->req;
+	uint32_t from = r->send_psn;
 
 	if (r->wait == WAIT_RNR)
 		return;
 	while (psn_diff(r->send_psn, r->psn) < 0 &&
-	       atomic_load(&qp->state) != QP_ERR && send_some(qp))
-		continue;
+	       atomic_load(&qp->state) != QP_ERR) {
+		if (psn_diff(r->send_psn, from) > TURN_PACKETS) {
+			work_post(&qp->work);
+			break;
+		}
+		if (!send_some(qp))
+			break;
+	}
 	if (r->wait == WAIT_NOTHING && r->una != r->send_psn &&
 	    r->tail != r->head)
 		requester_await_ack(qp);
@@ -337,7 +361,7 @@ static void run_unreliable(struct qp *qp)
 		struct wqe *w = requester_wqe(qp, r->tail);
 		uint32_t before = r->send_psn;
 
-		if (n >= UC_PACKETS_MAX) {
+		if (n >= TURN_PACKETS) {
 			work_post(&qp->work);
 			return;
 		}

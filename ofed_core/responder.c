@@ -8,11 +8,19 @@
 #include "responder.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "requester.h"
 #include "wire.h"
 
-#define READ_BURST 64 /* packets whose data is fetched at once */
+#define READ_BURST   64 /* packets whose data is fetched at once */
+#define HELD_AT_ONCE 64
+
+void responder_reset(struct qp *qp)
+{
+	responder_release_all(qp);
+	memset(&qp->resp, 0, sizeof(qp->resp));
+}
 
 static void send_ack(struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
@@ -23,7 +31,16 @@ static void send_ack(struct qp *qp, uint8_t syndrome, uint32_t psn)
 			   .syndrome = syndrome,
 			   .msn = qp->resp.msn};
 
-	wire_send(&qp->attr.address, &a, qp->qpn);
+	/* It answers for everything before it too. */
+	qp->resp.owes_ack = false;
+	wire_send(&qp->attr.address, &a);
+}
+
+/* Acknowledgements wait until what has arrived was looked at: one for all. */
+static void pay_ack(struct qp *qp)
+{
+	if (qp->resp.owes_ack)
+		send_ack(qp, AETH_ACK | AETH_ACK_UNLIMITED, qp->resp.psn - 1);
 }
 
 static void refuse(struct qp *qp, enum verdict v, uint32_t psn)
@@ -32,6 +49,7 @@ static void refuse(struct qp *qp, enum verdict v, uint32_t psn)
 	enum event_type event = EVENT_QP_REQ_ERR;
 	uint8_t nak = NAK_INVALID_REQUEST;
 
+	responder_release_all(qp);
 	if (v == VERDICT_NOT_READY) {
 		/* What follows in flight is not a gap to complain about. */
 		r->has_nak = true;
@@ -73,24 +91,25 @@ static void send_response(struct qp *qp, const struct packet *p, uint32_t i,
 			   .payload = data,
 			   .payload_bytes = bytes};
 
-	wire_send(&qp->attr.address, &a, qp->qpn);
+	wire_send(&qp->attr.address, &a);
 }
 
 static enum verdict send_data(struct qp *qp, const struct packet *p,
 			      const struct span *from)
 {
-	uint8_t *data = worker_buffer(BUFFER_READ, READ_BURST * 4096);
 	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
 	uint32_t n = packets_of(p->dma_bytes, mtu);
 	uint64_t at = 0;
 
-	if (!data)
-		return VERDICT_LOCAL;
 	for (uint32_t i = 0; i < n; i += READ_BURST) {
 		uint64_t bytes = p->dma_bytes - at;
+		uint8_t *data;
 
 		if (bytes > (uint64_t)READ_BURST * mtu)
 			bytes = (uint64_t)READ_BURST * mtu;
+		data = wire_space(bytes);
+		if (!data)
+			return VERDICT_LOCAL;
 		if (spans_read(from, 1, at, data, bytes) < 0)
 			return VERDICT_ACCESS;
 		for (uint32_t k = i; k < n && k < i + READ_BURST; k++) {
@@ -126,6 +145,7 @@ static enum verdict do_read(struct qp *qp, const struct packet *p)
 	if (v != VERDICT_OK)
 		return v;
 	responder_established(qp);
+	pay_ack(qp);
 	qp->resp.msn++;
 	v = send_data(qp, p, &from);
 	if (v == VERDICT_OK)
@@ -146,7 +166,7 @@ static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
 			   .msn = qp->resp.msn,
 			   .original = original};
 
-	wire_send(&qp->attr.address, &a, qp->qpn);
+	wire_send(&qp->attr.address, &a);
 }
 
 static enum verdict do_atomic(struct qp *qp, const struct packet *p)
@@ -171,6 +191,7 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
 	responder_established(qp);
+	pay_ack(qp);
 	*keep = (struct atomic_result){p->psn, original, true};
 	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
 	r->msn++;
@@ -204,12 +225,12 @@ static void repeat_read(struct qp *qp, const struct packet *p)
 static void handle_duplicate(struct qp *qp, const struct packet *p)
 {
 	if (p->properties & (PACKET_SEND | PACKET_WRITE)) {
-		if (p->wants_ack)
-			send_ack(qp, AETH_ACK | AETH_ACK_UNLIMITED,
-				 qp->resp.psn - 1);
+		qp->resp.owes_ack |= p->wants_ack;
 	} else if (p->properties & PACKET_READ_REQUEST) {
+		pay_ack(qp);
 		repeat_read(qp, p);
 	} else {
+		pay_ack(qp);
 		for (unsigned i = 0; i < MAX_RD_ATOM; i++) {
 			struct atomic_result *k = &qp->resp.results[i];
 
@@ -219,58 +240,102 @@ static void handle_duplicate(struct qp *qp, const struct packet *p)
 	}
 }
 
-static enum verdict handle_expected(struct qp *qp, const struct packet *p)
-{
-	enum verdict v;
-
-	if (p->properties & PACKET_READ_REQUEST)
-		return do_read(qp, p);
-	if (p->properties & PACKET_ATOMIC)
-		return do_atomic(qp, p);
-	v = responder_take(qp, p);
-	if (v != VERDICT_OK)
-		return v;
-	qp->resp.psn = (p->psn + 1) & PSN_MASK;
-	if (p->properties & PACKET_LAST)
-		qp->resp.msn++;
-	if (p->wants_ack)
-		send_ack(qp, AETH_ACK | AETH_ACK_UNLIMITED, p->psn);
-	return VERDICT_OK;
-}
-
-void responder_handle(struct qp *qp, const struct packet *p)
+/* Takes p[0] and what carries on from it; returns how many. */
+static unsigned handle_expected(struct qp *qp, const struct packet *const *p,
+				unsigned count)
 {
 	struct responder *r = &qp->resp;
-	int32_t distance = psn_diff(p->psn, r->psn);
+	unsigned n = 1;
 	enum verdict v;
 
-	if (distance < 0) {
-		handle_duplicate(qp, p);
-		return;
-	}
-	if (distance > 0) {
-		if (!r->has_nak)
-			send_ack(qp, NAK_SEQUENCE, r->psn);
-		r->has_nak = true;
-		return;
-	}
 	r->has_nak = false;
-	v = handle_expected(qp, p);
+	if (p[0]->properties & PACKET_READ_REQUEST) {
+		v = do_read(qp, p[0]);
+	} else if (p[0]->properties & PACKET_ATOMIC) {
+		v = do_atomic(qp, p[0]);
+	} else {
+		v = responder_take(qp, p, count, &n);
+		if (v == VERDICT_OK)
+			r->psn = (p[n - 1]->psn + 1) & PSN_MASK;
+		for (unsigned i = 0; i < n && v == VERDICT_OK; i++)
+			r->owes_ack |= p[i]->wants_ack;
+		if (v == VERDICT_OK && (p[n - 1]->properties & PACKET_LAST))
+			r->msn++;
+	}
 	if (v != VERDICT_OK)
-		refuse(qp, v, p->psn);
+		refuse(qp, v, p[0]->psn);
+	return n;
+}
+
+static void complain(struct qp *qp)
+{
+	if (!qp->resp.has_nak)
+		send_ack(qp, NAK_SEQUENCE, qp->resp.psn);
+	qp->resp.has_nak = true;
+}
+
+/* A gap closed: what was kept behind it, up to the next. */
+static void take_held(struct qp *qp)
+{
+	const struct packet *p[HELD_AT_ONCE];
+	unsigned count;
+
+	while (atomic_load(&qp->state) != QP_ERR && !qp->resp.has_nak &&
+	       (count = responder_held(qp, p, HELD_AT_ONCE))) {
+		unsigned n = 0;
+
+		while (n < count && !qp->resp.has_nak &&
+		       atomic_load(&qp->state) != QP_ERR)
+			n += handle_expected(qp, p + n, count - n);
+		responder_release(p, count);
+	}
+	if (responder_has_held(qp))
+		complain(qp);
+}
+
+void responder_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count)
+{
+	struct responder *r = &qp->resp;
+	unsigned i = 0;
+
+	while (i < count && atomic_load(&qp->state) != QP_ERR) {
+		int32_t distance = psn_diff(p[i]->psn, r->psn);
+
+		if (distance == 0) {
+			i += handle_expected(qp, p + i, count - i);
+			if (r->held)
+				take_held(qp);
+		} else if (distance < 0) {
+			handle_duplicate(qp, p[i++]);
+		} else {
+			responder_hold(qp, p[i++]);
+			complain(qp);
+		}
+	}
+	pay_ack(qp);
 }
 
 /* Unreliable: a gap or an error costs the message, and nobody is told. */
-void responder_handle_uc(struct qp *qp, const struct packet *p)
+void responder_handle_uc(struct qp *qp, const struct packet *const *p,
+			 unsigned count)
 {
 	struct responder *r = &qp->resp;
-	bool is_next = p->psn == r->psn;
+	unsigned n;
 
-	r->psn = (p->psn + 1) & PSN_MASK;
-	if (!is_next || (p->properties & PACKET_FIRST))
-		r->open = MESSAGE_NONE;
-	if (r->open == MESSAGE_NONE && !(p->properties & PACKET_FIRST))
-		return;
-	if (responder_take(qp, p) != VERDICT_OK)
-		r->open = MESSAGE_NONE;
+	for (unsigned i = 0; i < count; i += n) {
+		bool is_next = p[i]->psn == r->psn;
+
+		n = 1;
+		r->psn = (p[i]->psn + 1) & PSN_MASK;
+		if (!is_next || (p[i]->properties & PACKET_FIRST))
+			r->open = MESSAGE_NONE;
+		if (r->open == MESSAGE_NONE &&
+		    !(p[i]->properties & PACKET_FIRST))
+			continue;
+		if (responder_take(qp, p + i, count - i, &n) == VERDICT_OK)
+			r->psn = (p[i + n - 1]->psn + 1) & PSN_MASK;
+		else
+			r->open = MESSAGE_NONE;
+	}
 }

@@ -10,8 +10,11 @@
 #include "packet.h"
 #include "qp.h"
 
-void responder_handle(struct qp *qp, const struct packet *p);
-void responder_handle_uc(struct qp *qp, const struct packet *p);
+/* Packets of the peer in the order in which they arrived; any number. */
+void responder_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count);
+void responder_handle_uc(struct qp *qp, const struct packet *const *p,
+			 unsigned count);
 
 /* What a packet of a message comes to; shared by RC and UC. */
 enum verdict {
@@ -22,7 +25,24 @@ enum verdict {
 	VERDICT_LOCAL,     /* NAK operational error: our receive is bad */
 };
 
-/* SEND and WRITE packets in order: writes data, completes receives. */
-enum verdict responder_take(struct qp *qp, const struct packet *p);
+/*
+ * SEND and WRITE packets: writes data, completes receives. Takes p[0], which
+ * is in order, and those that carry on its message: *taken in all.
+ */
+enum verdict responder_take(struct qp *qp, const struct packet *const *p,
+			    unsigned count, unsigned *taken);
+
+/*
+ * Packets beyond a gap are kept until it closes (responder_hold.c): then one
+ * packet sent again is enough, where the protocol asks for all that followed.
+ */
+void responder_hold(struct qp *qp, const struct packet *p);
+/* Hands out those that follow on the last one taken; at most max. */
+unsigned responder_held(struct qp *qp, const struct packet **out, unsigned max);
+/* Those that were handed out are not needed any more. */
+void responder_release(const struct packet *const *p, unsigned count);
+void responder_release_all(struct qp *qp);
+/* Something waits behind a gap. */
+bool responder_has_held(const struct qp *qp);
 
 #endif

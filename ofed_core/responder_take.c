@@ -6,6 +6,10 @@
 
 #include <errno.h>
 
+#include "wire.h"
+
+_Static_assert(WIRE_BATCH <= PIECES_MAX, "a run is written at once");
+
 static unsigned mtu_of(const struct qp *qp)
 {
 	return mtu_bytes(qp->attr.path_mtu);
@@ -55,26 +59,67 @@ static enum verdict take_receive(struct qp *qp)
 	return VERDICT_OK;
 }
 
-static enum verdict store_send(struct qp *qp, const struct packet *p)
+/* Consecutive packets of one message, written to memory at once. */
+struct run {
+	const struct packet *const *p;
+	unsigned count;
+	const struct packet *last;
+	uint64_t bytes;
+	struct iovec pieces[WIRE_BATCH];
+};
+
+static void run_add(struct run *run, const struct packet *p)
+{
+	run->pieces[run->count++] =
+	    (struct iovec){(void *)(uintptr_t)p->payload, p->payload_bytes};
+	run->bytes += p->payload_bytes;
+	run->last = p;
+}
+
+/*
+ * p[0] was judged; those that carry on as they should join it. The immediate
+ * of a WRITE may have to wait for a receive, so its packet stands alone.
+ */
+static void run_collect(struct run *run, const struct qp *qp,
+			const struct packet *const *p, unsigned count)
+{
+	const uint32_t same = PACKET_SEND | PACKET_WRITE;
+
+	*run = (struct run){.p = p};
+	run_add(run, p[0]);
+	for (unsigned i = 1; i < count && i < WIRE_BATCH; i++) {
+		if ((run->last->properties & PACKET_LAST) ||
+		    p[i]->psn != ((run->last->psn + 1) & PSN_MASK) ||
+		    (p[i]->properties & same) != (p[0]->properties & same) ||
+		    (p[i]->properties & PACKET_FIRST) ||
+		    ((p[i]->properties & PACKET_HAS_IMM) &&
+		     (p[i]->properties & PACKET_WRITE)) ||
+		    !is_length_right(qp, p[i]))
+			return;
+		run_add(run, p[i]);
+	}
+}
+
+static enum verdict store_send(struct qp *qp, const struct run *run)
 {
 	struct responder *r = &qp->resp;
 	struct span to[MAX_SGE];
 	enum verdict v;
 
-	if (p->properties & PACKET_FIRST) {
+	if (run->p[0]->properties & PACKET_FIRST) {
 		v = take_receive(qp);
 		if (v != VERDICT_OK)
 			return v;
 		r->received = 0;
 	}
-	if (r->received + p->payload_bytes > r->recv.length)
+	if (r->received + run->bytes > r->recv.length)
 		return receive_failed(qp, WC_LOC_LEN_ERR, VERDICT_INVALID);
 	if (mr_resolve_local(qp->pd, r->recv.sge, r->recv.sge_count,
 			     ACCESS_LOCAL_WRITE, to) < 0 ||
-	    spans_write(to, r->recv.sge_count, r->received, p->payload,
-			p->payload_bytes) < 0)
+	    spans_gather(to, r->recv.sge_count, r->received, run->pieces,
+			 run->count) < 0)
 		return receive_failed(qp, WC_LOC_PROT_ERR, VERDICT_LOCAL);
-	r->received += p->payload_bytes;
+	r->received += run->bytes;
 	return VERDICT_OK;
 }
 
@@ -96,33 +141,32 @@ static enum verdict begin_write(struct qp *qp, const struct packet *p)
 	return VERDICT_OK;
 }
 
-static enum verdict store_write(struct qp *qp, const struct packet *p)
+static enum verdict store_write(struct qp *qp, const struct run *run)
 {
 	struct responder *r = &qp->resp;
+	bool ends = run->last->properties & PACKET_LAST;
 	enum verdict v = VERDICT_OK;
 	struct span to;
 
-	if (p->properties & PACKET_FIRST)
-		v = begin_write(qp, p);
+	if (run->p[0]->properties & PACKET_FIRST)
+		v = begin_write(qp, run->p[0]);
 	if (v != VERDICT_OK)
 		return v;
-	if (p->payload_bytes > r->left ||
-	    ((p->properties & PACKET_LAST) && p->payload_bytes != r->left) ||
-	    (!(p->properties & PACKET_LAST) && p->payload_bytes == r->left))
+	if (run->bytes > r->left || ends != (run->bytes == r->left))
 		return VERDICT_INVALID;
-	if (p->properties & PACKET_HAS_IMM) {
+	if (run->p[0]->properties & PACKET_HAS_IMM) {
 		/* Before the data of this packet is written. */
 		v = take_receive(qp);
 		if (v != VERDICT_OK)
 			return v;
 	}
-	if (mr_resolve_remote(qp->pd, r->rkey, r->address, p->payload_bytes,
+	if (mr_resolve_remote(qp->pd, r->rkey, r->address, run->bytes,
 			      ACCESS_REMOTE_WRITE, &to) < 0 ||
-	    spans_write(&to, 1, 0, p->payload, p->payload_bytes) < 0)
+	    spans_gather(&to, 1, 0, run->pieces, run->count) < 0)
 		return VERDICT_ACCESS;
-	r->address += p->payload_bytes;
-	r->left -= p->payload_bytes;
-	r->received += p->payload_bytes;
+	r->address += run->bytes;
+	r->left -= run->bytes;
+	r->received += run->bytes;
 	return VERDICT_OK;
 }
 
@@ -144,22 +188,27 @@ static void complete(struct qp *qp, const struct packet *p)
 		responder_complete(qp, &wc, p->is_solicited);
 }
 
-enum verdict responder_take(struct qp *qp, const struct packet *p)
+enum verdict responder_take(struct qp *qp, const struct packet *const *p,
+			    unsigned count, unsigned *taken)
 {
 	struct responder *r = &qp->resp;
-	bool is_send = p->properties & PACKET_SEND;
+	bool is_send = p[0]->properties & PACKET_SEND;
+	struct run run;
 	enum verdict v;
 
-	if (!is_order_right(qp, p) || !is_length_right(qp, p))
+	*taken = 1;
+	if (!is_order_right(qp, p[0]) || !is_length_right(qp, p[0]))
 		return VERDICT_INVALID;
-	v = is_send ? store_send(qp, p) : store_write(qp, p);
+	run_collect(&run, qp, p, count);
+	v = is_send ? store_send(qp, &run) : store_write(qp, &run);
 	if (v != VERDICT_OK)
 		return v;
+	*taken = run.count;
 	responder_established(qp);
 	r->open = is_send ? MESSAGE_SEND : MESSAGE_WRITE;
-	if (p->properties & PACKET_LAST) {
+	if (run.last->properties & PACKET_LAST) {
 		r->open = MESSAGE_NONE;
-		complete(qp, p);
+		complete(qp, run.last);
 	}
 	return VERDICT_OK;
 }

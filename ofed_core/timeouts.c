@@ -7,7 +7,6 @@
 #include "completer.h"
 
 #define RETRY_FOREVER 7 /* of rnr_retry; a plain number for retry_count */
-#define PROBE_NS      (16 * NS_PER_MS)
 
 uint64_t rnr_timer_ns(unsigned code)
 {
@@ -38,8 +37,8 @@ static void set_timer(struct qp *qp)
 
 /*
  * The time-out of a program may be seconds. Packets are sent again earlier,
- * ever more slowly; duplicates cost the peer little. Only a whole time-out
- * without progress counts as one of the retries.
+ * ever more slowly: first one, then all. Duplicates cost the peer little. Only
+ * a whole time-out without progress counts as one of the retries.
  */
 void requester_await_ack(struct qp *qp)
 {
@@ -48,10 +47,11 @@ void requester_await_ack(struct qp *qp)
 	uint64_t now = clock_ns();
 
 	if (!r->probe_ns)
-		r->probe_ns = PROBE_NS;
+		r->probe_ns = window_timeout_ns(&r->window);
 	if (!r->quiet_since)
 		r->quiet_since = now;
 	r->wait = WAIT_ACK;
+	window_time(&r->window, (r->send_psn - 1) & PSN_MASK, now);
 	/* Without a time-out a lost packet is never sent again; but a peer
 	 * in this core that becomes ready later is looked for. */
 	if (!ns && !qp->is_local)
@@ -75,7 +75,8 @@ void requester_progress(struct qp *qp)
 	qp->req.retries = 0;
 	qp->req.rnr_retries = 0;
 	qp->req.quiet_since = 0;
-	qp->req.probe_ns = PROBE_NS;
+	qp->req.probe_ns = 0;
+	qp->req.has_probed = false;
 }
 
 bool requester_may_retry(struct qp *qp)
@@ -129,6 +130,13 @@ void requester_timer(struct qp *qp)
 	}
 	if (qp->is_local)
 		return;
-	requester_window_close(qp);
+	window_untime(&r->window);
+	/* Perhaps the answer is late, or only one packet was lost. */
+	if (!r->has_probed && requester_resend(qp, r->una)) {
+		r->has_probed = true;
+		return;
+	}
+	r->went_back = false;
+	window_close(&r->window);
 	completer_go_back(qp, r->una);
 }

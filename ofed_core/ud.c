@@ -163,7 +163,7 @@ static enum wc_status send_one(struct qp *qp, struct wqe *w)
 	p.imm = w->imm;
 	p.payload = payload;
 	p.payload_bytes = w->length;
-	wire_send(&ah->address, &p, qp->qpn);
+	wire_send(&ah->address, &p);
 	return WC_SUCCESS;
 }
 

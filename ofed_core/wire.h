@@ -20,12 +20,25 @@
 int wire_open(void);
 bool wire_is_open(void);
 
-/* Queues a packet with its payload. flow spreads source ports. */
-int wire_send(const struct address *to, const struct packet *p, uint32_t flow);
+/*
+ * Room of the thread for payloads of packets that are sent next. What lies
+ * there is not copied by wire_send(), and must stay as it is until
+ * wire_flush(). NULL without memory. When little room is left, asking for
+ * more, or sending a long payload from elsewhere, sends what was queued and
+ * begins anew.
+ */
+#define WIRE_SPACE (64 * 4096)
+uint8_t *wire_space(size_t bytes);
+
+/* Queues a packet with its payload. */
+int wire_send(const struct address *to, const struct packet *p);
 void wire_flush(void);
 
 /* Joins or leaves an IP multicast group on the device's interface. */
 int wire_mcast(const struct device *d, const uint8_t gid[16], bool join);
+
+/* Most packets that arrive, or leave, with one system call. */
+#define WIRE_BATCH 64
 
 /* A packet that passed every check on the way in. */
 struct arrival {
@@ -55,7 +68,7 @@ void wire_count(enum wire_counter c, uint64_t n);
 uint64_t wire_counter(enum wire_counter c);
 extern const char *const wire_counter_name[WIRE_COUNTERS];
 
-/* Hands an arrival to its queue pair (dispatch.c). */
-void dispatch(const struct arrival *a);
+/* Hands arrivals, in order, to their queue pairs (dispatch.c). */
+void dispatch(const struct arrival *a, unsigned count);
 
 #endif

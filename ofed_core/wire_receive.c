@@ -48,7 +48,8 @@ static bool check_ip4(struct arrival *a, const uint8_t *b, size_t n,
 	*transport = b + 20 + UDP_BYTES;
 	*bytes = n - 20 - UDP_BYTES - ICRC_BYTES;
 	memcpy(&crc, *transport + *bytes, ICRC_BYTES);
-	if (icrc_ip4(b, b + 20, *transport, *bytes) != le32toh(crc)) {
+	if (icrc_transport(icrc_ip4(b, b + 20), *transport, *bytes) !=
+	    le32toh(crc)) {
 		wire_count(WIRE_BAD_ICRC, 1);
 		return false;
 	}
@@ -80,7 +81,8 @@ static bool check_ip6(struct arrival *a, const uint8_t *b, size_t n,
 	*transport = b + UDP_BYTES;
 	*bytes = n - UDP_BYTES - ICRC_BYTES;
 	memcpy(&crc, *transport + *bytes, ICRC_BYTES);
-	if (icrc_ip6(ip, b, *transport, *bytes) != le32toh(crc)) {
+	if (icrc_transport(icrc_ip6(ip, b), *transport, *bytes) !=
+	    le32toh(crc)) {
 		wire_count(WIRE_BAD_ICRC, 1);
 		return false;
 	}
@@ -106,7 +108,7 @@ static bool check_grh(struct arrival *a, const uint8_t *b, size_t n,
 	*transport = b + GRH_BYTES;
 	*bytes = above - ICRC_BYTES;
 	memcpy(&crc, *transport + *bytes, ICRC_BYTES);
-	if (icrc_grh(b, *transport, *bytes) != le32toh(crc)) {
+	if (icrc_transport(icrc_grh(b), *transport, *bytes) != le32toh(crc)) {
 		wire_count(WIRE_BAD_ICRC, 1);
 		return false;
 	}
@@ -140,36 +142,37 @@ static void take_control6(struct arrival *a, struct msghdr *m)
 	}
 }
 
-static void take_packet(enum inbox_kind kind, const uint8_t *b, size_t n,
-			struct msghdr *m)
+/* True when the packet is for somebody here. */
+static bool take_packet(struct arrival *a, enum inbox_kind kind,
+			const uint8_t *b, struct mmsghdr *m)
 {
-	struct arrival a = {.device = NULL};
 	const uint8_t *transport;
+	size_t n = m->msg_len;
 	size_t bytes;
 	bool ok;
 
+	*a = (struct arrival){.device = NULL};
 	if (kind == INBOX_ETHER) {
-		ok = check_grh(&a, b, n, &transport, &bytes);
+		ok = check_grh(a, b, n, &transport, &bytes);
 	} else if (kind == INBOX_IP6) {
-		const struct sockaddr_in6 *from = m->msg_name;
+		const struct sockaddr_in6 *from = m->msg_hdr.msg_name;
 
-		memcpy(a.sgid, &from->sin6_addr, 16);
-		take_control6(&a, m);
-		ok = check_ip6(&a, b, n, &transport, &bytes);
+		memcpy(a->sgid, &from->sin6_addr, 16);
+		take_control6(a, &m->msg_hdr);
+		ok = check_ip6(a, b, n, &transport, &bytes);
 	} else {
-		ok = check_ip4(&a, b, n, &transport, &bytes);
+		ok = check_ip4(a, b, n, &transport, &bytes);
 	}
 	if (!ok)
-		return;
+		return false;
 	wire_count(WIRE_RECEIVED, 1);
-	if (packet_decode(&a.p, transport, bytes) < 0 ||
-	    (a.p.pkey & 0x7fff) != (PACKET_PKEY & 0x7fff)) {
+	if (packet_decode(&a->p, transport, bytes) < 0 ||
+	    (a->p.pkey & 0x7fff) != (PACKET_PKEY & 0x7fff)) {
 		wire_count(WIRE_BAD_PACKET, 1);
-		return;
+		return false;
 	}
-	a.device = device_by_gid_version(a.dgid, a.is_v1, NULL);
-	if (a.device || gid_is_multicast(a.dgid))
-		dispatch(&a);
+	a->device = device_by_gid_version(a->dgid, a->is_v1, NULL);
+	return a->device || gid_is_multicast(a->dgid);
 }
 
 struct inbox_buffers {
@@ -178,7 +181,21 @@ struct inbox_buffers {
 	struct sockaddr_in6 from[WIRE_BATCH];
 	_Alignas(8) char control[WIRE_BATCH][128];
 	uint8_t packets[WIRE_BATCH][PACKET_BYTES];
+	struct arrival arrivals[WIRE_BATCH];
 };
+
+static void take_batch(struct inbox_buffers *r, enum inbox_kind kind, int n)
+{
+	unsigned taken = 0;
+
+	pthread_rwlock_rdlock(&core_lock);
+	for (int i = 0; i < n; i++)
+		taken += take_packet(&r->arrivals[taken], kind, r->packets[i],
+				     &r->messages[i]);
+	dispatch(r->arrivals, taken);
+	wire_flush();
+	pthread_rwlock_unlock(&core_lock);
+}
 
 static void inbox_ready(struct source *s, uint32_t events)
 {
@@ -200,14 +217,8 @@ static void inbox_ready(struct source *s, uint32_t events)
 				    .msg_controllen = sizeof(r->control[i])};
 	}
 	n = recvmmsg(s->fd, r->messages, WIRE_BATCH, MSG_DONTWAIT, NULL);
-	if (n <= 0)
-		return;
-	pthread_rwlock_rdlock(&core_lock);
-	for (int i = 0; i < n; i++)
-		take_packet(in->kind, r->packets[i], r->messages[i].msg_len,
-			    &r->messages[i].msg_hdr);
-	wire_flush();
-	pthread_rwlock_unlock(&core_lock);
+	if (n > 0)
+		take_batch(r, in->kind, n);
 }
 
 /*

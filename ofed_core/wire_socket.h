@@ -10,7 +10,6 @@
 
 #define ROCE_PORT      4791   /* version 2, UDP */
 #define ROCE_ETHERTYPE 0x8915 /* version 1 */
-#define WIRE_BATCH     64
 #define UDP_BYTES      8
 #define GRH_BYTES      40
 #define GRH_NEXT_BTH   0x1b

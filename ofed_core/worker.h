@@ -60,11 +60,9 @@ void workers_wait(void);
 
 /* Buffers that each thread keeps; zeroed when first asked for. */
 enum worker_buffer {
-	BUFFER_BOUNCE,  /* memory.c */
-	BUFFER_REQUEST, /* requester_send.c */
-	BUFFER_READ,    /* responder.c */
-	BUFFER_INBOX,   /* wire.c */
-	BUFFER_OUTBOX,  /* wire.c */
+	BUFFER_BOUNCE, /* memory.c */
+	BUFFER_INBOX,  /* wire_receive.c */
+	BUFFER_OUTBOX, /* wire_send.c */
 	WORKER_BUFFERS
 };
 /* NULL without memory. Only on the thread of a worker. */

@@ -226,8 +226,9 @@ void requester_start(struct qp *qp)
 	struct requester *r = &qp->req;
 
 	requester_reset(qp);
-	requester_window_open(qp, 0);
+	window_init(&r->window);
 	r->psn = r->send_psn = r->sent_end = r->una = qp->attr.sq_psn;
+	r->window.narrowed = r->psn;
 }
 
 void requester_drained(struct qp *qp)

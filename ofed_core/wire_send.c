@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * wire_send: RoCE packets on their way out.
+ *
+ * Version 2 goes through unconnected UDP sockets with DF set: then the kernel
+ * leaves the IP identification 0, which the ICRC covers. Version 1 goes
+ * through packet sockets.
+ *
+ * Long payloads are not copied: they lie in the outbox from the beginning
+ * (wire_space) and the kernel gathers them.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "crc32.h"
+#include "icrc.h"
+#include "log.h"
+#include "neighbor.h"
+#include "params.h"
+#include "wire.h"
+#include "wire_socket.h"
+
+#define NEIGHBORS   64
+#define FOUND_NS    (1000 * NS_PER_MS)
+#define MISSING_NS  (10 * NS_PER_MS)
+#define SMALL_BYTES 512 /* payloads that are copied behind their headers */
+#define TAIL_BYTES  (3 + ICRC_BYTES)
+#define CONTROL_BYTES                                                          \
+	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)))
+
+enum packet_family {
+	FAMILY_IP4,
+	FAMILY_IP6,
+	FAMILY_ETHER
+};
+
+/* Ethernet addresses that were found lately. */
+struct neighbor {
+	uint8_t gid[16];
+	unsigned ifindex;
+	uint8_t mac[6];
+	bool is_found;
+	uint64_t until; /* ns */
+};
+
+/* What surrounds the payload of one packet, and where it goes. */
+struct slot {
+	struct iovec iov[3];
+	union {
+		struct sockaddr_in in4;
+		struct sockaddr_in6 in6;
+		struct sockaddr_ll ll;
+	} to;
+	_Alignas(8) char control[CONTROL_BYTES];
+	uint8_t head[GRH_BYTES + PACKET_HEADERS_MAX + SMALL_BYTES + TAIL_BYTES];
+	uint8_t tail[TAIL_BYTES];
+};
+
+/* Packets of one thread that wait to be sent; one family at a time. */
+struct outbox {
+	bool is_open;
+	int fd4;
+	int fd6;
+	int ether;
+	struct neighbor neighbors[NEIGHBORS];
+	uint16_t port4; /* network order */
+	uint16_t port6;
+	unsigned count;
+	enum packet_family family;
+	uint32_t random;
+	struct mmsghdr messages[WIRE_BATCH];
+	struct slot slots[WIRE_BATCH];
+	size_t used; /* of the space */
+	uint8_t space[WIRE_SPACE];
+};
+
+static int open_sender(int family, uint16_t *port)
+{
+	struct sockaddr_in6 a = {.sin6_family = (sa_family_t)family};
+	socklen_t size =
+	    family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(a);
+	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	if (family == AF_INET) {
+		wire_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+		wire_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
+		wire_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, 64);
+	} else {
+		wire_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+		wire_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+		wire_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
+		wire_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 64);
+	}
+	wire_enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	if (bind(fd, (struct sockaddr *)&a, size) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &size) < 0) {
+		close(fd);
+		return -1;
+	}
+	*port = a.sin6_port; /* at the same place in both families */
+	return fd;
+}
+
+static struct outbox *own_outbox(void)
+{
+	struct outbox *o = worker_buffer(BUFFER_OUTBOX, sizeof(*o));
+
+	if (!o || o->is_open || !wire_is_open())
+		return o;
+	o->is_open = true;
+	o->fd4 = open_sender(AF_INET, &o->port4);
+	o->fd6 = open_sender(AF_INET6, &o->port6);
+	/* Protocol 0: it sends only. */
+	o->ether = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (o->ether >= 0)
+		wire_enlarge(o->ether, SO_SNDBUFFORCE, SO_SNDBUF);
+	o->random = (uint32_t)param(PARAMETER_WIRE_LOSS_SEED) * 2654435761u | 1;
+	return o;
+}
+
+static void send_queued(struct outbox *o)
+{
+	unsigned done = 0;
+
+	while (done < o->count) {
+		int fd = o->family == FAMILY_IP4   ? o->fd4
+			 : o->family == FAMILY_IP6 ? o->fd6
+						   : o->ether;
+		int n = sendmmsg(fd, o->messages + done, o->count - done, 0);
+
+		if (n > 0) {
+			done += (unsigned)n;
+			wire_count(WIRE_SENT, (uint64_t)n);
+		} else if (errno != EINTR) {
+			/* This one cannot go: as lost as on a wire. */
+			log_debug("packet not sent: error %d", errno);
+			wire_count(WIRE_SEND_ERRORS, 1);
+			done++;
+		}
+	}
+	o->count = 0;
+}
+
+void wire_flush(void)
+{
+	struct outbox *o = own_outbox();
+
+	if (!o)
+		return;
+	send_queued(o);
+	o->used = 0;
+}
+
+uint8_t *wire_space(size_t bytes)
+{
+	struct outbox *o = own_outbox();
+
+	if (!o || bytes > WIRE_SPACE)
+		return NULL;
+	if (bytes > WIRE_SPACE - o->used)
+		wire_flush();
+	o->used += bytes;
+	return o->space + o->used - bytes;
+}
+
+/* xorshift32: the same losses for the same seed and traffic. */
+static bool is_lost(struct outbox *o)
+{
+	long loss = param(PARAMETER_WIRE_LOSS);
+
+	if (!loss)
+		return false;
+	o->random ^= o->random << 13;
+	o->random ^= o->random >> 17;
+	o->random ^= o->random << 5;
+	return (long)(o->random % 1000) < loss;
+}
+
+static struct cmsghdr *add_control(struct msghdr *m, struct cmsghdr *at,
+				   int level, int type, const void *data,
+				   size_t bytes)
+{
+	at->cmsg_level = level;
+	at->cmsg_type = type;
+	at->cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(at), data, bytes);
+	m->msg_controllen += CMSG_SPACE(bytes);
+	return (struct cmsghdr *)(void *)((char *)at + CMSG_SPACE(bytes));
+}
+
+static void address_ip4(struct msghdr *m, struct slot *s,
+			const struct address *to)
+{
+	struct in_pktinfo info = {.ipi_ifindex = (int)to->device->ifindex};
+	int ttl = to->hop_limit;
+	int tos = to->traffic_class;
+	struct cmsghdr *c = (void *)s->control;
+
+	s->to.in4 = (struct sockaddr_in){.sin_family = AF_INET,
+					 .sin_port = htons(ROCE_PORT)};
+	memcpy(&s->to.in4.sin_addr, to->dgid + 12, 4);
+	memcpy(&info.ipi_spec_dst, to->sgid + 12, 4);
+	m->msg_name = &s->to.in4;
+	m->msg_namelen = sizeof(s->to.in4);
+	m->msg_control = s->control;
+	c = add_control(m, c, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
+	c = add_control(m, c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	if (tos)
+		add_control(m, c, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+}
+
+static void address_ip6(struct msghdr *m, struct slot *s,
+			const struct address *to)
+{
+	struct in6_pktinfo info = {.ipi6_ifindex = to->device->ifindex};
+	int hops = to->hop_limit;
+	int class = to->traffic_class;
+	struct cmsghdr *c = (void *)s->control;
+
+	s->to.in6 = (struct sockaddr_in6){
+	    .sin6_family = AF_INET6,
+	    .sin6_port = htons(ROCE_PORT),
+	    .sin6_scope_id = to->device->ifindex,
+	};
+	memcpy(&s->to.in6.sin6_addr, to->dgid, 16);
+	memcpy(&info.ipi6_addr, to->sgid, 16);
+	m->msg_name = &s->to.in6;
+	m->msg_namelen = sizeof(s->to.in6);
+	m->msg_control = s->control;
+	c = add_control(m, c, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+	c = add_control(m, c, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops, sizeof(hops));
+	if (class)
+		add_control(m, c, IPPROTO_IPV6, IPV6_TCLASS, &class,
+			    sizeof(class));
+}
+
+/* The ICRC begins with the headers that the kernel is going to write. */
+static uint32_t begin_icrc(const struct outbox *o, const struct address *to,
+			   size_t above)
+{
+	uint16_t udp_bytes = (uint16_t)(UDP_BYTES + above);
+	uint8_t udp[UDP_BYTES] = {0};
+	uint8_t ip[40] = {0};
+
+	memcpy(udp, o->family == FAMILY_IP6 ? &o->port6 : &o->port4, 2);
+	put_be16(udp + 2, ROCE_PORT);
+	put_be16(udp + 4, udp_bytes);
+	if (o->family == FAMILY_IP6) {
+		ip[0] = 0x60;
+		put_be16(ip + 4, udp_bytes);
+		ip[6] = IPPROTO_UDP;
+		memcpy(ip + 8, to->sgid, 16);
+		memcpy(ip + 24, to->dgid, 16);
+		return icrc_ip6(ip, udp);
+	}
+	ip[0] = 0x45;
+	put_be16(ip + 2, (uint16_t)(20 + udp_bytes));
+	ip[6] = 0x40; /* DF; the identification is 0 */
+	ip[9] = IPPROTO_UDP;
+	memcpy(ip + 12, to->sgid + 12, 4);
+	memcpy(ip + 16, to->dgid + 12, 4);
+	return icrc_ip4(ip, udp);
+}
+
+/* Where version 1 must send; false while nobody answers for the GID. */
+static bool find_neighbor(struct outbox *o, const struct address *to,
+			  uint8_t mac[6])
+{
+	struct neighbor *n = &o->neighbors[to->dgid[15] % NEIGHBORS];
+	uint64_t now;
+
+	if (neighbor_from_gid(to->dgid, mac))
+		return true;
+	now = clock_ns();
+	if (n->until < now || n->ifindex != to->device->ifindex ||
+	    memcmp(n->gid, to->dgid, 16) != 0) {
+		memcpy(n->gid, to->dgid, 16);
+		n->ifindex = to->device->ifindex;
+		n->is_found = neighbor_find(n->ifindex, n->gid, n->mac) == 0;
+		n->until = now + (n->is_found ? FOUND_NS : MISSING_NS);
+	}
+	memcpy(mac, n->mac, 6);
+	return n->is_found;
+}
+
+static void address_ether(struct msghdr *m, struct slot *s,
+			  const struct address *to, const uint8_t mac[6])
+{
+
+	s->to.ll = (struct sockaddr_ll){
+	    .sll_family = AF_PACKET,
+	    .sll_protocol = htons(ROCE_ETHERTYPE),
+	    .sll_ifindex = (int)to->device->ifindex,
+	    .sll_halen = 6,
+	};
+	memcpy(s->to.ll.sll_addr, mac, 6);
+	m->msg_name = &s->to.ll;
+	m->msg_namelen = sizeof(s->to.ll);
+}
+
+static void put_grh(uint8_t *out, const struct address *to, size_t above)
+{
+	put_be32(out, 0x60000000u | (uint32_t)to->traffic_class << 20 |
+			  to->flow_label);
+	put_be16(out + 4, (uint16_t)above);
+	out[6] = GRH_NEXT_BTH;
+	out[7] = to->hop_limit;
+	memcpy(out + 8, to->sgid, 16);
+	memcpy(out + 24, to->dgid, 16);
+}
+
+static enum packet_family family_of(const struct address *to)
+{
+	if (to->is_v1)
+		return FAMILY_ETHER;
+	return gid_is_ip4(to->dgid) ? FAMILY_IP4 : FAMILY_IP6;
+}
+
+/* Headers, payload, pad and ICRC. */
+static void build(const struct outbox *o, const struct address *to,
+		  const struct packet *p, struct slot *s, struct msghdr *m)
+{
+	bool is_small = p->payload_bytes <= SMALL_BYTES;
+	size_t grh = o->family == FAMILY_ETHER ? GRH_BYTES : 0;
+	size_t pad = packet_pad(p->payload_bytes);
+	uint8_t *transport = s->head + grh;
+	size_t n = packet_encode(p, transport);
+	size_t above = n + p->payload_bytes + pad + ICRC_BYTES;
+	uint8_t *tail = is_small ? transport + n + p->payload_bytes : s->tail;
+	uint32_t crc;
+
+	if (grh)
+		put_grh(s->head, to, above);
+	if (is_small && p->payload_bytes)
+		memcpy(transport + n, p->payload, p->payload_bytes);
+	memset(tail, 0, pad);
+	crc = grh ? icrc_grh(s->head) : begin_icrc(o, to, above);
+	crc = icrc_transport(crc, transport, n);
+	crc = crc32_update(crc, p->payload, p->payload_bytes);
+	crc = htole32(crc32_update(crc, tail, pad));
+	memcpy(tail + pad, &crc, ICRC_BYTES);
+	s->iov[0] = (struct iovec){s->head, is_small ? grh + above : grh + n};
+	s->iov[1] =
+	    (struct iovec){(void *)(uintptr_t)p->payload, p->payload_bytes};
+	s->iov[2] = (struct iovec){s->tail, pad + ICRC_BYTES};
+	m->msg_iov = s->iov;
+	m->msg_iovlen = is_small ? 1 : 3;
+}
+
+static bool is_in_space(const struct outbox *o, const struct packet *p)
+{
+	return p->payload >= o->space &&
+	       p->payload + p->payload_bytes <= o->space + o->used;
+}
+
+/* A long payload of the caller's own must outlive the call. */
+static int keep_payload(struct outbox *o, struct packet *p)
+{
+	uint8_t *copy;
+
+	if (p->payload_bytes <= SMALL_BYTES || is_in_space(o, p))
+		return 0;
+	copy = wire_space(p->payload_bytes);
+	if (!copy)
+		return -EMSGSIZE;
+	memcpy(copy, p->payload, p->payload_bytes);
+	p->payload = copy;
+	return 0;
+}
+
+static int put_in(struct outbox *o, const struct address *to,
+		  const struct packet *given, const uint8_t mac[6])
+{
+	enum packet_family family = family_of(to);
+	struct packet p = *given;
+	struct msghdr *m;
+	struct slot *s;
+	int rc;
+
+	if (o->count == WIRE_BATCH || (o->count && o->family != family))
+		send_queued(o);
+	rc = keep_payload(o, &p);
+	if (rc < 0)
+		return rc;
+	o->family = family;
+	s = &o->slots[o->count];
+	m = &o->messages[o->count].msg_hdr;
+	*m = (struct msghdr){0};
+	build(o, to, &p, s, m);
+	if (family == FAMILY_ETHER)
+		address_ether(m, s, to, mac);
+	else if (family == FAMILY_IP6)
+		address_ip6(m, s, to);
+	else
+		address_ip4(m, s, to);
+	o->count++;
+	return 0;
+}
+
+int wire_send(const struct address *to, const struct packet *p)
+{
+	struct outbox *o = wire_is_open() ? own_outbox() : NULL;
+	uint8_t mac[6];
+
+	if (!o)
+		return -ENETDOWN;
+	if (is_lost(o)) {
+		wire_count(WIRE_LOST_ON_PURPOSE, 1);
+		return 0;
+	}
+	if (to->is_v1 && !find_neighbor(o, to, mac))
+		return -EHOSTUNREACH;
+	return put_in(o, to, p, mac);
+}
