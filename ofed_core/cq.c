@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim_protocol.h"
+
 #define ELEMENT_BYTES 64 /* holds struct ib_uverbs_wc, a power of two */
 
 _Static_assert(sizeof(struct ib_uverbs_wc) == 48, "shared layout");
@@ -16,9 +18,23 @@ static void notify(struct cq *cq)
 {
 	struct ib_uverbs_comp_event_desc e = {.cq_handle = cq->o.user_handle};
 
-	cq->arm = CQ_NOT_ARMED;
+	ring_tell(cq->ring, SHIM_RING_ARM, SHIM_NOT_ARMED);
 	if (cq->channel && notifier_send(&cq->channel->notifier, &e) == 0)
 		cq->comp_sent++;
+}
+
+/* The program arms the queue in the ring, then looks whether it is empty. */
+static bool is_wanted(const struct cq *cq, const struct ib_uverbs_wc *wc,
+		      bool is_solicited)
+{
+	switch (ring_asked(cq->ring, SHIM_RING_ARM)) {
+	case SHIM_ARMED_ANY:
+		return true;
+	case SHIM_ARMED_SOLICITED:
+		return is_solicited || wc->status != WC_SUCCESS;
+	default:
+		return false;
+	}
 }
 
 bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited)
@@ -31,25 +47,13 @@ bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited)
 	if (!ok) {
 		is_first_loss = !cq->has_overflowed;
 		cq->has_overflowed = true;
-	} else if (cq->arm == CQ_ARMED_ANY ||
-		   (cq->arm == CQ_ARMED_SOLICITED &&
-		    (is_solicited || wc->status != WC_SUCCESS))) {
+	} else if (is_wanted(cq, wc, is_solicited)) {
 		notify(cq);
 	}
 	pthread_mutex_unlock(&cq->lock);
 	if (is_first_loss)
 		event_send(cq->o.client, &cq->o, EVENT_CQ_ERR);
 	return ok;
-}
-
-void cq_arm(struct cq *cq, bool solicited_only)
-{
-	pthread_mutex_lock(&cq->lock);
-	if (!solicited_only)
-		cq->arm = CQ_ARMED_ANY;
-	else if (cq->arm == CQ_NOT_ARMED)
-		cq->arm = CQ_ARMED_SOLICITED;
-	pthread_mutex_unlock(&cq->lock);
 }
 
 void cq_destroy(struct cq *cq)
@@ -189,6 +193,7 @@ int uverbs_resize_cq(struct command *c)
 		    old->shared->data +
 			((size_t)((first + i) & old->mask) << old->shift),
 		    sizeof(struct ib_uverbs_wc));
+	ring_tell(ring, SHIM_RING_ARM, ring_asked(old, SHIM_RING_ARM));
 	cq->ring = ring;
 	object_ring_drop(c->client, old);
 	r.cqe = ring_capacity(ring);
@@ -220,6 +225,7 @@ int uverbs_destroy_cq(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
+/* The way of a program whose shim does not know the ring. */
 int uverbs_req_notify_cq(struct command *c)
 {
 	struct ib_uverbs_req_notify_cq q;
@@ -229,6 +235,9 @@ int uverbs_req_notify_cq(struct command *c)
 	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
 	if (!cq)
 		return -EINVAL;
-	cq_arm(cq, q.solicited_only != 0);
+	if (!q.solicited_only)
+		ring_tell(cq->ring, SHIM_RING_ARM, SHIM_ARMED_ANY);
+	else if (ring_asked(cq->ring, SHIM_RING_ARM) == SHIM_NOT_ARMED)
+		ring_tell(cq->ring, SHIM_RING_ARM, SHIM_ARMED_SOLICITED);
 	return 0;
 }

@@ -105,6 +105,7 @@ static int start(const sigset_t *set)
 		return rc;
 	}
 	rc = qps_init();
+	qp_watch_init();
 	if (rc == 0)
 		rc = workers_start(thread_count());
 	if (rc == 0)

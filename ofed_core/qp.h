@@ -168,6 +168,7 @@ struct qp {
 
 	pthread_mutex_t sq_lock;
 	struct ring *sq;
+	bool is_watched; /* qp_watch.c */
 	struct requester req;
 	struct work work;
 	struct timer timer;
@@ -217,6 +218,16 @@ unsigned qp_total(void);
 
 /* Anything may have happened to the send queue: look. */
 void qp_run(struct qp *qp);
+
+/* Workers that stay awake look at pairs that were busy (qp_watch.c). */
+void qp_watch_init(void);
+void qp_watch_busy(const struct qp *qp);
+
+/* The worker whose sockets bring packets for this number. */
+static inline struct worker *qpn_worker(uint32_t qpn)
+{
+	return worker_at(qpn >> 16);
+}
 
 /* Marks the pair broken; the flush of the send queue follows as work. */
 void qp_set_error(struct qp *qp);

@@ -64,11 +64,16 @@ int qp_register(struct qp *qp)
 	if (slot < 0)
 		return (int)slot;
 	qp->slot = (uint32_t)slot;
-	/* Never below 2^14, so 0, 1 and the multicast number stay free. */
-	generation = generation % 500 + 1;
-	qp->qpn = generation << SLOT_BITS | qp->slot;
-	work_init(&qp->work, worker_at(qp->qpn), on_work);
-	timer_init(&qp->timer, worker_at(qp->qpn), on_timer);
+	/*
+	 * Never below 2^14, so 0, 1 and the multicast number stay free. The
+	 * thread that serves the client also gets the packets.
+	 */
+	do {
+		generation = generation % 500 + 1;
+		qp->qpn = generation << SLOT_BITS | qp->slot;
+	} while (qpn_worker(qp->qpn) != qp->o.client->worker);
+	work_init(&qp->work, qpn_worker(qp->qpn), on_work);
+	timer_init(&qp->timer, qpn_worker(qp->qpn), on_timer);
 	return 0;
 }
 
@@ -153,16 +158,18 @@ static void run_queue(struct qp *qp)
 static void run_until_quiet(struct qp *qp)
 {
 	struct requester *r = &qp->req;
+	uint32_t first = r->head;
 	uint32_t before;
 
 	do {
 		before = r->head;
 		ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
 		run_queue(qp);
-		ring_tell(qp->sq, SHIM_RING_AWAKE, 0);
-	} while (r->head != before &&
-		 ring_waiting(qp->sq) != r->head - r->tail &&
+		ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+	} while (r->head != before && requester_has_posted(qp) &&
 		 atomic_load(&qp->state) == QP_RTS);
+	if (r->head != first)
+		qp_watch_busy(qp);
 }
 
 void qp_run(struct qp *qp)

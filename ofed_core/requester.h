@@ -11,6 +11,8 @@
 
 /* Copies new requests out of the ring, as many as there is room for. */
 void requester_take(struct qp *qp);
+/* The program has posted what was not copied yet, after the fence. */
+bool requester_has_posted(const struct qp *qp);
 /* The pair may send: sequence numbers begin. */
 void requester_start(struct qp *qp);
 /* Its timer fired. */

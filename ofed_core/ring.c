@@ -113,6 +113,12 @@ void ring_tell(struct ring *r, unsigned word, uint32_t value)
 	atomic_store(shared_index(&r->shared->pad_3[word]), value);
 }
 
+uint32_t ring_asked(const struct ring *r, unsigned word)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load(shared_index(&r->shared->pad_3[word]));
+}
+
 void ring_clear_consumer(struct ring *r)
 {
 	if (r->shared)

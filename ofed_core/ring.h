@@ -53,8 +53,10 @@ void ring_consume(struct ring *r, uint32_t n);
 /* Core produces: false when full. */
 bool ring_produce(struct ring *r, const void *entry, size_t bytes);
 
-/* A word of the header for the shim (shim_protocol.h). */
+/* A word of the header, shared with the shim (shim_protocol.h). */
 void ring_tell(struct ring *r, unsigned word, uint32_t value);
+/* What the word is now, in order after everything stored before. */
+uint32_t ring_asked(const struct ring *r, unsigned word);
 
 /* Drops what waits (a queue pair that is reset). */
 void ring_clear_consumer(struct ring *r);

@@ -78,8 +78,8 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count);
 ssize_t shim_cm_write(int fd, const void *bytes, size_t count);
 
 /*
- * Send rings that the program has mapped, by queue pair. A full table only
- * costs doorbells.
+ * Rings that the program has mapped, by queue pair or completion queue (their
+ * handles differ). A full table only costs requests to the core.
  */
 void shim_ring_add(int fd, uint32_t handle, uint64_t offset);
 void shim_ring_mapped(int fd, uint64_t offset, void *ring);
@@ -88,6 +88,8 @@ void shim_ring_remove_all(int fd);
 /* A word of its header (enum shim_ring_word); fallback when not known. */
 uint32_t shim_ring_word(int fd, uint32_t handle, unsigned word,
 			uint32_t fallback);
+/* Arms a completion queue; false when its ring is not known. */
+bool shim_ring_arm(int fd, uint32_t handle, bool solicited_only);
 
 /* What a path means to us. */
 enum shim_path {

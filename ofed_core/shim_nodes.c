@@ -139,29 +139,82 @@ static ssize_t doorbell(int fd, const void *bytes, size_t count)
 	return rc < 0 ? fail(rc) : (ssize_t)count;
 }
 
+static bool arm(int fd, const void *bytes)
+{
+	const size_t at = 8;
+
+	return shim_ring_arm(
+	    fd,
+	    word_at(bytes,
+		    at + offsetof(struct ib_uverbs_req_notify_cq, cq_handle)),
+	    word_at(bytes, at + offsetof(struct ib_uverbs_req_notify_cq,
+					 solicited_only)));
+}
+
+/* The ring of a new queue: where its place stands in the driver's answer. */
+static void learn_ring(int fd, uint32_t handle, const struct shim_answer *a,
+		       size_t at)
+{
+	struct mminfo place;
+
+	if (a->bytes < at + sizeof(place))
+		return;
+	memcpy(&place, a->data + at, sizeof(place));
+	shim_ring_add(fd, handle, place.offset);
+}
+
 /* Learns from commands that went well which rings there are. */
-static void follow(int fd, uint32_t command, const void *bytes, size_t count,
+static void follow(int fd, uint32_t command, const void *bytes,
 		   const struct shim_answer *a)
 {
-	struct rxe_create_qp_resp driver;
-	size_t at = sizeof(struct ib_uverbs_create_qp_resp);
+	const size_t sq = offsetof(struct rxe_create_qp_resp, sq_mi);
+	uint32_t handle = word_at(a->data, 0);
+	/* Extended answers: the number of words stands in the command. */
+	size_t extended = (word_at(bytes, 4) >> 16) * 8;
 
 	switch (command) {
-	case IB_USER_VERBS_CMD_CREATE_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED:
-		at = (word_at(bytes, 4) >> 16) * 8;
-		/* fall through */
 	case IB_USER_VERBS_CMD_CREATE_QP:
-		if (a->bytes < at + sizeof(driver))
-			return;
-		memcpy(&driver, a->data + at, sizeof(driver));
-		shim_ring_add(fd, word_at(a->data, 0), driver.sq_mi.offset);
+		extended = sizeof(struct ib_uverbs_create_qp_resp);
+		/* fall through */
+	case IB_USER_VERBS_CMD_CREATE_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED:
+		learn_ring(fd, handle, a, extended + sq);
 		return;
-	case IB_USER_VERBS_CMD_DESTROY_QP:
-		at = 8 + offsetof(struct ib_uverbs_destroy_qp, qp_handle);
-		if (count >= at + 4)
-			shim_ring_remove(fd, word_at(bytes, at));
+	case IB_USER_VERBS_CMD_CREATE_CQ:
+		extended = sizeof(struct ib_uverbs_create_cq_resp);
+		/* fall through */
+	case IB_USER_VERBS_CMD_CREATE_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED:
+		learn_ring(fd, handle, a, extended);
+		return;
+	case IB_USER_VERBS_CMD_RESIZE_CQ:
+		learn_ring(
+		    fd,
+		    word_at(bytes, 8 + offsetof(struct ib_uverbs_resize_cq,
+						cq_handle)),
+		    a, sizeof(struct ib_uverbs_resize_cq_resp));
 		return;
 	}
+}
+
+/* Before a command that ends the use of a ring. */
+static void forget(int fd, uint32_t command, const void *bytes, size_t count)
+{
+	size_t at = 8;
+
+	switch (command) {
+	case IB_USER_VERBS_CMD_DESTROY_QP:
+		at += offsetof(struct ib_uverbs_destroy_qp, qp_handle);
+		break;
+	case IB_USER_VERBS_CMD_DESTROY_CQ:
+		at += offsetof(struct ib_uverbs_destroy_cq, cq_handle);
+		break;
+	case IB_USER_VERBS_CMD_RESIZE_CQ:
+		at += offsetof(struct ib_uverbs_resize_cq, cq_handle);
+		break;
+	default:
+		return;
+	}
+	if (count >= at + 4)
+		shim_ring_remove(fd, word_at(bytes, at));
 }
 
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
@@ -178,13 +231,18 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 	if (command == IB_USER_VERBS_CMD_POST_SEND &&
 	    count >= 8 + sizeof(struct ib_uverbs_post_send))
 		return doorbell(fd, bytes, count);
+	if (command == IB_USER_VERBS_CMD_REQ_NOTIFY_CQ &&
+	    count >= 8 + sizeof(struct ib_uverbs_req_notify_cq) &&
+	    arm(fd, bytes))
+		return (ssize_t)count;
 	r.bytes = (uint32_t)count;
+	forget(fd, command, bytes, count);
 	rc = shim_call(fd, &r, bytes, named_descriptor(command, bytes, count),
 		       &answer);
 	if (rc < 0)
 		return fail(rc);
 	if (answer.result == 0)
-		follow(fd, command, bytes, count, &answer);
+		follow(fd, command, bytes, &answer);
 	response = pointer_at(bytes, count,
 			      command == IB_USER_VERBS_CMD_MODIFY_SRQ
 				  ? DRIVER_POINTER_OFFSET

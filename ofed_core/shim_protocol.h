@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define SHIM_PROTOCOL      3
+#define SHIM_PROTOCOL      4
 #define SHIM_COMMAND_BYTES 8192 /* longest command or reply */
 #define SHIM_NAME_BYTES    64
 #define SHIM_DEVICES_MAX   32
@@ -60,12 +60,21 @@ struct shim_reply {
 _Static_assert(sizeof(struct shim_reply) == 16, "shared layout");
 
 /*
- * Words of a send ring's header that the provider leaves unused (pad_3 of
- * struct rxe_queue_buf). The core writes them, the shim reads them.
+ * Words of a ring's header that the provider leaves unused (pad_3 of struct
+ * rxe_queue_buf): the first two of a send ring, written by the core; the last
+ * of a completion ring, which the program sets and the core clears.
  */
 enum shim_ring_word {
 	SHIM_RING_STATE, /* of the queue pair: enum ib_qp_state */
 	SHIM_RING_AWAKE, /* the core looks at the ring: no doorbell needed */
+	SHIM_RING_ARM,   /* enum shim_arm */
+};
+
+/* What the next completion is to announce. */
+enum shim_arm {
+	SHIM_NOT_ARMED,
+	SHIM_ARMED_SOLICITED,
+	SHIM_ARMED_ANY
 };
 
 struct shim_device {

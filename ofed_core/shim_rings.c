@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shim_rings: the send rings that the program has mapped, by queue pair.
+ * shim_rings: send and completion rings that the program has mapped.
  *
- * What the core tells in a ring's header saves system calls: posting in a
- * state that allows none fails here, and a core that is looking needs no
- * doorbell.
+ * What stands in a ring's header saves system calls: posting in a state that
+ * allows none fails here, a core that is looking needs no doorbell, and a
+ * completion queue is armed by a store.
  *
- * Locking: a key is published last and withdrawn first. A program that
- *          destroys a queue pair while another thread posts to it has a race
- *          of its own, as with any provider.
+ * Locking: a key is published last and withdrawn first. A thread that uses a
+ *          ring counts as its user; who withdraws it waits for those, because
+ *          the provider unmaps it next.
  */
 #undef _FORTIFY_SOURCE
 #include "shim.h"
 
 #include <netinet/in.h>
 #include <rdma/rdma_user_rxe.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define RINGS_MAX 4096 /* a power of two */
@@ -24,6 +25,7 @@ struct entry {
 	_Atomic uint64_t key; /* 0: free */
 	uint64_t offset;
 	struct rxe_queue_buf *_Atomic ring;
+	atomic_uint users;
 };
 
 static struct entry rings[RINGS_MAX];
@@ -49,6 +51,38 @@ static struct entry *find(uint64_t key)
 			return e;
 	}
 	return NULL;
+}
+
+/* The ring with its entry in use, or NULL. */
+static struct rxe_queue_buf *begin_use(int fd, uint32_t handle,
+				       struct entry **out)
+{
+	uint64_t key = key_of(fd, handle);
+	struct entry *e = find(key);
+	struct rxe_queue_buf *ring = NULL;
+
+	if (!e)
+		return NULL;
+	atomic_fetch_add(&e->users, 1);
+	if (atomic_load(&e->key) == key)
+		ring = atomic_load(&e->ring);
+	if (!ring)
+		atomic_fetch_sub(&e->users, 1);
+	*out = e;
+	return ring;
+}
+
+static void end_use(struct entry *e)
+{
+	atomic_fetch_sub(&e->users, 1);
+}
+
+static void withdraw(struct entry *e)
+{
+	atomic_store(&e->key, 0);
+	/* They only load or store a word. */
+	while (atomic_load(&e->users))
+		sched_yield();
 }
 
 void shim_ring_add(int fd, uint32_t handle, uint64_t offset)
@@ -86,7 +120,7 @@ void shim_ring_remove(int fd, uint32_t handle)
 	struct entry *e = find(key_of(fd, handle));
 
 	if (e)
-		atomic_store(&e->key, 0);
+		withdraw(e);
 }
 
 void shim_ring_remove_all(int fd)
@@ -95,19 +129,41 @@ void shim_ring_remove_all(int fd)
 		uint64_t key = atomic_load(&rings[i].key);
 
 		if (key && key != UINT64_MAX && key >> 33 == (uint64_t)fd)
-			atomic_store(&rings[i].key, 0);
+			withdraw(&rings[i]);
 	}
 }
 
 uint32_t shim_ring_word(int fd, uint32_t handle, unsigned word,
 			uint32_t fallback)
 {
-	struct entry *e = find(key_of(fd, handle));
-	struct rxe_queue_buf *ring = e ? atomic_load(&e->ring) : NULL;
+	struct entry *e;
+	struct rxe_queue_buf *ring = begin_use(fd, handle, &e);
 
 	if (!ring)
 		return fallback;
 	/* After the program's write of the producer index. */
 	atomic_thread_fence(memory_order_seq_cst);
-	return __atomic_load_n(&ring->pad_3[word], __ATOMIC_SEQ_CST);
+	fallback = __atomic_load_n(&ring->pad_3[word], __ATOMIC_SEQ_CST);
+	end_use(e);
+	return fallback;
+}
+
+bool shim_ring_arm(int fd, uint32_t handle, bool solicited_only)
+{
+	struct entry *e;
+	struct rxe_queue_buf *ring = begin_use(fd, handle, &e);
+	uint32_t none = SHIM_NOT_ARMED;
+
+	if (!ring)
+		return false;
+	/* Before the program looks whether the queue is empty. */
+	if (solicited_only)
+		__atomic_compare_exchange_n(&ring->pad_3[SHIM_RING_ARM], &none,
+					    SHIM_ARMED_SOLICITED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n(&ring->pad_3[SHIM_RING_ARM], SHIM_ARMED_ANY,
+				 __ATOMIC_SEQ_CST);
+	end_use(e);
+	return true;
 }

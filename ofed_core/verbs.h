@@ -162,18 +162,11 @@ struct channel {
 	struct notifier notifier;
 };
 
-enum cq_arm {
-	CQ_NOT_ARMED,
-	CQ_ARMED_SOLICITED,
-	CQ_ARMED_ANY
-};
-
 struct cq {
 	struct object o;
 	pthread_mutex_t lock;
 	struct ring *ring;
 	struct channel *channel; /* or NULL */
-	enum cq_arm arm;
 	uint32_t comp_sent;
 	bool has_overflowed;
 };
@@ -244,7 +237,6 @@ void mr_destroy(struct mr *mr);
 
 /* Adds a completion; false when the queue overflowed (and says so once). */
 bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited);
-void cq_arm(struct cq *cq, bool solicited_only);
 void cq_destroy(struct cq *cq);
 
 /* ---- shared receive queues ---- */

@@ -222,9 +222,9 @@ static void inbox_ready(struct source *s, uint32_t events)
 }
 
 /*
- * Passes what is for a queue pair number that ends in `own`. A raw IPv4 socket
- * shows the filter the IP header, a raw IPv6 socket the UDP header, a packet
- * socket the GRH.
+ * Passes what is for queue pair numbers of one worker (qpn_worker). A raw IPv4
+ * socket shows the filter the IP header, a raw IPv6 socket the UDP header, a
+ * packet socket the GRH.
  */
 static int attach_filter(int fd, enum inbox_kind kind, unsigned own)
 {
@@ -233,7 +233,7 @@ static int attach_filter(int fd, enum inbox_kind kind, unsigned own)
 	    BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
 	    BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
-	    BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES + 7),
+	    BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES + 5),
 	    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
 	    BPF_STMT(BPF_RET | BPF_K, 0xffff),
@@ -242,14 +242,14 @@ static int attach_filter(int fd, enum inbox_kind kind, unsigned own)
 	struct sock_filter ip6[] = {
 	    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
-	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, UDP_BYTES + 7),
+	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, UDP_BYTES + 5),
 	    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
 	    BPF_STMT(BPF_RET | BPF_K, 0xffff),
 	    BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 	struct sock_filter ether[] = {
-	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, GRH_BYTES + 7),
+	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, GRH_BYTES + 5),
 	    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
 	    BPF_STMT(BPF_RET | BPF_K, 0xffff),

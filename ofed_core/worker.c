@@ -17,6 +17,12 @@
 #define EVENTS_MAX 32
 #define BATCH_MAX  64 /* timers and work items before looking at sources */
 
+/* Staying awake; in ns, as worker.spin_ns. */
+#define SPIN_MAX   50000
+#define SPIN_MIN   2000
+#define SPIN_STEP  5000
+#define SHORT_WAIT 120000
+
 struct worker {
 	pthread_t thread;
 	int epoll;
@@ -30,15 +36,20 @@ struct worker {
 	struct work *first;
 	struct work *last;
 
-	void *buffers[WORKER_BUFFERS]; /* of its thread */
+	/* Of its thread. */
+	void *buffers[WORKER_BUFFERS];
+	uint64_t spin_ns; /* how long to stay awake */
 };
 
 pthread_rwlock_t core_lock;
 void (*worker_after_batch)(void);
+const struct worker_watch *worker_watch;
 
 static struct worker workers[WORKERS_MAX];
 static unsigned worker_total;
 static atomic_bool stopping;
+static atomic_uint spinners;
+static unsigned spinners_max;
 static __thread struct worker *self;
 
 uint64_t clock_ns(void)
@@ -57,6 +68,11 @@ unsigned workers_count(void)
 struct worker *worker_at(unsigned i)
 {
 	return &workers[i & (worker_total - 1)];
+}
+
+unsigned worker_index(const struct worker *w)
+{
+	return (unsigned)(w - workers);
 }
 
 struct worker *worker_self(void)
@@ -321,16 +337,82 @@ static struct timespec *sleep_time(struct worker *w, struct timespec *t)
 	return out;
 }
 
-static void *worker_main(void *argument)
+/* ---- Staying awake ---- */
+
+static int poll_sources(struct worker *w, struct epoll_event *events)
 {
-	struct worker *w = argument;
-	struct epoll_event events[EVENTS_MAX];
+	return epoll_wait(w->epoll, events, EVENTS_MAX, 0);
+}
 
-	self = w;
-	while (!atomic_load(&stopping)) {
-		struct timespec t;
-		int n;
+static bool is_due(struct worker *w)
+{
+	struct timespec t;
 
+	return sleep_time(w, &t) && !t.tv_sec && !t.tv_nsec;
+}
+
+/*
+ * Sources that became ready while awake; 0 when the time is over or something
+ * else is due. What the watch finds starts the time anew.
+ */
+static int spin(struct worker *w, struct epoll_event *events)
+{
+	uint64_t end = clock_ns() + w->spin_ns;
+	int n = 0;
+
+	worker_watch->begin(w);
+	while (n == 0 && !is_due(w) && !atomic_load(&stopping)) {
+		uint64_t now = clock_ns();
+
+		if (worker_watch->look(w))
+			end = now + w->spin_ns;
+		else if (now >= end)
+			break;
+		n = poll_sources(w, events);
+	}
+	worker_watch->end(w);
+	return n;
+}
+
+/*
+ * Staying awake is right when a sleep would have been short. A short one is
+ * no sign against it, even where staying awake ended too early: two ends that
+ * both sleep answer each other slowly only because they do.
+ */
+static void learn(struct worker *w, uint64_t waited_ns)
+{
+	if (waited_ns < SHORT_WAIT)
+		w->spin_ns += SPIN_STEP;
+	else
+		w->spin_ns /= 2;
+	if (w->spin_ns > SPIN_MAX)
+		w->spin_ns = SPIN_MAX;
+	if (w->spin_ns < SPIN_MIN)
+		w->spin_ns = SPIN_MIN;
+}
+
+static int stay_awake(struct worker *w, struct epoll_event *events)
+{
+	int n = 0;
+
+	if (!worker_watch)
+		return 0;
+	if (atomic_fetch_add(&spinners, 1) < spinners_max)
+		n = spin(w, events);
+	atomic_fetch_sub(&spinners, 1);
+	return n;
+}
+
+/* Waits for sources; also returns when a timer or work is due. */
+static int await(struct worker *w, struct epoll_event *events)
+{
+	uint64_t begin = clock_ns();
+	int n = poll_sources(w, events);
+	struct timespec t;
+
+	if (n == 0 && !is_due(w))
+		n = stay_awake(w, events);
+	if (n == 0) {
 		/*
 		 * Who posts after this store wakes us; who posted before it
 		 * is seen by sleep_time(), which takes the same lock.
@@ -339,11 +421,25 @@ static void *worker_main(void *argument)
 		n = epoll_pwait2(w->epoll, events, EVENTS_MAX,
 				 sleep_time(w, &t), NULL);
 		atomic_store(&w->is_awake, true);
+	}
+	learn(w, clock_ns() - begin);
+	return n;
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *w = argument;
+	struct epoll_event events[EVENTS_MAX];
+
+	self = w;
+	while (!atomic_load(&stopping)) {
+		int n = await(w, events);
+
 		/* Orders what was written before a source was added. */
 		pthread_mutex_lock(&w->lock);
 		pthread_mutex_unlock(&w->lock);
 		if (n < 0 && errno != EINTR)
-			log_error("epoll_pwait2: error %d", errno);
+			log_error("epoll: error %d", errno);
 		for (int i = 0; i < n; i++) {
 			struct source *s = events[i].data.ptr;
 
@@ -391,6 +487,7 @@ int workers_start(unsigned count)
 	int rc = init_lock();
 
 	worker_total = count;
+	spinners_max = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) / 2;
 	for (unsigned i = 0; i < count && rc == 0; i++) {
 		struct worker *w = &workers[i];
 

@@ -53,6 +53,7 @@ int workers_start(unsigned count);
 void workers_stop(void);
 unsigned workers_count(void);
 struct worker *worker_at(unsigned i);
+unsigned worker_index(const struct worker *w);
 /* The worker whose thread this is, NULL elsewhere. */
 struct worker *worker_self(void);
 /* Waits until every thread has ended. */
@@ -63,6 +64,7 @@ enum worker_buffer {
 	BUFFER_BOUNCE, /* memory.c */
 	BUFFER_INBOX,  /* wire_receive.c */
 	BUFFER_OUTBOX, /* wire_send.c */
+	BUFFER_WATCH,  /* qp_watch.c */
 	WORKER_BUFFERS
 };
 /* NULL without memory. Only on the thread of a worker. */
@@ -86,6 +88,19 @@ void work_cancel(struct work *k);
 
 /* Called after each batch, still under core_lock: hands packets over. */
 extern void (*worker_after_batch)(void);
+
+/*
+ * A worker that had something to do stays awake for a moment before it sleeps,
+ * at most 50 us, and only while that has paid; at most every second processor
+ * is spent so. It then looks at its descriptors, and calls these.
+ */
+struct worker_watch {
+	void (*begin)(struct worker *w);
+	/* True when there was something to do, and it is done. */
+	bool (*look)(struct worker *w);
+	void (*end)(struct worker *w);
+};
+extern const struct worker_watch *worker_watch;
 
 uint64_t clock_ns(void);
 

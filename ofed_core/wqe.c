@@ -146,6 +146,15 @@ void requester_take(struct qp *qp)
 	}
 }
 
+bool requester_has_posted(const struct qp *qp)
+{
+	const struct requester *r = &qp->req;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	return r->head - r->tail < r->slots &&
+	       ring_waiting(qp->sq) > r->head - r->tail;
+}
+
 int wqe_spans(const struct qp *qp, const struct wqe *w, uint32_t access,
 	      struct span *out, unsigned *count)
 {
