@@ -28,14 +28,14 @@
 
 /* What wakes an edge-triggered registration, as sock_def_readable() and the
  * others of the kernel do: bytes that came wake those that ask for input, room
- * those that ask for room, and the end of the stream everybody. Once woken, all
- * that is asked for and there is reported. */
+ * those that ask for room, and an end, the own one too, everybody. Once woken,
+ * all that is asked for and there is reported. */
 struct marks {
-	uint64_t input; /* END_BITS: not the cursor */
+	uint64_t input; /* END_BITS beside the cursor */
 	uint32_t output;
 };
 
-#define END_BITS 3u
+#define END_BITS 7u
 
 static struct marks marks_of(const struct epoll_member *m)
 {
@@ -48,12 +48,14 @@ static struct marks marks_of(const struct epoll_member *m)
 	flags = atomic_load(&c->in_producer->flags);
 	k.input =
 	    (atomic_load(&c->in_producer->cursor) + atomic_load(&m->tcp_input))
-	    << 2;
-	if (flags & PRODUCER_SEALED)
-		k.input |= 2u;
+	    << 3;
 	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	    atomic_load(&c->tcp_ended))
 		k.input |= 1u;
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		k.input |= 2u;
+	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		k.input |= 4u;
 	k.output = atomic_load(&c->slot->tx.blocked);
 	return k;
 }

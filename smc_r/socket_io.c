@@ -331,9 +331,9 @@ static bool was_reset(const struct connection *c)
 
 static ssize_t reset_pipe(struct connection *c, int flags)
 {
-	if (atomic_exchange(&c->slot->error, 0))
-		return fail(ECONNRESET);
-	return broken_pipe(flags);
+	uint32_t error = atomic_exchange(&c->slot->error, 0);
+
+	return error && error != EPIPE ? fail((int)error) : broken_pipe(flags);
 }
 
 /* After the peer's last close TCP knows best what a writer gets, but for an end

@@ -28,6 +28,18 @@
 
 /* ---- conditions ---- */
 
+/* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
+ * too; the kernel has not seen those that went by the ring. */
+int tcp_error_of(struct connection *c, int error)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	if (error != ECONNRESET ||
+	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
+		return error;
+	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
+}
+
 /* A process that dies with bytes unread makes TCP reset the connection. Its
  * kernel did not know of ours, so the cursors decide. Once, by whoever of this
  * end sees it first. */
@@ -49,7 +61,8 @@ static void judge_end(struct connection *c)
 		atomic_load(&c->slot->tx.position))
 		return;
 	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
-		atomic_store(&c->slot->error, ECONNRESET);
+		atomic_store(&c->slot->error,
+			     (uint32_t)tcp_error_of(c, ECONNRESET));
 }
 
 bool tcp_has_ended(struct connection *c, int fd)
@@ -64,18 +77,6 @@ bool tcp_has_ended(struct connection *c, int fd)
 	judge_end(c);
 	atomic_store(&c->tcp_ended, 1);
 	return true;
-}
-
-/* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
- * too; the kernel has not seen those that went by the ring. */
-int tcp_error_of(struct connection *c, int error)
-{
-	uint32_t peer = atomic_load(&c->in_producer->flags);
-
-	if (error != ECONNRESET ||
-	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
-		return error;
-	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
 }
 
 int tcp_error(struct connection *c, int fd)
@@ -134,10 +135,10 @@ enum input input_look(struct connection *c, size_t need)
 		return INPUT_NONE;
 	if (fill > 0)
 		return INPUT_DATA;
-	if (own & STREAM_RESET)
-		return INPUT_ERROR;
 	if ((flags & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
 		return INPUT_END;
+	if (own & STREAM_RESET)
+		return INPUT_ERROR;
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
 		return settle_on_tcp(c);
 	return INPUT_END;
