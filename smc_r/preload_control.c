@@ -401,23 +401,47 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 
 /* Also an error that only the cursors told of; or not one that TCP, had it
  * carried the bytes, would not have. */
+static void correct_error(struct connection *c, int *error)
+{
+	if (*error == 0)
+		*error = (int)atomic_exchange(&c->slot->error, 0);
+	else if (connection_phase(c) == PHASE_ACTIVE)
+		*error = tcp_error_of(c, *error);
+}
+
+/* The kernel's socket stays ESTABLISHED while either end may still need it. */
+static void correct_state(struct connection *c, void *info)
+{
+	int state = socket_shut_state(c);
+
+	if (state)
+		*(uint8_t *)info = (uint8_t)state; /* tcpi_state */
+}
+
 PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 		       socklen_t *restrict n)
 {
 	struct connection *c = served(fd);
 	int result = real.getsockopt(fd, level, name, v, n);
-	int error;
 
-	if (__builtin_expect(!c, 1) || result < 0 || level != SOL_SOCKET ||
-	    name != SO_ERROR || *n < sizeof(int))
+	if (__builtin_expect(!c, 1) || result < 0)
 		return result;
-	memcpy(&error, v, sizeof(error));
-	if (error == 0)
-		error = (int)atomic_exchange(&c->slot->error, 0);
-	else if (connection_phase(c) == PHASE_ACTIVE)
-		error = tcp_error_of(c, error);
-	memcpy(v, &error, sizeof(error));
+	if (level == SOL_SOCKET && name == SO_ERROR && *n >= sizeof(int))
+		correct_error(c, v);
+	else if (level == IPPROTO_TCP && name == TCP_INFO && *n > 0)
+		correct_state(c, v);
 	return result;
+}
+
+PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
+{
+	struct connection *c = served(fd);
+
+	if (c && socket_shut_state(c) == TCP_CLOSE) {
+		errno = ENOTCONN;
+		return -1;
+	}
+	return real.getpeername(fd, a, n);
 }
 
 PRELOAD int sockatmark(int fd)

@@ -202,6 +202,11 @@ static int bare_setsockopt(int fd, int level, int name, const void *v,
 	return (int)BARE6(SYS_setsockopt, fd, level, name, v, l, 0);
 }
 
+static int bare_getpeername(int fd, struct sockaddr *a, socklen_t *n)
+{
+	return (int)BARE6(SYS_getpeername, fd, a, n, 0, 0, 0);
+}
+
 static int bare_getsockopt(int fd, int level, int name, void *v, socklen_t *l)
 {
 	return (int)BARE6(SYS_getsockopt, fd, level, name, v, l, 0);
@@ -319,6 +324,7 @@ struct real real = {
     .accept4 = bare_accept4,
     .shutdown = bare_shutdown,
     .setsockopt = bare_setsockopt,
+    .getpeername = bare_getpeername,
     .getsockopt = bare_getsockopt,
     .close = bare_close,
     .close_range = bare_close_range,
@@ -375,6 +381,7 @@ void real_init(void)
 	LOOK_UP(accept4);
 	LOOK_UP(shutdown);
 	LOOK_UP(setsockopt);
+	LOOK_UP(getpeername);
 	LOOK_UP(getsockopt);
 	LOOK_UP(close);
 	LOOK_UP(close_range);

@@ -62,6 +62,7 @@ struct real {
 	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
 	int (*shutdown)(int, int);
 	int (*setsockopt)(int, int, int, const void *, socklen_t);
+	int (*getpeername)(int, struct sockaddr *, socklen_t *);
 	int (*getsockopt)(int, int, int, void *, socklen_t *);
 	int (*close)(int);
 	int (*close_range)(unsigned, unsigned, int);

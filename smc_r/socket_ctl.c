@@ -149,15 +149,20 @@ static void shut_output(struct connection *c)
 	wake_own(c, tx, c->bell_room);
 }
 
-/* Then TCP is in TIME_WAIT, and there is nothing left to shut. */
-static bool both_ends_are_shut(struct connection *c)
+int socket_shut_state(struct connection *c)
 {
 	uint32_t own = atomic_load(&c->slot->tx.flags);
+	bool peer_ended;
 
-	return (own & STREAM_SHUT) && !(own & STREAM_TCP) &&
-	       ((atomic_load(&c->in_producer->flags) &
-		 (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-		atomic_load(&c->tcp_ended));
+	if (connection_phase(c) != PHASE_ACTIVE || (own & STREAM_TCP) ||
+	    atomic_load(&c->slot->rx.flags) & (STREAM_TCP | STREAM_RESET))
+		return 0;
+	peer_ended = (atomic_load(&c->in_producer->flags) &
+		      (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+		     atomic_load(&c->tcp_ended);
+	if (own & STREAM_SHUT)
+		return peer_ended ? TCP_CLOSE : TCP_FIN_WAIT2;
+	return peer_ended ? TCP_CLOSE_WAIT : 0;
 }
 
 int socket_shutdown(struct connection *c, int fd, int how)
@@ -174,7 +179,8 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	demote_settle(c);
 	if (connection_phase(c) == PHASE_NATIVE)
 		return (int)SOCKET_KERNEL;
-	if (both_ends_are_shut(c)) {
+	/* TIME_WAIT: there is nothing left to shut. */
+	if (socket_shut_state(c) == TCP_CLOSE) {
 		errno = ENOTCONN;
 		return -1;
 	}

@@ -22,6 +22,9 @@ bool socket_before_accept(int fd);
 
 /* shutdown(); libc's result, or SOCKET_KERNEL of socket_io.h. */
 int socket_shutdown(struct connection *c, int fd, int how);
+/* The state of TCP (tcp(7), TCP_INFO) once a direction was shut on the ring,
+ * which the kernel did not see; 0 when the kernel knows best. */
+int socket_shut_state(struct connection *c);
 
 /* After a call that slept on a descriptor which was closed meanwhile. */
 void socket_end_orphan(struct connection *c);
