@@ -14,6 +14,7 @@
 #include "readiness.h"
 #include "real.h"
 #include "segment.h"
+#include "sleepers.h"
 #include "spin.h"
 #include "sys.h"
 #include "wait.h"
@@ -157,7 +158,7 @@ static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
 			events |= POLLOUT;
 		return add(all, at, p->fd, events);
 	}
-	status_sleep_begin(&c->slot->rx);
+	sleepers_join(&c->slot->rx);
 	readiness_arm(c, (uint32_t)(unsigned short)p->events);
 	at = add(all, at, c->bell_data, POLLIN);
 	if (p->events & (POLLOUT | POLLWRNORM))
@@ -200,7 +201,7 @@ static void leave(struct pollfd *fds, const struct pollfd *all, nfds_t n,
 
 		if (all[i].fd >= 0 || !all[i].events || !c || !c->rmb)
 			continue;
-		alone = status_sleep_end(&c->slot->rx) == 0;
+		alone = sleepers_leave(&c->slot->rx);
 		if (!alone && ready)
 			continue;
 		if (bell_drain(c->bell_data))

@@ -21,6 +21,7 @@
 #include "registry.h"
 #include "segment.h"
 #include "settings.h"
+#include "sleepers.h"
 #include "socket_io.h"
 #include "stream.h"
 #include "sys.h"
@@ -304,6 +305,7 @@ void socket_end_orphan(struct connection *c)
 
 static bool is_slept_on(const struct connection *c)
 {
+	sleepers_reap();
 	return atomic_load(&c->sleepers_data) || atomic_load(&c->sleepers_room);
 }
 

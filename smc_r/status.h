@@ -93,23 +93,8 @@ struct status_stream {
 	_Atomic uint32_t blocked;  /* calls that met a full or empty ring */
 	_Atomic uint32_t reserved; /* tx: low bits of the cursor up to which
 				      the ring is being filled */
+	_Atomic uint32_t first;    /* tid of the sleeper that takes rings */
 } __attribute__((aligned(64)));
-
-/* How many threads were asleep before. */
-static inline uint32_t status_sleep_begin(struct status_stream *s)
-{
-	return atomic_fetch_add(&s->sleepers, 1);
-}
-
-/* How many are left. */
-static inline uint32_t status_sleep_end(struct status_stream *s)
-{
-	uint32_t n = atomic_load(&s->sleepers);
-
-	while (n > 0 && !atomic_compare_exchange_weak(&s->sleepers, &n, n - 1))
-		;
-	return n > 0 ? n - 1 : 0;
-}
 
 struct status_slot {
 	_Atomic uint32_t state; /* enum status_state, stored last */

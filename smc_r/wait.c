@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
@@ -13,6 +14,7 @@
 #include "process.h"
 #include "real.h"
 #include "segment.h"
+#include "sleepers.h"
 #include "spin.h"
 #include "stream.h"
 #include "sys.h"
@@ -296,8 +298,9 @@ static bool is_nonblocking(struct connection *c, int fd)
 	return true;
 }
 
-static int sleep_on(struct connection *c, int fd, int bell, bool alone,
-		    unsigned *slice_ms, const struct timespec *timeout)
+static int sleep_on(struct connection *c, int fd, int bell,
+		    struct status_stream *stream, unsigned *slice_ms,
+		    const struct timespec *timeout)
 {
 	int result;
 
@@ -305,7 +308,7 @@ static int sleep_on(struct connection *c, int fd, int bell, bool alone,
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
-	if (!alone)
+	if (!sleepers_first(stream))
 		return wait_in_slices(bell, timeout, slice_ms);
 	result = bell_wait(bell, timeout);
 	if (result == BELL_TIMEOUT)
@@ -353,49 +356,72 @@ static const struct timespec *deadline_left(struct wait_deadline *d)
 	return &d->left;
 }
 
-int wait_for_input(struct connection *c, int fd, size_t need,
-		   const struct timespec *timeout)
+static int sleep_for_input(struct connection *c, int fd, size_t need,
+			   const struct timespec *timeout)
 {
-	struct status_stream *rx = &c->slot->rx;
-	uint64_t seen = atomic_load(&c->in_producer->cursor);
-	struct wait_deadline d;
-	uint64_t start;
 	unsigned slice_ms = SLICE_FIRST_MS;
-	bool alone;
+	struct wait_deadline d;
 	int result;
 
-	if (input_state(c, fd, need) != INPUT_NONE)
-		return 0;
-	if (spin(c, seen, &start, changed_in))
-		return 0;
 	deadline_start(&d, timeout);
-	atomic_fetch_add(&c->sleepers_data, 1);
-	alone = status_sleep_begin(rx) == 0;
 	do {
 		result = 0;
 		atomic_store(&c->own_wait->armed_data, 1);
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_data, alone, &slice_ms,
+		result = sleep_on(c, fd, c->bell_data, &c->slot->rx, &slice_ms,
 				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
+	return result;
+}
+
+int wait_for_input(struct connection *c, int fd, size_t need,
+		   const struct timespec *timeout)
+{
+	uint64_t seen = atomic_load(&c->in_producer->cursor);
+	struct sleeper sleeper;
+	uint64_t start;
+	int result;
+
+	if (input_state(c, fd, need) != INPUT_NONE)
+		return 0;
+	if (spin(c, seen, &start, changed_in))
+		return 0;
+	sleeper_begin(&sleeper, &c->slot->rx, &c->sleepers_data);
+	pthread_cleanup_push(sleeper_end, &sleeper);
+	result = sleep_for_input(c, fd, need, timeout);
+	pthread_cleanup_pop(1);
 	spin_judge(c, start);
-	status_sleep_end(rx);
-	atomic_fetch_sub(&c->sleepers_data, 1);
+	return result;
+}
+
+static int sleep_for_output(struct connection *c, int fd,
+			    const struct timespec *timeout)
+{
+	unsigned slice_ms = SLICE_FIRST_MS;
+	struct wait_deadline d;
+	int result;
+
+	deadline_start(&d, timeout);
+	do {
+		result = 0;
+		atomic_store(&c->own_wait->armed_room, 1);
+		if (output_is_ready(c, fd) || atomic_load(&c->dead))
+			break;
+		result = sleep_on(c, fd, c->bell_room, &c->slot->tx, &slice_ms,
+				  deadline_left(&d));
+	} while (result == 0 && !output_is_ready(c, fd));
 	return result;
 }
 
 int wait_for_output(struct connection *c, int fd,
 		    const struct timespec *timeout)
 {
-	struct status_stream *tx = &c->slot->tx;
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
-	struct wait_deadline d;
+	struct sleeper sleeper;
 	uint64_t start;
-	unsigned slice_ms = SLICE_FIRST_MS;
-	bool alone;
 	int result;
 
 	segment_count(buffer_full);
@@ -403,19 +429,10 @@ int wait_for_output(struct connection *c, int fd,
 		return 0;
 	if (spin(c, seen, &start, changed_out))
 		return 0;
-	deadline_start(&d, timeout);
-	atomic_fetch_add(&c->sleepers_room, 1);
-	alone = status_sleep_begin(tx) == 0;
-	do {
-		result = 0;
-		atomic_store(&c->own_wait->armed_room, 1);
-		if (output_is_ready(c, fd) || atomic_load(&c->dead))
-			break;
-		result = sleep_on(c, fd, c->bell_room, alone, &slice_ms,
-				  deadline_left(&d));
-	} while (result == 0 && !output_is_ready(c, fd));
+	sleeper_begin(&sleeper, &c->slot->tx, &c->sleepers_room);
+	pthread_cleanup_push(sleeper_end, &sleeper);
+	result = sleep_for_output(c, fd, timeout);
+	pthread_cleanup_pop(1);
 	spin_judge(c, start);
-	status_sleep_end(tx);
-	atomic_fetch_sub(&c->sleepers_room, 1);
 	return result;
 }

@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# astray: threads that leave a call by longjmp or are cancelled in it, on plain
+# TCP and on SMC.
+# limit: 120
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${smc_new-}"
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+}
+
+teardown() {
+	smc_end
+}
+
+both_ways() { # how
+	run timeout 30 "$programs/preload/astray" "$1"
+	[ "$output" = well ]
+	run timeout 30 smc_run "$programs/preload/astray" "$1"
+	[ "$output" = well ]
+	smc_count
+	[ "$smc_new" = 2 ]
+}
+
+@test "a handler that jumps out of a sleeping recv" {
+	both_ways jump
+}
+
+@test "a handler that jumps out of a sleeping poll" {
+	both_ways jump-poll
+}
+
+@test "a thread that is cancelled in recv" {
+	both_ways cancel
+}
+
+@test "a thread that is cancelled in send" {
+	both_ways cancel-send
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * astray: threads that leave a call otherwise than they came.
+ *
+ *   astray jump	a handler leaves a sleeping recv() by siglongjmp
+ *   astray jump-poll	the same out of poll()
+ *   astray cancel	a thread is cancelled in recv()
+ *   astray cancel-send	and in send()
+ *
+ * After that the connection carries bytes as before, another sleep on it is
+ * woken at once and burns no time, and a close is seen by the peer.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "duct.h"
+
+#define BLOCK  4000
+#define ROUNDS 20
+
+static sigjmp_buf out;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(out, 1);
+}
+
+static void alarm_in(long us)
+{
+	struct itimerval t = {.it_value = {.tv_usec = us}};
+	struct sigaction a = {.sa_handler = jump};
+
+	check(!sigaction(SIGALRM, &a, NULL), "sigaction");
+	check(!setitimer(ITIMER_REAL, &t, NULL), "setitimer");
+}
+
+static void jump_out(int fd)
+{
+	char byte;
+
+	if (sigsetjmp(out, 1) == 0) {
+		alarm_in(30000);
+		check(recv(fd, &byte, 1, 0) == 12345, "recv came back");
+	}
+}
+
+static void jump_out_of_poll(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (sigsetjmp(out, 1) == 0) {
+		alarm_in(30000);
+		check(poll(&p, 1, -1) == 12345, "poll came back");
+	}
+}
+
+static void *receive(void *argument)
+{
+	char byte;
+
+	check(recv(*(int *)argument, &byte, 1, 0) == 12345, "recv came back");
+	return NULL;
+}
+
+/* What was sent of the block that a cancellation cut is unknown: the peer reads
+ * until nothing more comes. */
+static void *send_for_ever(void *argument)
+{
+	static char block[65536];
+
+	for (;;)
+		check(send(*(int *)argument, block, sizeof(block), 0) > 0,
+		      "send");
+	return NULL;
+}
+
+static void cancel(int fd, void *(*what)(void *))
+{
+	pthread_t thread;
+	void *result;
+
+	check(!pthread_create(&thread, NULL, what, &fd), "pthread_create");
+	nap_us(50000);
+	check(!pthread_cancel(thread), "pthread_cancel");
+	check(!pthread_join(thread, &result), "pthread_join");
+	check(result == PTHREAD_CANCELED, "was cancelled");
+}
+
+/* Bytes after a while, so that the reader sleeps. */
+static void answer(int fd, bool drains)
+{
+	char bytes[BLOCK];
+	size_t wrong;
+
+	while (drains && recv(fd, bytes, sizeof(bytes), 0) > 0) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+
+		if (poll(&p, 1, 300) == 0)
+			break;
+	}
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		check(recv_all(fd, bytes, BLOCK) == BLOCK, "question");
+		check(bytes_match(bytes, BLOCK, i, 0, &wrong), "its bytes");
+		nap_us(20000);
+		send_all(fd, bytes, BLOCK);
+	}
+	check(recv_all(fd, bytes, BLOCK) == 0, "end of the stream");
+}
+
+static double used(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+	       ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec) / 1e6;
+}
+
+static void go_on(int fd)
+{
+	double before = used();
+	char bytes[BLOCK];
+	size_t wrong;
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		bytes_fill(bytes, BLOCK, i, 0);
+		send_all(fd, bytes, BLOCK);
+		check(recv_all(fd, bytes, BLOCK) == BLOCK, "answer");
+		check(bytes_match(bytes, BLOCK, i, 0, &wrong), "its bytes");
+		progress();
+	}
+	/* 0.4 s of sleep. */
+	check(used() - before < 0.2, "sleeps burn no time");
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc == 2 ? argv[1] : "";
+	bool sends = !strcmp(how, "cancel-send");
+	int port, status, listener = duct_listen(&port);
+	int fd;
+	pid_t peer;
+
+	watchdog_start(10);
+	peer = fork();
+	check(peer >= 0, "fork");
+	if (peer == 0) {
+		fd = accept(listener, NULL, NULL);
+		check(fd >= 0, "accept");
+		close(listener);
+		send_all(fd, "x", 1);
+		if (sends)
+			nap_us(200000);
+		answer(fd, sends);
+		_exit(0);
+	}
+	close(listener);
+	fd = duct_connect(port);
+	check(recv_all(fd, &(char){0}, 1) == 1, "first byte");
+	if (!strcmp(how, "jump"))
+		jump_out(fd);
+	else if (!strcmp(how, "jump-poll"))
+		jump_out_of_poll(fd);
+	else if (!strcmp(how, "cancel"))
+		cancel(fd, receive);
+	else if (sends)
+		cancel(fd, send_for_ever);
+	else
+		check(false, "astray jump|jump-poll|cancel|cancel-send");
+	if (sends)
+		nap_us(800000);
+	go_on(fd);
+	close(fd);
+	check(waitpid(peer, &status, 0) == peer && status == 0, "the peer");
+	puts("well");
+	return 0;
+}
