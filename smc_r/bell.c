@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "process.h"
@@ -62,6 +63,28 @@ int bell_wait(int bell, const struct timespec *timeout)
 	if (n == 0 || errno == ECONNRESET)
 		return BELL_HUNG_UP;
 	return -errno;
+}
+
+int bell_rings(int bell)
+{
+	int n = 0;
+
+	return SYS_CALL3(SYS_ioctl, bell, FIONREAD, &n) < 0 ? 0 : n;
+}
+
+void bell_take(int bell, int rings)
+{
+	char bytes[DRAIN_BYTES];
+
+	while (rings > 0) {
+		int k = rings < DRAIN_BYTES ? rings : DRAIN_BYTES;
+		long n =
+		    SYS_CALL6(SYS_recvfrom, bell, bytes, k, MSG_DONTWAIT, 0, 0);
+
+		if (n <= 0)
+			return;
+		rings -= (int)n;
+	}
 }
 
 int bell_drain(int bell)

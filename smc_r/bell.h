@@ -33,6 +33,10 @@ void bell_ring(int bell);
  * cancellation point. */
 int bell_wait(int bell, const struct timespec *timeout);
 
+/* How many rings are there, and takes so many of them, without sleeping. */
+int bell_rings(int bell);
+void bell_take(int bell, int rings);
+
 /* Takes what is there, without sleeping. True when the peer hung up. */
 int bell_drain(int bell);
 

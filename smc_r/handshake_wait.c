@@ -3,10 +3,12 @@
 #include "handshake.h"
 
 #include <poll.h>
+#include <pthread.h>
 
 #include "process.h"
 #include "real.h"
 #include "reason.h"
+#include "sleepers.h"
 #include "spin.h"
 #include "sys.h"
 
@@ -36,18 +38,35 @@ enum way handshake_way(struct connection *c, bool write)
 	return WAY_AGAIN;
 }
 
+/* How this goes with those who take messages: messages.h. */
+static bool sleep_begin(struct connection *c, uint32_t seen)
+{
+	sleepers_join(&c->slot->rx);
+	return atomic_load(&c->slot->messages) == seen;
+}
+
+/* struct connection; void, as a cleanup handler has it. */
+static void sleep_end(void *c)
+{
+	sleepers_leave(&((struct connection *)c)->slot->rx);
+}
+
 /* Sleeps as a read of the TCP socket does: time-outs, signals and restarts are
  * the kernel's. Wakes when there is one byte more than the message so far. */
-static int wait_for_message(int fd, size_t have)
+static int wait_for_message(struct connection *c, int fd, uint32_t seen)
 {
 	uint8_t bytes[CLC_BYTES_MAX];
+	size_t have = c->unread;
+	volatile ssize_t n = 0;
 
 	if (have >= sizeof(bytes))
 		return 0;
-	return real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL, NULL,
-			     NULL) < 0
-		   ? -1
-		   : 0;
+	pthread_cleanup_push(sleep_end, c);
+	if (sleep_begin(c, seen))
+		n = real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL,
+				  NULL, NULL);
+	pthread_cleanup_pop(1);
+	return n < 0 ? -1 : 0;
 }
 
 /*
@@ -93,13 +112,15 @@ void handshake_wait_until(int fd, uint64_t until_ns)
 
 enum way handshake_for_read(struct connection *c, int fd, bool wait)
 {
+	uint32_t seen = atomic_load(&c->slot->messages);
 	enum way way;
 
 	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
 		if (!spin_for_message(fd, c->unread) &&
-		    wait_for_message(fd, c->unread) < 0)
+		    wait_for_message(c, fd, seen) < 0)
 			return WAY_ERROR;
+		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
 	return way;
@@ -125,9 +146,19 @@ static uint64_t patience_ns(const struct connection *c)
 	return NONBLOCK_PATIENCE_MS * 1000000u;
 }
 
+static void wait_counted(struct connection *c, int fd, uint32_t seen,
+			 uint64_t until)
+{
+	pthread_cleanup_push(sleep_end, c);
+	if (sleep_begin(c, seen))
+		handshake_wait_until(fd, until);
+	pthread_cleanup_pop(1);
+}
+
 enum way handshake_for_write(struct connection *c, int fd, bool wait)
 {
 	uint64_t until = c->deadline_ns;
+	uint32_t seen = atomic_load(&c->slot->messages);
 	enum way way;
 
 	handshake_step(c, fd);
@@ -140,7 +171,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 			break;
 		}
 		if (!spin_for_message(fd, c->unread))
-			handshake_wait_until(fd, until);
+			wait_counted(c, fd, seen, until);
+		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
 	return way;

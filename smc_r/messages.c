@@ -15,6 +15,8 @@
 #include "settings.h"
 #include "sys.h"
 
+#define SLEEPERS_MS 100u
+
 /* ---- sending and carrying out ---- */
 
 /* A client that closed already must not be answered: its kernel would reset
@@ -242,8 +244,26 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 
 /* ---- the peer's messages ---- */
 
-static void take_bytes(int fd, uint8_t *bytes, size_t n)
+/* Those who sleep have been woken, and need only a core. One that was killed in
+ * its sleep, or left it by longjmp, is counted for ever, hence the limit. */
+static void await_sleepers(const struct connection *c)
 {
+	const struct timespec nap = {0, 20000};
+	uint64_t end = 0;
+
+	while (atomic_load(&c->slot->rx.sleepers) > 0) {
+		if (end == 0)
+			end = sys_now_ns() + SLEEPERS_MS * 1000000u;
+		else if (sys_now_ns() >= end)
+			return;
+		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+	}
+}
+
+static void take_bytes(struct connection *c, int fd, uint8_t *bytes, size_t n)
+{
+	atomic_fetch_add(&c->slot->messages, 1);
+	await_sleepers(c);
 	SYS_CALL6(SYS_recvfrom, fd, bytes, n, MSG_DONTWAIT, 0, 0);
 }
 
@@ -292,7 +312,7 @@ void messages_read(struct connection *c, int fd)
 		a = clc_feed(machine, bytes, (size_t)n, &m,
 			     sys_now_ns() / 1000000u);
 		if (a.take)
-			take_bytes(fd, bytes, a.take);
+			take_bytes(c, fd, bytes, a.take);
 		messages_carry_out(c, fd, a, &m);
 		if (a.take == 0) {
 			c->unread = (uint32_t)n;

@@ -5,6 +5,11 @@
  *
  * No byte is taken from the stream that is not part of a message.
  *
+ * A thread that sleeps in the kernel until a message comes is counted in
+ * slot->rx.sleepers meanwhile, and does not sleep if slot->messages has moved
+ * since it last looked. Whoever takes a message moves that, and leaves the
+ * message where it is until nobody is counted: so all who sleep wake up.
+ *
  * Locking: engine lock and the connection's rx lock held by the caller.
  */
 #ifndef SMC_R_MESSAGES_H

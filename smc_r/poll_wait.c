@@ -22,6 +22,9 @@
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
 #define PER_FD   3  /* kernel entries that one descriptor may need */
 
+#define SLICE_FIRST_MS 1
+#define SLICE_MAX_MS   50
+
 static struct connection *member_of(int fd)
 {
 	struct connection *c = connection_of(fd);
@@ -146,68 +149,163 @@ static short kernel_share(const struct connection *c)
 	return events;
 }
 
-static nfds_t add_member(struct pollfd *all, nfds_t at, struct connection *c,
-			 const struct pollfd *p, bool active)
+/*
+ * A member's own place has no descriptor; its events say where we are counted
+ * among the sleepers. The first of them takes the rings of that bell, and the
+ * others look by the clock (sleepers.h).
+ */
+#define ON_DATA    1
+#define FIRST_DATA 2
+#define ON_ROOM    4
+#define FIRST_ROOM 8
+#define ON_MESSAGE 16 /* of the handshake */
+#define SEEN_SHIFT 5  /* above: slot->messages when we looked */
+
+static short seen_of(const struct connection *c)
 {
+	return (short)((atomic_load(&c->slot->messages) << SEEN_SHIFT) &
+		       0x7fff);
+}
+
+struct poll_call {
+	struct pollfd *fds;
+	struct pollfd *all;
+	nfds_t n;
+	const sigset_t *mask;
+	bool for_ever;
+	uint64_t end_ns;
+	struct connection *spun; /* whose spin was in vain */
+	uint64_t spin_start;
+	bool crowded;      /* others sleep for the same as we */
+	bool rung;         /* the last slice was ended by a ring */
+	unsigned slice_ms; /* the next one */
+};
+
+/* What keeps the place: `on`, and `first` if we are. */
+static short join(struct poll_call *p, struct status_stream *s, short on,
+		  short first)
+{
+	sleepers_join(s);
+	if (sleepers_first(s))
+		return (short)(on | first);
+	p->crowded = true;
+	return on;
+}
+
+/* A ring that is not ours to take must not end every sleep. */
+static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
+		       bool first)
+{
+	return first || !p->rung ? add(p->all, at, bell, POLLIN) : at;
+}
+
+static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
+			 nfds_t i)
+{
+	const struct pollfd *asked = &p->fds[i];
+	struct pollfd *own = &p->all[i];
 	short share = kernel_share(c);
 
-	if (!active) {
+	own->fd = -1;
+	own->events = seen_of(c);
+	if (connection_phase(c) != PHASE_ACTIVE) {
 		short events = POLLIN | POLLRDHUP;
 
 		if (connection_phase(c) == PHASE_CONNECTING)
 			events |= POLLOUT;
-		return add(all, at, p->fd, events);
+		return add(p->all, at, asked->fd, events);
 	}
-	sleepers_join(&c->slot->rx);
-	readiness_arm(c, (uint32_t)(unsigned short)p->events);
-	at = add(all, at, c->bell_data, POLLIN);
-	if (p->events & (POLLOUT | POLLWRNORM))
-		at = add(all, at, c->bell_room, POLLIN);
+	own->events |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
+	if (asked->events & (POLLOUT | POLLWRNORM))
+		own->events |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
+	readiness_arm(c, (uint32_t)(unsigned short)asked->events);
+	at = add_bell(p, at, c->bell_data, own->events & FIRST_DATA);
+	if (own->events & ON_ROOM)
+		at = add_bell(p, at, c->bell_room, own->events & FIRST_ROOM);
 	/* The end of the peer concerns everybody, the rest who asks for it. */
-	return add(all, at, p->fd, share & (p->events | POLLRDHUP));
+	return add(p->all, at, asked->fd, share & (asked->events | POLLRDHUP));
 }
 
-/* Kernel entries after the first n; those stand for foreign descriptors, and
- * for members tell what leave() has to undo. */
-static nfds_t prepare(struct pollfd *fds, struct pollfd *all, nfds_t n)
+/* Kernel entries after the first n; those stand for foreign descriptors. */
+static nfds_t prepare(struct poll_call *p)
 {
-	nfds_t at = n;
+	nfds_t at = p->n;
 
-	for (nfds_t i = 0; i < n; i++) {
-		struct connection *c = member_of(fds[i].fd);
+	p->crowded = false;
+	for (nfds_t i = 0; i < p->n; i++) {
+		int fd = p->fds[i].fd;
+		struct connection *c = member_of(fd);
 
-		all[i] = fds[i];
-		if (instance_of(fds[i].fd)) {
-			instance_of(fds[i].fd)->is_nested = true;
-			epoll_arm(instance_of(fds[i].fd));
+		p->all[i] = p->fds[i];
+		if (instance_of(fd)) {
+			instance_of(fd)->is_nested = true;
+			epoll_arm(instance_of(fd));
 		}
-		if (!c)
-			continue;
-		all[i].fd = -1;
-		all[i].events = connection_phase(c) == PHASE_ACTIVE;
-		at = add_member(all, at, c, &fds[i], all[i].events);
+		if (c)
+			at = add_member(p, at, c, i);
 	}
 	return at;
 }
 
-/* Empties the bells that rang for nothing: a byte that stays would wake every
- * poll from here on. */
-static void leave(struct pollfd *fds, const struct pollfd *all, nfds_t n,
-		  bool ready)
+/* Nothing was ready. False: a message was taken since we looked (messages.h).
+ */
+static bool enter_handshakes(struct poll_call *p)
 {
-	for (nfds_t i = 0; i < n; i++) {
-		struct connection *c = connection_of(fds[i].fd);
-		bool alone;
+	bool enters = true;
 
-		if (all[i].fd >= 0 || !all[i].events || !c || !c->rmb)
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = member_of(p->fds[i].fd);
+		struct pollfd *own = &p->all[i];
+		short seen = own->events;
+
+		if (!c || own->fd >= 0 || (own->events & ON_DATA))
 			continue;
-		alone = sleepers_leave(&c->slot->rx);
-		if (!alone && ready)
-			continue;
-		if (bell_drain(c->bell_data))
-			tcp_has_ended(c, fds[i].fd);
-		if (fds[i].events & (POLLOUT | POLLWRNORM))
-			bell_drain(c->bell_room);
+		own->events |= ON_MESSAGE;
+		sleepers_join(&c->slot->rx);
+		if (seen_of(c) != seen)
+			enters = false;
+	}
+	return enters;
+}
+
+static void leave_handshakes(const struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = connection_of(p->fds[i].fd);
+
+		if (c && p->all[i].fd < 0 && (p->all[i].events & ON_MESSAGE))
+			sleepers_leave(&c->slot->rx);
+	}
+}
+
+/* Empties the bells that rang for nothing: a byte that stays would wake every
+ * poll from here on. One who waits for the same in an epoll instance looks
+ * again, as his ring may have been among them. */
+static void leave_member(struct connection *c, int fd, short on)
+{
+	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
+
+	sleepers_leave(&c->slot->rx);
+	if (on & ON_ROOM)
+		sleepers_leave(&c->slot->tx);
+	if (!active)
+		return;
+	if ((on & FIRST_DATA) && bell_drain(c->bell_data))
+		tcp_has_ended(c, fd);
+	if (on & FIRST_ROOM)
+		bell_drain(c->bell_room);
+	if (c->members)
+		epoll_poke(c);
+}
+
+static void leave(const struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = connection_of(p->fds[i].fd);
+		short on = p->all[i].events;
+
+		if (c && p->all[i].fd < 0 && (on & ON_DATA))
+			leave_member(c, p->fds[i].fd, on);
 	}
 }
 
@@ -228,17 +326,6 @@ static int pending_ms(const struct pollfd *fds, nfds_t n)
 	return least;
 }
 
-struct poll_call {
-	struct pollfd *fds;
-	struct pollfd *all;
-	nfds_t n;
-	const sigset_t *mask;
-	bool for_ever;
-	uint64_t end_ns;
-	struct connection *spun; /* whose spin was in vain */
-	uint64_t spin_start;
-};
-
 static uint64_t left_ns(const struct poll_call *p)
 {
 	uint64_t now = sys_now_ns();
@@ -248,13 +335,38 @@ static uint64_t left_ns(const struct poll_call *p)
 	return now < p->end_ns ? p->end_ns - now : 0;
 }
 
-/* Ready descriptors, 0 to go on, -1 with errno. */
-static int sleep_round(struct poll_call *p)
+/* In the kernel, for as long as nobody has to look by the clock. */
+static int sleep_now(struct poll_call *p, nfds_t entries)
 {
-	nfds_t entries = prepare(p->fds, p->all, p->n);
 	uint64_t left = left_ns(p);
 	int pending = pending_ms(p->fds, p->n);
 	struct timespec t;
+	int ready = 0;
+	int error;
+
+	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
+		left = (uint64_t)pending * 1000000u;
+	if (p->crowded && left > p->slice_ms * 1000000ull)
+		left = p->slice_ms * 1000000ull;
+	t.tv_sec = (time_t)(left / 1000000000u);
+	t.tv_nsec = (long)(left % 1000000000u);
+	segment_count(sleeps);
+	if (enter_handshakes(p))
+		ready = real.ppoll(p->all, entries,
+				   left == UINT64_MAX ? NULL : &t, p->mask);
+	error = errno;
+	leave_handshakes(p);
+	errno = error;
+	p->rung = p->crowded && ready > 0;
+	p->slice_ms =
+	    p->slice_ms * 2 < SLICE_MAX_MS ? p->slice_ms * 2 : SLICE_MAX_MS;
+	return ready;
+}
+
+/* Ready descriptors, 0 to go on, -1 with errno. */
+static int sleep_round(struct poll_call *p)
+{
+	nfds_t entries = prepare(p);
 	int ready;
 	int error;
 
@@ -263,21 +375,10 @@ static int sleep_round(struct poll_call *p)
 	for (nfds_t i = 0; i < p->n && ready == 0; i++)
 		if (instance_of(p->fds[i].fd))
 			ready = instance_bits(&p->fds[i]) != 0;
-	if (ready == 0) {
-		if (pending >= 0 && left > (uint64_t)pending * 1000000u)
-			left = (uint64_t)pending * 1000000u;
-		t.tv_sec = (time_t)(left / 1000000000u);
-		t.tv_nsec = (long)(left % 1000000000u);
-		segment_count(sleeps);
-		ready = real.ppoll(p->all, entries,
-				   left == UINT64_MAX ? NULL : &t, p->mask);
-		error = errno;
-		if (ready >= 0)
-			ready = look_members(p->fds, p->n);
-		errno = error;
-	}
+	if (ready == 0)
+		ready = sleep_now(p, entries);
 	error = errno;
-	leave(p->fds, p->all, p->n, ready > 0);
+	leave(p);
 	errno = error;
 	if (ready < 0)
 		return -1;
@@ -365,7 +466,8 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 			      .all = stack,
 			      .n = n,
 			      .mask = mask,
-			      .for_ever = timeout == NULL};
+			      .for_ever = timeout == NULL,
+			      .slice_ms = SLICE_FIRST_MS};
 	int result;
 
 	if (timeout)

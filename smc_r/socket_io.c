@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "demote.h"
+#include "epoll_set.h"
 #include "handshake.h"
 #include "lock.h"
 #include "process.h"
@@ -65,6 +66,14 @@ static ssize_t fail(int error)
 {
 	errno = error;
 	return -1;
+}
+
+/* A sleep takes rings. Others who wait for the same in an epoll instance look
+ * again, as theirs may have been among them. */
+static void wake_instances(struct connection *c)
+{
+	if (__builtin_expect(c->members != NULL, 0))
+		epoll_poke(c);
 }
 
 /* ---- receiving ---- */
@@ -176,6 +185,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		error = wait_for_input(
 		    c, r->fd, need,
 		    time_out(c, r->fd, SO_RCVTIMEO, SOCKET_RCVTIMEO, &storage));
+		wake_instances(c);
 		if (error == 0)
 			return true;
 		*result = r->done ? (ssize_t)r->done : fail(-error);
@@ -371,6 +381,7 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 	}
 	error = wait_for_output(
 	    c, fd, time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage));
+	wake_instances(c);
 	if (error == 0)
 		return true;
 	*result = done ? (ssize_t)done : fail(-error);

@@ -118,7 +118,7 @@ struct status_slot {
 	_Atomic uint32_t phase;   /* engine's own: connection.h */
 	_Atomic uint32_t socket_flags; /* engine's own: connection.h */
 	_Atomic uint32_t error;        /* pending, as SO_ERROR gives it */
-	uint32_t spare1;
+	_Atomic uint32_t messages;     /* of CLC, taken off the TCP stream */
 	uint64_t first; /* engine's own: this connection made the group */
 	struct status_stream rx;
 	struct status_stream tx;

@@ -269,22 +269,26 @@ static int wait_on_tcp(struct connection *c, int fd,
 }
 
 /* Several threads sleep for the same thing: a ring wakes one of them, so the
- * others look by the clock. Nobody but the first takes rings. */
+ * others look by the clock. Nobody but the first takes rings; one that is not
+ * taken must not end every slice. */
+struct slices {
+	unsigned ms;
+	bool rung; /* the last one was ended by a ring */
+};
+
 static int wait_in_slices(int bell, const struct timespec *timeout,
-			  unsigned *slice_ms)
+			  struct slices *s)
 {
-	struct timespec slice = {0, (long)*slice_ms * 1000000};
-	struct pollfd p = {.fd = bell, .events = POLLIN};
+	struct timespec slice = {0, (long)s->ms * 1000000};
+	struct pollfd p = {.fd = s->rung ? -1 : bell, .events = POLLIN};
 	bool last = timeout && timeout->tv_sec == 0 &&
 		    timeout->tv_nsec <= slice.tv_nsec;
 	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
 
-	/* A ring for the first one, who is slow to take it, or was killed. */
-	if (n > 0)
-		n = real.ppoll(NULL, 0, last ? timeout : &slice, NULL);
 	if (n < 0)
 		return -errno;
-	*slice_ms = *slice_ms * 2 < SLICE_MAX_MS ? *slice_ms * 2 : SLICE_MAX_MS;
+	s->ms = s->ms * 2 < SLICE_MAX_MS ? s->ms * 2 : SLICE_MAX_MS;
+	s->rung = n > 0;
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
@@ -299,7 +303,7 @@ static bool is_nonblocking(struct connection *c, int fd)
 }
 
 static int sleep_on(struct connection *c, int fd, int bell,
-		    struct status_stream *stream, unsigned *slice_ms,
+		    struct status_stream *stream, struct slices *slices,
 		    const struct timespec *timeout)
 {
 	int result;
@@ -309,7 +313,7 @@ static int sleep_on(struct connection *c, int fd, int bell,
 		return -EAGAIN;
 	segment_count(sleeps);
 	if (!sleepers_first(stream))
-		return wait_in_slices(bell, timeout, slice_ms);
+		return wait_in_slices(bell, timeout, slices);
 	result = bell_wait(bell, timeout);
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
@@ -359,7 +363,7 @@ static const struct timespec *deadline_left(struct wait_deadline *d)
 static int sleep_for_input(struct connection *c, int fd, size_t need,
 			   const struct timespec *timeout)
 {
-	unsigned slice_ms = SLICE_FIRST_MS;
+	struct slices slices = {.ms = SLICE_FIRST_MS};
 	struct wait_deadline d;
 	int result;
 
@@ -370,7 +374,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_data, &c->slot->rx, &slice_ms,
+		result = sleep_on(c, fd, c->bell_data, &c->slot->rx, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
@@ -400,7 +404,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 static int sleep_for_output(struct connection *c, int fd,
 			    const struct timespec *timeout)
 {
-	unsigned slice_ms = SLICE_FIRST_MS;
+	struct slices slices = {.ms = SLICE_FIRST_MS};
 	struct wait_deadline d;
 	int result;
 
@@ -410,7 +414,7 @@ static int sleep_for_output(struct connection *c, int fd,
 		atomic_store(&c->own_wait->armed_room, 1);
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_room, &c->slot->tx, &slice_ms,
+		result = sleep_on(c, fd, c->bell_room, &c->slot->tx, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	return result;

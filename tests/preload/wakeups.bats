@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# wakeups: many threads sleep on few connections, in every way there is to
+# sleep. A wake-up that is lost stops the game, and its watchdog says so.
+# limit: 300
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${smc_new-}"
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+	wakeups=$programs/preload/wakeups
+	seeds=3 rounds=300
+	[ -z "${SMC_R_LONG-}" ] || seeds=60
+}
+
+teardown() {
+	smc_end
+}
+
+# With 1, 4 and 8 threads; plain TCP shows that the game itself is right.
+play() { # game, connections that it uses with 1, 4 and 8 threads
+	local game=$1 seed threads expected=0
+	shift
+	"$wakeups" "$game" 4 100 1
+	for threads in 1 4 8; do
+		for ((seed = 1; seed <= seeds; seed++)); do
+			smc_run "$wakeups" "$game" "$threads" "$rounds" $seed
+		done
+		expected=$((expected + seeds * $1))
+		shift
+	done
+	smc_count
+	echo "smc $smc_new of $((2 * expected))"
+	# A late acceptor may leave one or the other on TCP.
+	[ "$smc_new" -ge "$expected" ]
+}
+
+@test "a token on each connection" {
+	play tokens 1 4 8
+}
+
+@test "all threads and tokens on one connection" {
+	play shared 1 1 1
+}
+
+@test "writers that wait for room" {
+	play room 1 4 8
+}
+
+@test "fresh connections, read and written by two threads each" {
+	play duplex 1 4 8
+}
+
+@test "one token among idle connections" {
+	play idle 1 4 8
+}
