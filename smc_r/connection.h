@@ -84,6 +84,7 @@ struct connection {
 	uint32_t drained_data;      /* rings of the data bell taken */
 	uint32_t drained_room;
 	uint32_t spin_score; /* how well spinning did here */
+	uint32_t streak;     /* reads in a row that found bytes, none sent */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */

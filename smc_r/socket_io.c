@@ -177,6 +177,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		*result = receive_rest(r);
 		return false;
 	case INPUT_NONE:
+		c->streak = 0;
 		demote_serve(c, r->fd);
 		if (!socket_waits(c, r->flags)) {
 			*result = r->done ? (ssize_t)r->done : fail(EAGAIN);

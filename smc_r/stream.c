@@ -12,6 +12,10 @@
 
 /* Large writes are published piece by piece: the reader copies out while the
  * writer still copies in. */
+#define BATCH_STREAK  8 /* reads in a row before a reader lets more come */
+#define BATCH_BYTES   8192
+#define BATCH_LOOKS   4
+#define BATCH_PAUSES  10
 #define PIECE_BYTES   8192u
 /* Large reads give room back in pieces for the same reason. */
 #define TAKE_BYTES    32768u
@@ -139,6 +143,30 @@ static bool is_below_mark(struct connection *c)
 	       stream_fill(c) <= c->size - c->size / 3;
 }
 
+/*
+ * A reader as fast as the writer would look after every small write, and each
+ * look takes the cursor's line away from the writer. In a stream, where reads
+ * find bytes time after time and nothing is written back, it lets some more
+ * come, as long as they do.
+ */
+static void let_more_come(struct connection *c, uint64_t position, size_t want)
+{
+	const struct status_stream *rx = &c->slot->rx;
+	uint64_t seen = rx->peer_position;
+
+	if (c->streak < BATCH_STREAK || seen == position)
+		return;
+	for (int i = 0; i < BATCH_LOOKS; i++) {
+		if (seen - position >= BATCH_BYTES || seen - position >= want)
+			return;
+		for (int k = 0; k < BATCH_PAUSES; k++)
+			sys_relax();
+		if (refresh_in(c, position) < 0 || rx->peer_position == seen)
+			return;
+		seen = rx->peer_position;
+	}
+}
+
 static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			  unsigned how)
 {
@@ -155,6 +183,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 		if (rx->peer_position - position < want &&
 		    refresh_in(c, position) < 0)
 			return -ECONNRESET;
+		let_more_come(c, position, want);
 		used = rx->peer_position - position;
 		n = used < want ? (size_t)used : want;
 		if (n > TAKE_BYTES)
@@ -213,6 +242,7 @@ static ssize_t take_all(struct connection *c, struct place *to, size_t want,
 	if (done == 0)
 		return n;
 	advance(&c->slot->rx.requests);
+	c->streak++;
 	return (ssize_t)done;
 }
 
@@ -395,6 +425,7 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 		advance(&tx->requests);
 		result = (ssize_t)done;
 	}
+	c->streak = 0;
 	stream_unlock(tx, taken);
 	/* One ring for the whole call: a reader on our own core would only
 	 * be in the way of the rest of it. */
