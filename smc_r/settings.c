@@ -90,8 +90,12 @@ uint64_t settings_generation(void)
 
 bool settings_moved(uint64_t since)
 {
+	if (!generation &&
+	    (since != 1 || sys_now_ns() - looked_ns > LOOK_AGAIN_NS))
+		return true;
+	/* The word is stored before the time of the look that found it. */
 	if (!generation)
-		return since != 1 || sys_now_ns() - looked_ns > LOOK_AGAIN_NS;
+		return false;
 	return atomic_load_explicit(generation, memory_order_acquire) + 2 !=
 	       since;
 }
