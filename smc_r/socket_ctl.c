@@ -326,21 +326,29 @@ static int close_socket(struct connection *c, int fd)
 	if (atomic_load(&c->entry.references) == 1 &&
 	    segment_slot_is_mine(c->slot))
 		say_goodbye(c, fd);
+	/* A close that may take its time (SO_LINGER) does so without the lock.
+	 */
 	active = c->rmb != NULL;
 	engine_lock(&saved);
 	epoll_forget(c, fd);
 	last = fdtable_clear(fd, &e) && e == &c->entry;
-	engine_unlock(&saved);
-	result = real.close(fd);
-	error = errno;
-	if (last) {
+	if (c->lingers) {
+		engine_unlock(&saved);
+		result = real.close(fd);
+		error = errno;
 		engine_lock(&saved);
+	} else {
+		error = (int)-sys_close(fd);
+		result = error ? -1 : 0;
+	}
+	if (last) {
 		if (active)
 			wake_reader(c);
 		connection_release(c);
-		engine_unlock(&saved);
 	}
-	errno = error;
+	engine_unlock(&saved);
+	if (result < 0)
+		errno = error;
 	return result;
 }
 
