@@ -12,6 +12,7 @@
 #include "lock.h"
 #include "real.h"
 #include "reason.h"
+#include "remains.h"
 #include "segment.h"
 #include "stream.h"
 #include "sys.h"
@@ -198,6 +199,22 @@ void demote(struct connection *c, int fd, uint32_t reason)
 	demote_settle(c);
 }
 
+static bool peer_is_gone(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	/* Ours shows the same way. */
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		return false;
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
+static bool bury_peer(struct connection *c, int fd)
+{
+	return stream_fill(c) > 0 && peer_is_gone(c, fd) &&
+	       remains_pass_on(c, fd);
+}
+
 static bool hand_over(struct connection *c, int fd, uint32_t reason)
 {
 	/* Under several numbers: once is enough. */
@@ -209,7 +226,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason)
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
 	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) &&
-	    !deputy_send_rest(c, fd) && !wait_for_seal(c, fd, DEMOTE_WAIT_MS))
+	    !deputy_send_rest(c, fd) && !wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
+	    !bury_peer(c, fd))
 		return false;
 	leave_frozen_ring(c);
 	demote_settle(c);

@@ -147,7 +147,7 @@ static int borrow(struct connection *c, int fd)
 
 	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
 	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0 ||
-	    peer_socket_find(&other, &own, &peer) < 0)
+	    peer_socket_find(&other, &own, &peer) < 0 || peer.inode == 0)
 		return -1;
 	append(append_number(append(s.wanted, "socket:["), peer.inode), "]");
 	if (c->slot->peer_pid > 0)
