@@ -20,6 +20,16 @@
 #define CLAIM_WAIT_MS   1000
 #define DEPUTY_AFTER_MS 5 /* a peer that sleeps in a call has woken by then */
 
+/* The first reason counts. */
+static void note(struct connection *c, uint32_t reason)
+{
+	if (c->slot->reason != REASON_NONE)
+		return;
+	c->slot->reason = reason;
+	segment_count(demoted);
+	segment_count(fallbacks[reason_index(reason)]);
+}
+
 static void ring_both(struct connection *c)
 {
 	bell_ring(c->bell_data);
@@ -113,8 +123,7 @@ void demote_serve(struct connection *c, int fd)
 	      CONSUMER_DEMOTE) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		return;
-	if (c->slot->reason == REASON_NONE)
-		c->slot->reason = REASON_DEMOTED_PEER;
+	note(c, REASON_DEMOTED_PEER);
 	seal_output(c, fd);
 }
 
@@ -174,14 +183,6 @@ static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 }
 
 /* ---- both ---- */
-
-static void note(struct connection *c, uint32_t reason)
-{
-	if (c->slot->reason != REASON_NONE)
-		return;
-	c->slot->reason = reason;
-	segment_count(demoted);
-}
 
 void demote(struct connection *c, int fd, uint32_t reason)
 {

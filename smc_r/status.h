@@ -58,7 +58,8 @@ struct status_counters {
 	_Atomic uint64_t spin_hits;   /* waits that spinning ended */
 	_Atomic uint64_t spin_misses; /* spins in vain */
 	_Atomic uint64_t buffer_full; /* sends that met a full RMBE */
-	_Atomic uint64_t fallbacks[STATUS_REASONS_MAX]; /* by reason_index */
+	/* Why, of tcp and of demoted; by reason_index. */
+	_Atomic uint64_t fallbacks[STATUS_REASONS_MAX];
 };
 
 enum status_state {

@@ -236,7 +236,8 @@ iperf_run() { # iperf3's arguments...
 	same_data "$place/out"
 	smc_count
 	echo "smc $smc_new tcp $tcp_new demoted $demoted_new"
-	[ $((demoted_new + tcp_new)) -ge 1 ]
+	[ $((demoted_new + tcp_new)) = 2 ]
+	smc_reasons | grep -q '^DEMOTED_EXEC [1-9]'
 }
 
 @test "socat: half close in both orders" {
