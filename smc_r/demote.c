@@ -10,6 +10,7 @@
 #include "deputy.h"
 #include "handshake.h"
 #include "lock.h"
+#include "messages.h"
 #include "real.h"
 #include "reason.h"
 #include "remains.h"
@@ -98,6 +99,7 @@ static void seal(struct connection *c, int fd)
 		return;
 	if (atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN)
 		send_frozen(c, fd);
+	messages_forget(fd);
 	atomic_fetch_or(&tx->flags, STREAM_TCP);
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
 	/* What the program had shut stays shut on the other path. */

@@ -3,6 +3,8 @@
 #include "messages.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -117,6 +119,14 @@ static void resend_early_bytes(struct connection *c, int fd)
 	}
 }
 
+void messages_forget(int fd)
+{
+	int yes = 1;
+
+	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_QUICKACK, &yes,
+		  sizeof(yes), 0);
+}
+
 static void finish_tcp(struct connection *c, int fd)
 {
 	struct clc *m = connection_clc(c);
@@ -132,6 +142,7 @@ static void finish_tcp(struct connection *c, int fd)
 			    rmb_element(&c->rmb->map, c->element));
 		connection_detach(c, true);
 	}
+	messages_forget(fd);
 	connection_use_tcp(c, m->reason, m->peer_reason);
 }
 

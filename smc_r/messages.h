@@ -25,4 +25,9 @@ void messages_read(struct connection *c, int fd);
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m);
 
+/* The stream is TCP's from here on. Its kernel took our messages for a dialogue
+ * and would delay its ACKs, which a program's first bytes would wait for, as
+ * they did not without us. No lock is needed. */
+void messages_forget(int fd);
+
 #endif

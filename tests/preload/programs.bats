@@ -240,6 +240,13 @@ iperf_run() { # iperf3's arguments...
 	smc_reasons | grep -q '^DEMOTED_EXEC [1-9]'
 }
 
+@test "a connection that goes back to TCP has no delayed ACKs from ours" {
+	need python3
+	[ "$(smc_run python3 "$BATS_TEST_DIRNAME/quickack.py")" = 1 ]
+	smc_count
+	[ $((demoted_new + tcp_new)) = 2 ]
+}
+
 @test "socat: half close in both orders" {
 	need socat
 	start server smc_run socat -t 5 \
