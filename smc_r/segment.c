@@ -322,13 +322,8 @@ bool segment_slot_leave(struct status_slot *slot)
 void segment_slot_free(struct status_slot *slot)
 {
 	struct segment *s = segment_of(slot);
-	struct status_counters *to = s ? &s->header->counters : &nowhere;
 
-	atomic_fetch_add(&to->bytes_received, atomic_load(&slot->rx.position));
-	atomic_fetch_add(&to->bytes_sent, atomic_load(&slot->tx.position));
-	atomic_fetch_add(&to->requests_received,
-			 atomic_load(&slot->rx.requests));
-	atomic_fetch_add(&to->requests_sent, atomic_load(&slot->tx.requests));
+	status_add_ended(s ? &s->header->counters : &nowhere, slot);
 	atomic_store(&slot->state, STATUS_FREE);
 }
 

@@ -168,6 +168,33 @@ struct status_totals {
 	struct status_counters counters;
 };
 
+/* What a slot holds of the sums while its connection is there. */
+static inline void status_add_moved(struct status_counters *to,
+				    const struct status_slot *slot)
+{
+	to->bytes_received += slot->rx.position;
+	to->bytes_sent += slot->tx.position;
+	to->requests_received += slot->rx.requests;
+	to->requests_sent += slot->tx.requests;
+}
+
+/* What it leaves to them when the connection has ended. A server may send into
+ * the ring before it has seen the client's Confirm: if it ended then, nobody
+ * has counted the connection. */
+static inline void status_add_ended(struct status_counters *to,
+				    const struct status_slot *slot)
+{
+	status_add_moved(to, slot);
+	if (slot->state != STATUS_INIT ||
+	    (slot->rx.position == 0 && slot->tx.position == 0))
+		return;
+	to->smc_connections += 1;
+	if (slot->role == STATUS_CLIENT)
+		to->client_connections += 1;
+	else
+		to->server_connections += 1;
+}
+
 _Static_assert(sizeof(struct status_stream) == 64, "one cache line");
 _Static_assert(sizeof(struct status_slot) == 384, "six cache lines");
 _Static_assert(sizeof(struct status_header) <= STATUS_SLOTS_AT, "fits");

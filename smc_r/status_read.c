@@ -26,12 +26,11 @@ static void count_slot(const struct status_slot *slot, uint64_t living,
 
 	if (state == STATUS_FREE)
 		return;
-	sum->counters.bytes_sent += slot->tx.position;
-	sum->counters.bytes_received += slot->rx.position;
-	sum->counters.requests_sent += slot->tx.requests;
-	sum->counters.requests_received += slot->rx.requests;
-	if (!(slot->holders & living))
+	if (!(slot->holders & living)) {
+		status_add_ended(&sum->counters, slot);
 		return;
+	}
+	status_add_moved(&sum->counters, slot);
 	sum->starting += state == STATUS_INIT;
 	sum->active += state == STATUS_ACTIVE;
 	sum->closing += state == STATUS_CLOSING;

@@ -29,14 +29,9 @@ static int add_slots(const struct status_file *file,
 		n = status_file_slots(file, first, slot, SLOTS_AT_ONCE);
 		if (n <= 0)
 			return n;
-		for (i = 0; i < n; i++) {
-			if (slot[i].state == STATUS_FREE)
-				continue;
-			sum->bytes_sent += slot[i].tx.position;
-			sum->bytes_received += slot[i].rx.position;
-			sum->requests_sent += slot[i].tx.requests;
-			sum->requests_received += slot[i].rx.requests;
-		}
+		for (i = 0; i < n; i++)
+			if (slot[i].state != STATUS_FREE)
+				status_add_ended(sum, &slot[i]);
 	}
 }
 

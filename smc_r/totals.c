@@ -226,16 +226,9 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 	for (size_t i = 0; i < COUNTERS; i++)
 		atomic_fetch_add((_Atomic uint64_t *)to + i,
 				 atomic_exchange(from + i, 0));
-	for (uint32_t i = 0; i < slot_count; i++) {
-		const struct status_slot *s = &slots[i];
-
-		if (atomic_load(&s->state) == STATUS_FREE)
-			continue;
-		atomic_fetch_add(&to->bytes_received, s->rx.position);
-		atomic_fetch_add(&to->bytes_sent, s->tx.position);
-		atomic_fetch_add(&to->requests_received, s->rx.requests);
-		atomic_fetch_add(&to->requests_sent, s->tx.requests);
-	}
+	for (uint32_t i = 0; i < slot_count; i++)
+		if (atomic_load(&slots[i].state) != STATUS_FREE)
+			status_add_ended(to, &slots[i]);
 	atomic_fetch_sub(&totals->rmb_bytes, atomic_exchange(&h->rmb_bytes, 0));
 	atomic_store(&h->slot_count, 0);
 }

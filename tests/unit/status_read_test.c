@@ -113,6 +113,41 @@ Test(status_read, totals_segments_and_slots_are_summed)
 	cr_assert_eq(sum.offer_kind, 1);
 }
 
+/* A server that sent and ended before the client's Confirm came. */
+static void add_early_server(struct forged *f)
+{
+	struct status_slot *s = forged_add_slot(f, STATUS_INIT);
+
+	s->role = STATUS_SERVER;
+	s->tx.position = 16;
+}
+
+Test(status_read, what_carried_bytes_and_ended_in_its_handshake_was_on_smc)
+{
+	struct forged living, dead;
+	struct status_sum sum;
+
+	forged_fill_self(&living);
+	living.header.counters.smc_connections = 1;
+	living.header.counters.server_connections = 1;
+	add_early_server(&living);
+	forged_write(&living, NULL);
+	forged_fill(&dead, forged_dead_pid(), 1);
+	add_early_server(&dead);
+	/* This one had not begun. */
+	forged_add_slot(&dead, STATUS_INIT);
+	forged_write(&dead, NULL);
+	for (int swept = 0; swept < 2; swept++) {
+		cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
+		cr_assert_eq(sum.counters.smc_connections, 2);
+		cr_assert_eq(sum.counters.server_connections, 2);
+		cr_assert_eq(sum.counters.client_connections, 0);
+		cr_assert_eq(sum.counters.bytes_sent, 32);
+		cr_assert_eq(sum.starting, 1);
+		cr_assert_eq(status_sweep(forged_rundir), !swept);
+	}
+}
+
 Test(status_read, strangers_files_count_nothing)
 {
 	struct status_sum sum;

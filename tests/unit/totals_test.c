@@ -184,7 +184,8 @@ static void count(struct status_slot **slot)
 		segment_count(doorbells);
 		segment_count(fallbacks[3]);
 	}
-	/* One connection that ended, and one that did not. */
+	/* One connection that ended, and one that did not; both carried bytes
+	 * before their handshake was over. */
 	for (int i = 0; i < 2; i++) {
 		slot[i] = segment_slot_get();
 		crew_must(slot[i]);
@@ -223,6 +224,8 @@ static void assert_counted(uint64_t processes)
 	cr_assert_eq(t.counters.bytes_sent, processes * 2 * 7);
 	cr_assert_eq(t.counters.requests_received, processes * 2);
 	cr_assert_eq(t.counters.requests_sent, processes * 2 * 2);
+	cr_assert_eq(t.counters.smc_connections, processes * 2);
+	cr_assert_eq(t.counters.client_connections, processes * 2);
 	cr_assert_eq(t.counters.sleeps, 0);
 }
 
