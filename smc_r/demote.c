@@ -13,7 +13,7 @@
 #include "messages.h"
 #include "real.h"
 #include "reason.h"
-#include "remains.h"
+#include "relay.h"
 #include "segment.h"
 #include "stream.h"
 #include "sys.h"
@@ -179,7 +179,7 @@ static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 		bell_drain(c->bell_data);
 		/* The peer is gone: the ring's rest is ours to pass on. */
 		if (p[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
-			return stream_fill(c) == 0;
+			return false;
 	}
 	return true;
 }
@@ -202,20 +202,17 @@ void demote(struct connection *c, int fd, uint32_t reason)
 	demote_settle(c);
 }
 
-static bool peer_is_gone(struct connection *c, int fd)
+/* Is what the reader left on its way over TCP? A writer that had sealed before
+ * we froze owes nothing, and later bytes are on TCP already. */
+static bool rest_is_sent(struct connection *c, int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-
-	/* Ours shows the same way. */
-	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
-		return false;
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
-}
-
-static bool bury_peer(struct connection *c, int fd)
-{
-	return stream_fill(c) > 0 && peer_is_gone(c, fd) &&
-	       remains_pass_on(c, fd);
+	if (stream_fill(c) == 0 &&
+	    !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN))
+		return true;
+	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && deputy_send_rest(c, fd))
+		return true;
+	return wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
+	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
 }
 
 static bool hand_over(struct connection *c, int fd, uint32_t reason)
@@ -228,9 +225,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason)
 	ask_writer(c, CONSUMER_FROZEN);
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
-	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) &&
-	    !deputy_send_rest(c, fd) && !wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
-	    !bury_peer(c, fd))
+	if (!rest_is_sent(c, fd) && stream_fill(c) > 0 && !relay_start(c, fd))
 		return false;
 	leave_frozen_ring(c);
 	demote_settle(c);

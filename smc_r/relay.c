@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* relay: a new connection in the place of one whose ring holds bytes. */
+#include "relay.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "relay_copy.h"
+#include "stream.h"
+#include "sys.h"
+
+/* All of a connection to ourselves; -1 where there is nothing. */
+struct loop {
+	int listener;
+	int sender;
+	int receiver;
+};
+
+static void set_no_port(struct sockaddr_storage *a)
+{
+	/* At the same place in IPv4 and in IPv6. */
+	((struct sockaddr_in *)(void *)a)->sin_port = 0;
+}
+
+static int open_at(struct sockaddr_storage *a, socklen_t bytes)
+{
+	int fd = (int)SYS_CALL3(SYS_socket, a->ss_family,
+				SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	set_no_port(a);
+	if (SYS_CALL3(SYS_bind, fd, a, bytes) == 0)
+		return fd;
+	sys_close(fd);
+	return -1;
+}
+
+static bool loop_open(struct loop *l, int fd)
+{
+	struct sockaddr_storage own, other;
+	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
+
+	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
+	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0)
+		return false;
+	l->listener = open_at(&own, own_bytes);
+	l->sender = open_at(&other, other_bytes);
+	if (l->listener < 0 || l->sender < 0 ||
+	    SYS_CALL3(SYS_listen, l->listener, 1, 0) < 0 ||
+	    SYS_CALL3(SYS_getsockname, l->listener, &own, &own_bytes) < 0 ||
+	    SYS_CALL3(SYS_connect, l->sender, &own, own_bytes) < 0)
+		return false;
+	l->receiver =
+	    (int)SYS_CALL4(SYS_accept4, l->listener, 0, 0, SOCK_CLOEXEC);
+	return l->receiver >= 0;
+}
+
+static void loop_close(struct loop *l)
+{
+	if (l->listener >= 0)
+		sys_close(l->listener);
+	if (l->sender >= 0)
+		sys_close(l->sender);
+	if (l->receiver >= 0)
+		sys_close(l->receiver);
+}
+
+/* Bytes that the socket took. */
+static size_t send_some(int fd, const uint8_t *bytes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		long sent = SYS_CALL6(SYS_sendto, fd, bytes + done, n - done,
+				      MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+
+		if (sent <= 0)
+			break;
+		done += (size_t)sent;
+	}
+	return done;
+}
+
+static bool peer_is_gone(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+static bool take_place(struct connection *c, int from, int fd)
+{
+	long status = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
+
+	if (status < 0 || flags < 0)
+		return false;
+	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
+	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
+	return SYS_CALL3(SYS_dup3, from, fd,
+			 flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
+}
+
+/* The ring's bytes, in one piece that stays when the ring is used again. */
+static uint8_t *copy_of_ring(struct connection *c, size_t n)
+{
+	size_t at =
+	    (size_t)(atomic_load(&c->slot->rx.position) & (c->size - 1));
+	size_t first = c->size - at < n ? c->size - at : n;
+	uint8_t *copy = mmap(NULL, n, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return NULL;
+	memcpy(copy, c->in + at, first);
+	memcpy(copy + first, c->in, n - first);
+	return copy;
+}
+
+/* The old connection is the relay's alone from here on. */
+static bool start(struct connection *c, struct loop *l, int fd,
+		  const uint8_t *bytes, size_t n)
+{
+	int old = (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	bool done = old >= 0 && take_place(c, l->receiver, fd);
+
+	if (done && !relay_copy_start(old, l->sender, bytes, n)) {
+		SYS_CALL3(SYS_dup3, old, fd, 0);
+		done = false;
+	}
+	if (old >= 0)
+		sys_close(old);
+	return done;
+}
+
+static bool pass_on(struct connection *c, struct loop *l, int fd)
+{
+	size_t n = stream_fill(c);
+	uint8_t *bytes = copy_of_ring(c, n);
+	uint64_t position = atomic_load(&c->slot->rx.position) + n;
+	size_t sent;
+	bool done;
+
+	if (!bytes)
+		return false;
+	sent = send_some(l->sender, bytes, n);
+	/* Nothing comes, and nobody listens: the socket can hold it alone. */
+	if (sent == n && peer_is_gone(fd)) {
+		sys_close(l->sender);
+		l->sender = -1;
+		done = take_place(c, l->receiver, fd);
+	} else {
+		done = start(c, l, fd, bytes + sent, n - sent);
+	}
+	munmap(bytes, n);
+	/* The writer, if it comes, goes on behind them. */
+	if (done) {
+		atomic_store(&c->slot->rx.position, position);
+		atomic_store(&c->in_consumer->cursor, position);
+	}
+	return done;
+}
+
+bool relay_start(struct connection *c, int fd)
+{
+	struct loop l = {-1, -1, -1};
+	uint32_t rest = atomic_load(&c->in_consumer->rest);
+	bool done;
+
+	/* The writer is at it after all. */
+	if (rest != REST_OPEN || !atomic_compare_exchange_strong(
+				     &c->in_consumer->rest, &rest, REST_READER))
+		return false;
+	done = loop_open(&l, fd) && pass_on(c, &l, fd);
+	loop_close(&l);
+	atomic_store(&c->in_consumer->rest, REST_OPEN);
+	return done;
+}
