@@ -35,9 +35,9 @@ mkdir -p "$logs" || exit 2
 tmp=$(mktemp -d /tmp/smc_r.XXXXXX) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 
-# As root, a suite gets a PID namespace, and a /tmp in which names made of process
-# ids, as Criterion's sockets have, meet nobody else's. Elsewhere it gets a parent
-# that adopts all its orphans (PR_SET_CHILD_SUBREAPER).
+# As root, a suite gets a PID namespace, and a /tmp and a /dev/shm in which names
+# made of process ids, as Criterion's are, meet nobody else's. Elsewhere it gets a
+# parent that adopts all its orphans (PR_SET_CHILD_SUBREAPER).
 cage=(unshare --mount --ipc --pid --fork --kill-child --mount-proc)
 caged=1
 mkdir "$tmp/tmp"

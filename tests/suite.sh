@@ -14,7 +14,8 @@ seconds=$1
 shift
 
 if [ $$ = 1 ]; then
-	# A /tmp of its own, in which the tree stays where it is.
+	# Names made of process ids must meet nobody else's. The tree stays
+	# where it is.
 	case $SUITE_TOP in
 	/tmp/*)
 		mkdir -p "$SUITE_TMP/${SUITE_TOP#/tmp/}" || exit 125
@@ -23,6 +24,8 @@ if [ $$ = 1 ]; then
 		;;
 	esac
 	mount --rbind "$SUITE_TMP" /tmp && cd "$SUITE_TOP" || exit 125
+	[ ! -d /dev/shm ] ||
+		mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 125
 	# What is attached and pinned here is gone with the last process.
 	mount -t bpf bpf /sys/fs/bpf 2>/dev/null
 fi
