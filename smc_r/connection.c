@@ -49,6 +49,20 @@ void connection_set_peer(struct connection *c, const struct sockaddr_storage *a)
 	to_in6(a, &c->slot->peer, &c->slot->peer_port);
 }
 
+static _Atomic uint32_t starting;
+
+uint32_t connections_starting(void)
+{
+	return atomic_load_explicit(&starting, memory_order_relaxed);
+}
+
+static void has_started(struct connection *c)
+{
+	if (c->starting)
+		atomic_fetch_sub(&starting, 1);
+	c->starting = false;
+}
+
 struct connection *connection_new(int role, uint32_t flags, bool must)
 {
 	struct status_slot *slot = segment_slot_get();
@@ -72,6 +86,9 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
+	c->starting = role == STATUS_CLIENT;
+	if (c->starting)
+		atomic_fetch_add(&starting, 1);
 	return c;
 }
 
@@ -136,6 +153,7 @@ static void count_opened(const struct connection *c)
 
 void connection_use_smc(struct connection *c)
 {
+	has_started(c);
 	count_opened(c);
 	segment_count(smc_connections);
 	atomic_store(&c->slot->phase, PHASE_ACTIVE);
@@ -147,6 +165,7 @@ void connection_use_tcp(struct connection *c, uint32_t reason,
 {
 	uint32_t shown = peer_reason ? peer_reason : reason;
 
+	has_started(c);
 	count_opened(c);
 	segment_count(tcp_connections);
 	segment_count(fallbacks[reason_index(shown)]);
@@ -177,6 +196,7 @@ void connection_release(struct connection *c)
 	bool asleep =
 	    atomic_load(&c->sleepers_data) || atomic_load(&c->sleepers_room);
 
+	has_started(c);
 	atomic_store(&c->dead, 1);
 	if (c->rmb)
 		connection_detach(c, last && !asleep && !c->spoilt);

@@ -88,6 +88,7 @@ struct connection {
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
+	bool starting;        /* is counted as a client that starts */
 	bool spoilt;          /* a bell was shut: never use the element again */
 	bool mute;            /* the peer closed during the handshake */
 	bool lingers;         /* SO_LINGER may be set */
@@ -120,6 +121,9 @@ static inline struct clc *connection_clc(struct connection *c)
  * is no slot or no memory. must: the peer expects CLC from us, so do without a
  * slot in the list if need be, and decline. */
 struct connection *connection_new(int role, uint32_t flags, bool must);
+
+/* Clients of this process whose handshake is not over. */
+uint32_t connections_starting(void);
 
 /* Addresses for the list; the local one is also what settings match. */
 void connection_set_local(struct connection *c,

@@ -18,6 +18,7 @@
 #include "traits.h"
 
 #define FORK_PATIENCE_MS 50
+#define SELF_STEPS       4 /* messages of both ends, one by one */
 
 /* ---- beginning ---- */
 
@@ -426,13 +427,51 @@ static void accept_locked(int listener, int fd,
 	take_up(c, fd, &a, reason);
 }
 
+static bool is_other_end(const struct connection *c,
+			 const struct connection *other)
+{
+	return other->slot->role == STATUS_CLIENT &&
+	       other->slot->local_port == c->slot->peer_port &&
+	       memcmp(&other->slot->local, &c->slot->peer,
+		      sizeof(c->slot->peer)) == 0;
+}
+
+/* A process that accepts from itself: nobody else would take the messages of
+ * the other end while this thread waits for them. */
+static void meet_self(struct connection *c, int fd)
+{
+	for (int i = 0; i < fdtable_end(); i++) {
+		struct connection *other = connection_of(i);
+
+		if (!other || other == c ||
+		    other->slot->peer_port != c->slot->local_port ||
+		    connection_phase(other) > PHASE_HANDSHAKE)
+			continue;
+		handshake_step_locked(other, i);
+		if (!is_other_end(c, other))
+			continue;
+		for (int k = 0;
+		     k < SELF_STEPS && connection_phase(c) == PHASE_HANDSHAKE;
+		     k++) {
+			handshake_step_locked(c, fd);
+			handshake_step_locked(other, i);
+		}
+		return;
+	}
+}
+
 void handshake_accepted(int listener, int fd,
 			const struct sockaddr_storage *peer, bool nonblock)
 {
+	struct connection *c;
 	sigset_t saved;
 
 	engine_lock(&saved);
 	accept_locked(listener, fd, peer, nonblock);
+	c = connection_of(fd);
+	if (c && connection_phase(c) == PHASE_HANDSHAKE &&
+	    connections_starting())
+		meet_self(c, fd);
 	engine_unlock(&saved);
 }
 
