@@ -128,7 +128,8 @@ expected_equal() { # names of all others
 	# shellcheck disable=SC2046
 	"$here/oracle.sh" -j 4 -m A,B $(expected_equal)
 	smc_count
-	[ "$smc_new" = 0 ]
+	# One of them, two_ends_one_process, has both ends where the library is.
+	[ "$smc_new" -le 2 ]
 }
 
 @test "generated scripts with the library in both processes, on SMC" {
