@@ -78,10 +78,11 @@ struct connection {
 	_Atomic uint32_t sleepers_room;
 	_Atomic int orphan;         /* descriptor kept for a sleeper, 0 none */
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
-	uint32_t idle_looks;        /* EAGAINs since TCP was last asked */
-	uint64_t asked_ns;          /* when it was */
-	uint32_t told_cpu;          /* out_producer->cpu, without reading it */
-	uint32_t drained_data;      /* rings of the data bell taken */
+	uint32_t sleeps;       /* begun; the kernel is asked now and then */
+	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
+	uint64_t asked_ns;     /* when it was */
+	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
+	uint32_t drained_data; /* rings of the data bell taken */
 	uint32_t drained_room;
 	uint32_t spin_score; /* how well spinning did here */
 	uint32_t streak;     /* reads in a row that found bytes, none sent */

@@ -22,6 +22,7 @@
 #define SLICE_FIRST_MS     1
 #define SLICE_MAX_MS       50
 #define LOOKS_A_CLOCK      8
+#define SLEEPS_A_LOOK      64
 #define ASK_TCP_NS         1000000u
 #define POLLS_A_ROUND      64
 #define POLLS_BEFORE_CLOCK 256
@@ -292,10 +293,15 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
+/* Somebody may have changed that by a way that we do not see: before the first
+ * sleep, and now and then, the kernel is asked. */
 static bool is_nonblocking(struct connection *c, int fd)
 {
-	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+	long flags;
 
+	if (c->sleeps++ % SLEEPS_A_LOOK)
+		return false;
+	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->orphan))
 		return false;
 	atomic_fetch_or(&c->slot->socket_flags, SOCKET_NONBLOCK);
@@ -308,7 +314,6 @@ static int sleep_on(struct connection *c, int fd, int bell,
 {
 	int result;
 
-	/* Somebody may have changed that without our seeing it. */
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
