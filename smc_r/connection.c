@@ -117,6 +117,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->bell_room = rmb->bell_room[element];
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
+	c->spin_score = rmb->spin_score;
 	c->slot->rmbe_in = c->size;
 	c->slot->rmbe_out = c->size;
 	c->slot->link = STATUS_LINK_SHM;
@@ -131,6 +132,7 @@ void connection_detach(struct connection *c, bool reuse)
 	if (!rmb)
 		return;
 	c->rmb = NULL;
+	rmb->spin_score = c->spin_score;
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
 		if (atomic_load(&c->own_wait->rings_data) != c->drained_data)

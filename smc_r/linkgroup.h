@@ -52,6 +52,7 @@ struct rmb {
 	uint32_t leaked;     /* bit: never to be used again */
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
+	uint32_t spin_score; /* what connections learnt: spin.h */
 	int bell_data[RMB_ELEMENTS_MAX];
 	int bell_room[RMB_ELEMENTS_MAX];
 };

@@ -142,15 +142,15 @@ void rmb_unmap(struct rmb_map *m)
 	memset(m, 0, sizeof(*m));
 }
 
+/* Where the two ends ran last is as good a guess as any for the next ones. */
 void rmb_element_reset(struct rmb_element *e)
 {
 	for (int side = 0; side < 2; side++) {
 		atomic_store(&e->producer[side].cursor, 0);
 		atomic_store(&e->producer[side].flags, 0);
-		atomic_store(&e->producer[side].cpu, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
 		atomic_store(&e->consumer[side].flags, 0);
-		atomic_store(&e->consumer[side].cpu, 0);
+		atomic_store(&e->consumer[side].rest, REST_OPEN);
 		atomic_store(&e->wait[side].armed_data, 0);
 		atomic_store(&e->wait[side].armed_room, 0);
 		atomic_store(&e->wait[side].waiter, 0);
