@@ -7,6 +7,7 @@
 #include "conf/rundir.h"
 #include "fdtable.h"
 #include "handshake.h"
+#include "image.h"
 #include "linkgroup.h"
 #include "offer.h"
 #include "process.h"
@@ -74,6 +75,7 @@ void engine_start(void)
 		process.off = true;
 		return;
 	}
+	image_init();
 	offer_init(rundir_path());
 	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

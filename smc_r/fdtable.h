@@ -35,6 +35,7 @@ struct listener {
 	struct fdentry entry; /* FDENTRY_LISTENER */
 	uint16_t port;
 	bool matched;       /* its port was, at some time, in the ranges */
+	bool given;         /* somebody without the engine may accept, too */
 	uint64_t marked_at; /* settings_generation then */
 };
 

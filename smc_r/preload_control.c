@@ -19,6 +19,7 @@
 #include "socket_ctl.h"
 #include "socket_io.h"
 #include "stream.h"
+#include "successor.h"
 #include "sys.h"
 #include "traits.h"
 #include "wait.h"
@@ -121,6 +122,9 @@ PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 	give_address(a, n, &peer, l);
 	traits_accepted(fd, result);
 	handshake_accepted(fd, result, &peer, flags & SOCK_NONBLOCK);
+	/* Requests of io_uring, which we do not see, may read from it. */
+	if (process.off)
+		successor_descriptor(result, REASON_DEMOTED_IO_URING);
 	errno = error;
 	return result;
 }

@@ -4,6 +4,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,21 +58,29 @@ PRELOAD pid_t _Fork(void)
 
 /* ---- exec ---- */
 
+/* On the stack of the caller, as exec may follow vfork. */
+#define PREPARE(from, file, in_path, env)                                      \
+	do {                                                                   \
+		struct image image = {from, file, in_path, env};               \
+		if (successor_exec(&image))                                    \
+			(env) = image_environment(                             \
+			    env, alloca(image_environment_bytes(env)));        \
+	} while (0)
+
 PRELOAD int execve(const char *path, char *const argv[], char *const env[])
 {
-	successor_exec();
+	PREPARE(AT_FDCWD, path, false, env);
 	return real.execve(path, argv, env);
 }
 
 PRELOAD int execv(const char *path, char *const argv[])
 {
-	successor_exec();
-	return real.execve(path, argv, environ);
+	return execve(path, argv, environ);
 }
 
 PRELOAD int execvpe(const char *file, char *const argv[], char *const env[])
 {
-	successor_exec();
+	PREPARE(AT_FDCWD, file, true, env);
 	if (!real.execvpe) {
 		errno = ENOSYS;
 		return -1;
@@ -87,13 +96,13 @@ PRELOAD int execvp(const char *file, char *const argv[])
 PRELOAD int execveat(int dir, const char *path, char *const argv[],
 		     char *const env[], int flags)
 {
-	successor_exec();
+	PREPARE(dir, path, false, env);
 	return real.execveat(dir, path, argv, env, flags);
 }
 
 PRELOAD int fexecve(int fd, char *const argv[], char *const env[])
 {
-	successor_exec();
+	PREPARE(fd, "", false, env);
 	if (!real.fexecve) {
 		errno = ENOSYS;
 		return -1;
@@ -159,7 +168,7 @@ PRELOAD int posix_spawn(pid_t *restrict pid, const char *restrict path,
 			const posix_spawnattr_t *restrict attr,
 			char *const argv[restrict], char *const env[restrict])
 {
-	successor_exec();
+	PREPARE(AT_FDCWD, path, false, env);
 	if (!real.posix_spawn)
 		return ENOSYS;
 	return real.posix_spawn(pid, path, actions, attr, argv, env);
@@ -170,7 +179,7 @@ PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			 const posix_spawnattr_t *restrict attr,
 			 char *const argv[restrict], char *const env[restrict])
 {
-	successor_exec();
+	PREPARE(AT_FDCWD, file, true, env);
 	if (!real.posix_spawnp)
 		return ENOSYS;
 	return real.posix_spawnp(pid, file, actions, attr, argv, env);

@@ -75,8 +75,16 @@ static void mark(struct listener *l, int fd)
 	 * settings changed. */
 	if (settings_match(s, NULL, l->port) == REASON_NONE)
 		l->matched = true;
-	if (offer_mark(fd) < 0)
+	if (!l->given && offer_mark(fd) < 0)
 		registry_listen(l->port);
+}
+
+/* Whoever listened marked it, and clients may have been answered. */
+static bool is_marked(int fd)
+{
+	int state = offer_state(fd);
+
+	return state > 0 && (state & OFFER_WANT);
 }
 
 static struct listener *track_listener(int fd)
@@ -90,6 +98,7 @@ static struct listener *track_listener(int fd)
 		return NULL;
 	l->entry.kind = FDENTRY_LISTENER;
 	l->port = local_port(fd);
+	l->matched = is_marked(fd);
 	fdtable_set(fd, &l->entry);
 	return l;
 }

@@ -8,8 +8,46 @@
 
 #include "connection.h"
 #include "demote.h"
+#include "offer.h"
 #include "reason.h"
 #include "sys.h"
+
+/* Descriptors that are looked at although we know nothing of them: those that
+ * inetd and socket activation use. */
+#define HEIRLOOM_END 16
+
+static struct listener *listener_of(int fd)
+{
+	return (struct listener *)(void *)fdtable_kind(fd, FDENTRY_LISTENER);
+}
+
+/* Inherited by us, perhaps, and only to be handed on, as by a shell. */
+static bool is_heirloom(int fd)
+{
+	int state = fd < HEIRLOOM_END ? offer_state(fd) : 0;
+	int listens = 0;
+	socklen_t n = sizeof(listens);
+
+	return state > 0 && (state & OFFER_WANT) &&
+	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
+			 &listens, &n, 0) == 0 &&
+	       listens;
+}
+
+static bool is_listener(int fd)
+{
+	return fdtable_get(fd) ? listener_of(fd) != NULL : is_heirloom(fd);
+}
+
+/* Somebody without the engine may accept from it, from now on. */
+static void give_listener(int fd)
+{
+	struct listener *l = listener_of(fd);
+
+	if (l)
+		l->given = true;
+	offer_unmark(fd);
+}
 
 void successor_descriptor(int fd, uint32_t reason)
 {
@@ -18,22 +56,50 @@ void successor_descriptor(int fd, uint32_t reason)
 
 	if (c)
 		demote_for_successor(c, fd, reason);
+	else if (listener_of(fd))
+		give_listener(fd);
 	errno = error;
 }
 
-void successor_exec(void)
+static bool is_inherited(int fd)
 {
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
+
+	return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+static void give_listeners(int end)
+{
+	for (int fd = 0; fd < end; fd++)
+		if (is_listener(fd) && is_inherited(fd))
+			give_listener(fd);
+}
+
+bool successor_exec(const struct image *image)
+{
+	enum image_engine engine = IMAGE_LOADS;
+	bool has_listener = false;
 	int end = fdtable_end();
+	int error = errno;
 
+	if (fdtable && end < HEIRLOOM_END)
+		end = HEIRLOOM_END;
 	for (int fd = 0; fd < end; fd++) {
-		long flags;
+		bool connection = connection_of(fd) != NULL;
 
-		if (!connection_of(fd))
+		if ((!connection && !is_listener(fd)) || !is_inherited(fd))
 			continue;
-		flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
-		if (flags >= 0 && !(flags & FD_CLOEXEC))
+		if (connection)
 			successor_descriptor(fd, REASON_DEMOTED_EXEC);
+		else
+			has_listener = true;
 	}
+	if (has_listener)
+		engine = image_engine(image);
+	if (engine == IMAGE_NONE)
+		give_listeners(end);
+	errno = error;
+	return engine == IMAGE_ASKED;
 }
 
 void successor_message(const struct msghdr *m)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* image: would a program that is about to be executed have the engine? */
+#include "image.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+#include "sys.h"
+
+#define PRELOAD          "LD_PRELOAD="
+#define PRELOAD_BYTES    (sizeof(PRELOAD) - 1)
+#define RUNDIR           RUNDIR_VARIABLE "="
+#define INTERPRETERS_MAX 4 /* scripts that run scripts */
+#define HEAD_BYTES       256
+
+static const char *library = "";
+static const char *name = "";
+static const char *rundir; /* SMC_R_RUNDIR=..., NULL when it is not set */
+static bool is_system_wide;
+
+static const char *entry_of(char *const *env, const char *variable)
+{
+	size_t n = strlen(variable);
+
+	for (; env && *env; env++)
+		if (strncmp(*env, variable, n) == 0)
+			return *env;
+	return NULL;
+}
+
+void image_init(void)
+{
+	const char *list = getenv("LD_PRELOAD");
+	const char *slash;
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)image_init, &info) || !info.dli_fname)
+		return;
+	library = info.dli_fname;
+	slash = strrchr(library, '/');
+	name = slash ? slash + 1 : library;
+	is_system_wide = !list || !strstr(list, name);
+	rundir = entry_of(environ, RUNDIR);
+}
+
+/* ---- the file ---- */
+
+static int open_file(int dir, const char *path)
+{
+	if (!*path)
+		return (int)SYS_CALL3(SYS_fcntl, dir, F_DUPFD_CLOEXEC, 0);
+	return (int)SYS_CALL4(SYS_openat, dir, path,
+			      O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+}
+
+/* As execvp does: the first that may be executed. */
+static int open_in_path(const char *file)
+{
+	const char *list = getenv("PATH");
+	char path[PATH_MAX];
+
+	for (list = list ? list : "/bin:/usr/bin"; *list;) {
+		size_t n = strcspn(list, ":");
+
+		if (n + strlen(file) + 2 < sizeof(path)) {
+			memcpy(path, list, n);
+			memcpy(path + n, "/", 2);
+			strcpy(path + n + (n > 0), file);
+			if (SYS_CALL4(SYS_faccessat, AT_FDCWD, path, 1, 0) == 0)
+				return open_file(AT_FDCWD, path);
+		}
+		list += n + (list[n] == ':');
+	}
+	return -1;
+}
+
+static bool read_at(int fd, void *out, size_t n, size_t at)
+{
+	return SYS_CALL4(SYS_pread64, fd, out, n, at) == (long)n;
+}
+
+static bool gains_rights(int fd)
+{
+	struct stat st;
+
+	return SYS_CALL4(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) < 0 ||
+	       ((st.st_mode & S_ISUID) &&
+		st.st_uid != (uid_t)SYS_CALL3(SYS_getuid, 0, 0, 0)) ||
+	       ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
+		st.st_gid != (gid_t)SYS_CALL3(SYS_getgid, 0, 0, 0));
+}
+
+static bool is_dynamic(int fd)
+{
+	const unsigned char class =
+	    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+	ElfW(Ehdr) header;
+	ElfW(Phdr) part;
+
+	if (!read_at(fd, &header, sizeof(header), 0) ||
+	    header.e_ident[EI_CLASS] != class ||
+	    header.e_phentsize != sizeof(part))
+		return false;
+	for (size_t i = 0; i < header.e_phnum; i++) {
+		if (!read_at(fd, &part, sizeof(part),
+			     header.e_phoff + i * sizeof(part)))
+			return false;
+		if (part.p_type == PT_INTERP)
+			return is_system_wide || !gains_rights(fd);
+	}
+	return false;
+}
+
+/* The path in "#! /path argument", in place. */
+static const char *interpreter(char *text)
+{
+	text += 2 + strspn(text + 2, " \t");
+	text[strcspn(text, " \t\n")] = '\0';
+	return text;
+}
+
+/* Takes the descriptor. */
+static bool loads_libraries(int fd)
+{
+	char head[HEAD_BYTES];
+
+	for (int i = 0; i < INTERPRETERS_MAX && fd >= 0; i++) {
+		long n = SYS_CALL4(SYS_pread64, fd, head, sizeof(head) - 1, 0);
+		bool dynamic;
+
+		head[n > 0 ? n : 0] = '\0';
+		if (strncmp(head, "#!", 2) == 0) {
+			sys_close(fd);
+			fd = open_file(AT_FDCWD, interpreter(head));
+			continue;
+		}
+		/* Neither: execvp gives it to the shell, others fail. */
+		dynamic = n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0 ||
+			  is_dynamic(fd);
+		sys_close(fd);
+		return dynamic;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return false;
+}
+
+/* ---- the environment ---- */
+
+enum image_engine image_engine(const struct image *image)
+{
+	const char *off = entry_of(image->env, "SMC_R=");
+	const char *list = entry_of(image->env, PRELOAD);
+	const char *place = entry_of(image->env, RUNDIR);
+	bool search = image->search && !strchr(image->path, '/');
+
+	/* Another run directory is another device's. */
+	if ((off && strcmp(off, "SMC_R=0") == 0) ||
+	    (place && (!rundir || strcmp(place, rundir) != 0)))
+		return IMAGE_NONE;
+	if (!loads_libraries(search ? open_in_path(image->path)
+				    : open_file(image->dir, image->path)))
+		return IMAGE_NONE;
+	if ((is_system_wide || (list && strstr(list, name))) &&
+	    (place || !rundir))
+		return IMAGE_LOADS;
+	return *library == '/' ? IMAGE_ASKED : IMAGE_NONE;
+}
+
+static size_t count_of(char *const *env)
+{
+	size_t n = 0;
+
+	while (env && env[n])
+		n++;
+	return n;
+}
+
+size_t image_environment_bytes(char *const *env)
+{
+	const char *list = entry_of(env, PRELOAD);
+
+	return (count_of(env) + 3) * sizeof(char *) + PRELOAD_BYTES +
+	       strlen(library) + 1 + (list ? strlen(list) : 0) + 1;
+}
+
+char *const *image_environment(char *const *env, void *memory)
+{
+	const char *list = entry_of(env, PRELOAD);
+	char **out = memory;
+	char *text = (char *)(out + count_of(env) + 3);
+
+	strcpy(text, PRELOAD);
+	strcat(text, library);
+	if (list && list[PRELOAD_BYTES]) {
+		strcat(text, ":");
+		strcat(text, list + PRELOAD_BYTES);
+	}
+	*out++ = text;
+	if (rundir && !entry_of(env, RUNDIR))
+		*out++ = (char *)(uintptr_t)rundir;
+	for (; env && *env; env++)
+		if (strncmp(*env, PRELOAD, PRELOAD_BYTES) != 0)
+			*out++ = *env;
+	*out = NULL;
+	return memory;
+}

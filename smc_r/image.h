@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * image: would a program that is about to be executed have the engine?
+ *
+ * Only system calls: it is called between vfork and exec as well.
+ *
+ * Locking: none.
+ */
+#ifndef SMC_R_IMAGE_H
+#define SMC_R_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is given to one of the exec functions. */
+struct image {
+	int dir; /* of a relative path, AT_FDCWD; path "": the file itself */
+	const char *path;
+	bool search; /* a name without a slash is looked for in PATH */
+	char *const *env;
+};
+
+enum image_engine {
+	IMAGE_NONE,  /* static, of another kind, with SMC_R=0, cannot tell */
+	IMAGE_LOADS, /* it comes by itself */
+	IMAGE_ASKED, /* it would, were it told by the environment */
+};
+
+/* At the start of the process: remembers which library we are, and whether
+ * LD_PRELOAD or the whole system named it. */
+void image_init(void);
+
+enum image_engine image_engine(const struct image *image);
+
+/* A copy of env with our library first in LD_PRELOAD, and our run directory;
+ * how much memory it takes, aligned as a pointer. */
+size_t image_environment_bytes(char *const *env);
+char *const *image_environment(char *const *env, void *memory);
+
+#endif

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# heirs: a listener that is marked promises its clients an engine, whoever
+# accepts in the end: a program that is executed, spawned, or given it.
+# limit: 120
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${place-}" "${port-}" "${smc_new-}" "${tcp_new-}"
+# shellcheck disable=SC2154
+: "${last-}" "${errors_new-}"
+
+setup_file() {
+	smc_device
+	command -v cc >/dev/null || return 0
+	cc -std=gnu17 -I"$SMC_R_TOP" -static -o "$SMC_PLACE/static" \
+		"$BATS_TEST_DIRNAME/heir.c"
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+	free_port
+	heir=$programs/preload/heir
+}
+
+teardown() {
+	smc_end
+}
+
+# Connections that were answered as on TCP, none of them in pieces.
+asked() { # number
+	local i
+	for ((i = 0; i < $1; i++)); do
+		[ "$(timeout 10 smc_run "$heir" ask "$port" "line $i")" = \
+			"got line $i" ]
+	done
+	smc_count
+	echo "smc $smc_new tcp $tcp_new errors $errors_new"
+	smc_reasons
+	[ "$errors_new" = 0 ]
+}
+
+@test "one that is executed with a bare environment: all on SMC, the first too" {
+	start server smc_run "$heir" exec "$port" 1 "$heir" serve
+	await_port "$port"
+	asked 3
+	[ "$smc_new" = 6 ]
+}
+
+@test "one that is spawned with a bare environment: all on SMC" {
+	start server smc_run "$heir" spawn "$port" 1 "$heir" serve
+	await_port "$port"
+	asked 3
+	[ "$smc_new" = 6 ]
+}
+
+@test "one that is executed by a script" {
+	printf '#!/bin/sh\nexec "%s" serve\n' "$heir" >"$place/script"
+	chmod +x "$place/script"
+	start server smc_run "$heir" exec "$port" 1 "$place/script"
+	await_port "$port"
+	asked 3
+	[ "$smc_new" = 6 ]
+}
+
+# It comes a little after the port, which is the one thing that can be seen.
+served_by() { # name
+	tr '\0' ' ' <"/proc/$last/cmdline" | grep -q "^$1 serve"
+}
+
+@test "a static one: TCP, and nothing but the program's bytes" {
+	[ -x "$SMC_PLACE/static" ] || skip "there is no compiler"
+	start server smc_run "$heir" exec "$port" 0 "$SMC_PLACE/static" serve
+	await_port "$port"
+	await_true served_by "$SMC_PLACE/static"
+	asked 3
+	[ "$smc_new" = 0 ]
+	[ "$tcp_new" = 3 ]
+}
+
+@test "one with SMC_R=0: TCP" {
+	start server smc_run "$heir" exec "$port" 0 /usr/bin/env SMC_R=0 \
+		"$heir" serve
+	await_port "$port"
+	await_true served_by "$heir"
+	asked 3
+	[ "$smc_new" = 0 ]
+}
+
+@test "one on the list of excluded programs: TCP, the first too" {
+	chdev -q -l smc_r0 -a exclude_list=excluded
+	cp "$heir" "$place/excluded"
+	start server smc_run "$heir" exec "$port" 1 "$place/excluded" serve
+	await_port "$port"
+	asked 3
+	chdev -q -l smc_r0 -a exclude_list=sshd
+	[ "$smc_new" = 0 ]
+	[ "$tcp_new" -ge 3 ]
+}
+
+@test "one that is given it, without the engine: TCP" {
+	start taker "$heir" take "$place/socket"
+	start server smc_run "$heir" pass "$port" 0 "$place/socket"
+	wait "$last"
+	asked 3
+	[ "$smc_new" = 0 ]
+}
+
+@test "one that is given it, with the engine: SMC" {
+	start taker smc_run "$heir" take "$place/socket"
+	start server smc_run "$heir" pass "$port" 0 "$place/socket"
+	wait "$last"
+	asked 3
+	[ "$smc_new" -ge 4 ]
+}
+
+@test "one that sets up io_uring: TCP, the first too" {
+	start server smc_run "$heir" ring "$port" 1
+	await_port "$port"
+	asked 1
+	asked 2
+	if [ "$smc_new" = 6 ] && grep -q 'no io_uring' "$place/server.log"; then
+		skip "the kernel has no io_uring"
+	fi
+	[ "$smc_new" = 0 ]
+}
