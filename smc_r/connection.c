@@ -243,6 +243,17 @@ static void wake_waiter(struct connection *c)
 		ring_data(c);
 }
 
+/* The bell's other end is the peer's, so ours is shut for reading, which ends
+ * every read of it. The element is not used again after that. */
+void connection_wake_own(struct connection *c, struct status_stream *s,
+			 int bell)
+{
+	if (atomic_load(&s->sleepers) == 0)
+		return;
+	c->spoilt = true;
+	SYS_CALL3(SYS_shutdown, bell, SHUT_RD, 0);
+}
+
 /* The caller's publishing store was a full barrier. */
 void connection_signal_data(struct connection *c)
 {

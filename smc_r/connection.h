@@ -147,6 +147,10 @@ void connection_use_smc(struct connection *c);
  * other process of this end holds. */
 void connection_release(struct connection *c);
 
+/* Wakes threads and processes of our own that sleep for this direction. */
+void connection_wake_own(struct connection *c, struct status_stream *s,
+			 int bell);
+
 /* Tells the peer that bytes, or room, are there. */
 void connection_signal_data(struct connection *c);
 void connection_signal_room(struct connection *c);

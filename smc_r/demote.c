@@ -11,10 +11,12 @@
 #include "handshake.h"
 #include "lock.h"
 #include "messages.h"
+#include "process.h"
 #include "real.h"
 #include "reason.h"
 #include "relay.h"
 #include "segment.h"
+#include "sleepers.h"
 #include "stream.h"
 #include "sys.h"
 
@@ -161,27 +163,59 @@ static void leave_frozen_ring(struct connection *c)
 
 	atomic_fetch_or(&rx->flags, STREAM_TCP);
 	stream_unlock(rx, taken);
+	connection_wake_own(c, rx, c->bell_data);
+}
+
+/* The rest is in the ring for good, and a relay would give it to the successor
+ * alone. If that just inherits the descriptor of a process that goes on, that
+ * process is the one to read it. */
+static bool is_kept(enum heir heir)
+{
+	return heir == HEIR_BESIDE ||
+	       (heir == HEIR_INHERITS && process_is_foreign());
+}
+
+/* False when the writer may send it after all. */
+static bool leave_ring(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+	bool stays = input_is_sealed(c) || atomic_load(&c->tcp_ended);
+
+	stays = stays && atomic_load(&c->in_consumer->rest) != REST_WRITER;
+	if (stays)
+		atomic_fetch_and(&rx->flags, ~(uint32_t)STREAM_FROZEN);
+	stream_unlock(rx, taken);
+	return stays;
+}
+
+/* Rings are for the first sleeper: another one looks by the clock. True: go on
+ * waiting. */
+static bool wait_round(struct connection *c, int fd, unsigned ms)
+{
+	bool first = sleepers_first(&c->slot->rx);
+	struct pollfd p[2] = {
+	    {.fd = first ? c->bell_data : -1, .events = POLLIN},
+	    {.fd = fd, .events = POLLRDHUP},
+	};
+
+	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
+	if (first)
+		bell_drain(c->bell_data);
+	/* The peer is gone: the ring's rest is ours to pass on. */
+	return !(p[1].revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 {
 	uint64_t end = sys_now_ns() + ms * 1000000ull;
+	bool goes_on = true;
 
-	while (!input_is_sealed(c)) {
-		struct pollfd p[2] = {
-		    {.fd = c->bell_data, .events = POLLIN},
-		    {.fd = fd, .events = POLLRDHUP},
-		};
-
-		if (sys_now_ns() >= end)
-			return false;
-		SYS_CALL3(SYS_poll, p, 2, ms);
-		bell_drain(c->bell_data);
-		/* The peer is gone: the ring's rest is ours to pass on. */
-		if (p[1].revents & (POLLRDHUP | POLLHUP | POLLERR))
-			return false;
-	}
-	return true;
+	sleepers_join(&c->slot->rx);
+	while (goes_on && !input_is_sealed(c) && sys_now_ns() < end)
+		goes_on = wait_round(c, fd, ms);
+	sleepers_leave(&c->slot->rx);
+	return input_is_sealed(c);
 }
 
 /* ---- both ---- */
@@ -215,7 +249,8 @@ static bool rest_is_sent(struct connection *c, int fd)
 	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
 }
 
-static bool hand_over(struct connection *c, int fd, uint32_t reason)
+static bool hand_over(struct connection *c, int fd, uint32_t reason,
+		      enum heir heir)
 {
 	/* Under several numbers: once is enough. */
 	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
@@ -225,14 +260,19 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason)
 	ask_writer(c, CONSUMER_FROZEN);
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
-	if (!rest_is_sent(c, fd) && stream_fill(c) > 0 && !relay_start(c, fd))
-		return false;
+	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
+		if (is_kept(heir) && leave_ring(c))
+			return false;
+		if (!relay_start(c, fd))
+			return false;
+	}
 	leave_frozen_ring(c);
 	demote_settle(c);
 	return true;
 }
 
-bool demote_for_successor(struct connection *c, int fd, uint32_t reason)
+bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
+			  enum heir heir)
 {
 	uint32_t phase = connection_phase(c);
 
@@ -244,7 +284,7 @@ bool demote_for_successor(struct connection *c, int fd, uint32_t reason)
 			handshake_for_read(c, fd, true);
 		phase = connection_phase(c);
 	}
-	return phase != PHASE_ACTIVE || hand_over(c, fd, reason);
+	return phase != PHASE_ACTIVE || hand_over(c, fd, reason, heir);
 }
 
 void demote_settle(struct connection *c)

@@ -30,11 +30,20 @@
  * Any phase. */
 void demote(struct connection *c, int fd, uint32_t reason);
 
+/* How a successor comes to the descriptor. */
+enum heir {
+	HEIR_GIVEN,    /* on purpose */
+	HEIR_INHERITS, /* by exec: nobody took it away */
+	HEIR_BESIDE,   /* the same by spawn: we go on as well */
+};
+
 /*
  * The same for a successor without the engine; returns when the kernel's
- * socket is the whole truth: true, or false when the peer did not answer.
+ * socket is the whole truth: true, or false when the peer did not answer, or
+ * when bytes that nobody can send again stay with us for one who inherits.
  */
-bool demote_for_successor(struct connection *c, int fd, uint32_t reason);
+bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
+			  enum heir heir);
 
 /* Does what the peer asked for, if it did. Called from every wait. */
 void demote_serve(struct connection *c, int fd);

@@ -59,17 +59,17 @@ PRELOAD pid_t _Fork(void)
 /* ---- exec ---- */
 
 /* On the stack of the caller, as exec may follow vfork. */
-#define PREPARE(from, file, in_path, env)                                      \
+#define PREPARE(from, file, in_path, env, heir)                                \
 	do {                                                                   \
 		struct image image = {from, file, in_path, env};               \
-		if (successor_exec(&image))                                    \
+		if (successor_exec(&image, heir))                              \
 			(env) = image_environment(                             \
 			    env, alloca(image_environment_bytes(env)));        \
 	} while (0)
 
 PRELOAD int execve(const char *path, char *const argv[], char *const env[])
 {
-	PREPARE(AT_FDCWD, path, false, env);
+	PREPARE(AT_FDCWD, path, false, env, HEIR_INHERITS);
 	return real.execve(path, argv, env);
 }
 
@@ -80,7 +80,7 @@ PRELOAD int execv(const char *path, char *const argv[])
 
 PRELOAD int execvpe(const char *file, char *const argv[], char *const env[])
 {
-	PREPARE(AT_FDCWD, file, true, env);
+	PREPARE(AT_FDCWD, file, true, env, HEIR_INHERITS);
 	if (!real.execvpe) {
 		errno = ENOSYS;
 		return -1;
@@ -96,13 +96,13 @@ PRELOAD int execvp(const char *file, char *const argv[])
 PRELOAD int execveat(int dir, const char *path, char *const argv[],
 		     char *const env[], int flags)
 {
-	PREPARE(dir, path, false, env);
+	PREPARE(dir, path, false, env, HEIR_INHERITS);
 	return real.execveat(dir, path, argv, env, flags);
 }
 
 PRELOAD int fexecve(int fd, char *const argv[], char *const env[])
 {
-	PREPARE(fd, "", false, env);
+	PREPARE(fd, "", false, env, HEIR_INHERITS);
 	if (!real.fexecve) {
 		errno = ENOSYS;
 		return -1;
@@ -168,7 +168,7 @@ PRELOAD int posix_spawn(pid_t *restrict pid, const char *restrict path,
 			const posix_spawnattr_t *restrict attr,
 			char *const argv[restrict], char *const env[restrict])
 {
-	PREPARE(AT_FDCWD, path, false, env);
+	PREPARE(AT_FDCWD, path, false, env, HEIR_BESIDE);
 	if (!real.posix_spawn)
 		return ENOSYS;
 	return real.posix_spawn(pid, path, actions, attr, argv, env);
@@ -179,7 +179,7 @@ PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			 const posix_spawnattr_t *restrict attr,
 			 char *const argv[restrict], char *const env[restrict])
 {
-	PREPARE(AT_FDCWD, file, true, env);
+	PREPARE(AT_FDCWD, file, true, env, HEIR_BESIDE);
 	if (!real.posix_spawnp)
 		return ENOSYS;
 	return real.posix_spawnp(pid, file, actions, attr, argv, env);

@@ -135,17 +135,6 @@ bool socket_before_accept(int fd)
 
 /* ---- shutdown ---- */
 
-/* Threads and processes of our own that sleep for this direction: the bell's
- * other end is the peer's, so ours is shut for reading, which ends every read
- * of it. The element is not used again after that. */
-static void wake_own(struct connection *c, struct status_stream *s, int bell)
-{
-	if (atomic_load(&s->sleepers) == 0)
-		return;
-	c->spoilt = true;
-	SYS_CALL3(SYS_shutdown, bell, SHUT_RD, 0);
-}
-
 static void shut_output(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -156,7 +145,7 @@ static void shut_output(struct connection *c)
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
 	stream_unlock(tx, taken);
 	connection_signal_data(c);
-	wake_own(c, tx, c->bell_room);
+	connection_wake_own(c, tx, c->bell_room);
 }
 
 int socket_shut_state(struct connection *c)
@@ -198,7 +187,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		shut_output(c);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
 		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
-		wake_own(c, &c->slot->rx, c->bell_data);
+		connection_wake_own(c, &c->slot->rx, c->bell_data);
 	}
 	epoll_poke(c);
 	if (how == SHUT_RDWR)
@@ -451,7 +440,8 @@ void socket_dup(int from, int to)
 		/* A vfork child prepares an exec: what it will run cannot
 		 * read rings. */
 		if (c)
-			demote_for_successor(c, from, REASON_DEMOTED_EXEC);
+			demote_for_successor(c, to, REASON_DEMOTED_EXEC,
+					     HEIR_GIVEN);
 		return;
 	}
 	engine_lock(&saved);

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "connection.h"
-#include "demote.h"
 #include "offer.h"
 #include "reason.h"
 #include "sys.h"
@@ -49,16 +49,21 @@ static void give_listener(int fd)
 	offer_unmark(fd);
 }
 
-void successor_descriptor(int fd, uint32_t reason)
+static void pass_on(int fd, uint32_t reason, enum heir heir)
 {
 	struct connection *c = connection_of(fd);
 	int error = errno;
 
 	if (c)
-		demote_for_successor(c, fd, reason);
+		demote_for_successor(c, fd, reason, heir);
 	else if (listener_of(fd))
 		give_listener(fd);
 	errno = error;
+}
+
+void successor_descriptor(int fd, uint32_t reason)
+{
+	pass_on(fd, reason, HEIR_GIVEN);
 }
 
 static bool is_inherited(int fd)
@@ -75,7 +80,8 @@ static void give_listeners(int end)
 			give_listener(fd);
 }
 
-bool successor_exec(const struct image *image)
+/* A standard stream is given on purpose. */
+bool successor_exec(const struct image *image, enum heir heir)
 {
 	enum image_engine engine = IMAGE_LOADS;
 	bool has_listener = false;
@@ -90,7 +96,8 @@ bool successor_exec(const struct image *image)
 		if ((!connection && !is_listener(fd)) || !is_inherited(fd))
 			continue;
 		if (connection)
-			successor_descriptor(fd, REASON_DEMOTED_EXEC);
+			pass_on(fd, REASON_DEMOTED_EXEC,
+				fd <= STDERR_FILENO ? HEIR_GIVEN : heir);
 		else
 			has_listener = true;
 	}

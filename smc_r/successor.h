@@ -12,17 +12,19 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "demote.h"
 #include "image.h"
 
 /*
- * Every tracked connection that exec would pass on goes back to TCP.
+ * Every tracked connection that exec, or posix_spawn (HEIR_BESIDE), would pass
+ * on goes back to TCP.
  *
  * A listener that is marked promises that whoever accepts has the engine, and
  * clients count on it already. So a program that inherits one gets the engine
  * with it: true says that its environment must name it. One that cannot
  * load it takes the mark from the listener.
  */
-bool successor_exec(const struct image *image);
+bool successor_exec(const struct image *image, enum heir heir);
 /* Those in the control data of a message. */
 void successor_message(const struct msghdr *m);
 /* One descriptor. */

@@ -36,8 +36,8 @@ all_cases() { # how
 	done
 	smc_count
 	echo "smc $smc_new demoted $demoted_new"
-	# 25 cases with two ends; who forks at once may stay on TCP.
-	[ "$smc_new" -ge $((25 * rounds)) ]
+	# Up to 30 cases with two ends; who forks at once may stay on TCP.
+	[ "$smc_new" -ge $((30 * rounds)) ]
 }
 
 @test "fork" {
@@ -58,6 +58,11 @@ all_cases() { # how
 @test "a daemon: forked twice, its parent is gone" {
 	all_cases daemon
 	[ "$demoted_new" = 0 ]
+}
+
+@test "fork and exec" {
+	all_cases fork+exec
+	[ "$demoted_new" -gt 0 ]
 }
 
 @test "vfork and exec" {

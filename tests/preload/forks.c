@@ -33,6 +33,7 @@ enum how {
 	RAW_FORK,
 	CLONE,
 	DAEMON,
+	FORK_EXEC,
 	VFORK_EXEC,
 	SPAWN,
 	HOWS
@@ -43,6 +44,7 @@ enum state {
 	PEER_FINISHED,
 	OWN_FINISHED,
 	UNREAD,
+	PEER_GONE,
 	STATES
 };
 enum action {
@@ -54,22 +56,25 @@ enum action {
 	ACTIONS
 };
 
-static const char *const how_names[] = {"fork",   "_Fork",      "clone",
-					"daemon", "vfork+exec", "posix_spawn"};
-static const char *const state_names[] = {"fresh", "used", "peer-finished",
-					  "own-finished", "unread"};
+static const char *const how_names[] = {"fork",       "_Fork",     "clone",
+					"daemon",     "fork+exec", "vfork+exec",
+					"posix_spawn"};
+static const char *const state_names[] = {
+    "fresh", "used", "peer-finished", "own-finished", "unread", "peer-gone"};
 static const char *const action_names[] = {"writes", "reads", "closes", "dies",
 					   "takes-over"};
 
 /* What the peer is asked to do: one letter. */
 enum order {
 	ECHO = 'e',
-	FINISH = 'f'
+	FINISH = 'f',
+	QUIT = 'q'
 };
 
 /*
- * The peer: 'e' sends the next block back; 'f' ends its own sending. It ends
- * with 0 when the stream ends in order, which is when the last holder closes.
+ * The peer: 'e' sends the next block back; 'f' ends its own sending; 'q' goes
+ * away. It ends with 0 when the stream ends in order, which is when the last
+ * holder closes.
  */
 static void peer(int fd)
 {
@@ -82,6 +87,8 @@ static void peer(int fd)
 			shutdown(fd, SHUT_WR);
 			continue;
 		}
+		if (order == QUIT)
+			_exit(0);
 		if (recv_all(fd, block, BLOCK) != BLOCK)
 			_exit(11);
 		if (order == ECHO)
@@ -96,7 +103,7 @@ static void ask(int fd, char order, uint32_t seed)
 
 	bytes[0] = (unsigned char)order;
 	bytes_fill(bytes + 1, BLOCK, seed, 0);
-	send_all(fd, bytes, order == FINISH ? 1 : BLOCK + 1);
+	send_all(fd, bytes, order == FINISH || order == QUIT ? 1 : BLOCK + 1);
 }
 
 static void take(int fd, uint32_t seed)
@@ -108,20 +115,26 @@ static void take(int fd, uint32_t seed)
 	check(bytes_match(bytes, BLOCK, seed, 0, &wrong), "a wrong answer");
 }
 
+/* There is a block to read before anything is asked. */
+static bool has_unread(enum state s)
+{
+	return s == UNREAD || s == PEER_GONE;
+}
+
 static bool can_write(enum state s)
 {
-	return s != OWN_FINISHED;
+	return s != OWN_FINISHED && s != PEER_GONE;
 }
 
 static bool can_read(enum state s)
 {
-	return s != PEER_FINISHED && s != OWN_FINISHED;
+	return s != PEER_FINISHED && can_write(s);
 }
 
 /* A whole turn, as far as the state allows one. */
 static void turn(int fd, enum state s, uint32_t seed)
 {
-	if (s == UNREAD)
+	if (has_unread(s))
 		take(fd, 50);
 	if (can_read(s)) {
 		ask(fd, ECHO, seed);
@@ -141,11 +154,17 @@ static void prepare(int fd, enum state s)
 		ask(fd, FINISH, 0);
 	if (s == OWN_FINISHED)
 		shutdown(fd, SHUT_WR);
-	if (s == UNREAD) {
+	if (has_unread(s)) {
 		struct pollfd p = {fd, POLLIN, 0};
 
 		ask(fd, ECHO, 50);
 		check(poll(&p, 1, 5000) == 1, "nothing to read");
+	}
+	if (s == PEER_GONE) {
+		struct pollfd p = {fd, POLLRDHUP, 0};
+
+		ask(fd, QUIT, 0);
+		check(poll(&p, 1, 5000) == 1, "the peer stays");
 	}
 }
 
@@ -162,16 +181,16 @@ static void heir(int fd, enum action a, enum state s)
 		break;
 	case READS:
 		/* The parent has asked already. */
-		if (can_read(s))
-			take(fd, s == UNREAD ? 50 : 60);
+		if (can_read(s) || has_unread(s))
+			take(fd, has_unread(s) ? 50 : 60);
 		break;
 	case CLOSES:
 		close(fd);
 		break;
 	case DIES:
-		if (s != UNREAD && can_read(s))
+		if (!has_unread(s) && can_read(s))
 			alarm(1);
-		if (s != UNREAD && s != PEER_FINISHED)
+		if (!has_unread(s) && s != PEER_FINISHED)
 			recv(fd, &byte, 1, 0);
 		kill(getpid(), SIGKILL);
 		break;
@@ -185,23 +204,39 @@ static void heir(int fd, enum action a, enum state s)
 	_exit(0);
 }
 
+/* A new image that is to read the connection gets it as standard input, from
+ * whoever runs it; else it just inherits it. */
+static pid_t spawn_image(int fd, int to, char **argv)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
+
+	posix_spawn_file_actions_init(&actions);
+	if (to != fd)
+		posix_spawn_file_actions_adddup2(&actions, fd, to);
+	check(!posix_spawn(&pid, program, &actions, NULL, argv, environ),
+	      "posix_spawn");
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
 static pid_t start_image(int fd, enum how h, enum action a, enum state s)
 {
 	char words[3][16];
 	char *argv[] = {(char[]){"forks"}, (char[]){"--heir"}, words[0],
 			words[1],          words[2],           NULL};
-	pid_t pid = -1;
+	int to = a == READS || a == TAKES_OVER ? 0 : fd;
+	pid_t pid;
 
 	snprintf(words[0], sizeof(words[0]), "%d", (int)a);
-	snprintf(words[1], sizeof(words[1]), "%d", fd);
+	snprintf(words[1], sizeof(words[1]), "%d", to);
 	snprintf(words[2], sizeof(words[2]), "%d", (int)s);
-	if (h == SPAWN) {
-		check(!posix_spawn(&pid, program, NULL, NULL, argv, environ),
-		      "posix_spawn");
-		return pid;
-	}
-	pid = vfork();
+	if (h == SPAWN)
+		return spawn_image(fd, to, argv);
+	pid = h == FORK_EXEC ? fork() : vfork();
 	if (!pid) {
+		if (to != fd)
+			dup2(fd, to);
 		execv(program, argv);
 		_exit(1);
 	}
@@ -212,7 +247,7 @@ static pid_t start(int fd, enum how h, enum action a, enum state s)
 {
 	pid_t pid = -1;
 
-	if (h == VFORK_EXEC || h == SPAWN)
+	if (h >= FORK_EXEC)
 		return start_image(fd, h, a, s);
 	if (h == RAW_FORK)
 		pid = _Fork();
@@ -255,7 +290,7 @@ static void play(int fd, enum how h, enum state s, enum action a)
 
 	alarm(CASE_SECONDS);
 	prepare(fd, s);
-	if (a == READS && can_read(s) && s != UNREAD)
+	if (a == READS && can_read(s) && !has_unread(s))
 		ask(fd, ECHO, 60);
 	child = start(fd, h, a, s);
 	check(child > 0, "no child");
@@ -266,7 +301,7 @@ static void play(int fd, enum how h, enum state s, enum action a)
 			take(fd, 50);
 		take(fd, 60);
 	}
-	if (a == DIES && h != DAEMON && s != UNREAD && can_read(s)) {
+	if (a == DIES && h != DAEMON && !has_unread(s) && can_read(s)) {
 		nap_us(20000);
 		kill(child, SIGKILL);
 	}
@@ -276,7 +311,8 @@ static void play(int fd, enum how h, enum state s, enum action a)
 		_exit(0);
 	if (s == UNREAD && (a == WRITES || a == READS))
 		s = USED;
-	turn(fd, s, 70);
+	if (s != PEER_GONE || a != READS)
+		turn(fd, s, 70);
 	close(fd);
 	_exit(0);
 }
@@ -323,6 +359,13 @@ static bool run_case(enum how h, enum state s, enum action a)
 	return false;
 }
 
+/* What is unread when the peer is gone goes to the heir alone. */
+static bool is_unfair(enum how h, enum state s, enum action a)
+{
+	return h == FORK_EXEC && s == PEER_GONE && a != READS &&
+	       a != TAKES_OVER;
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
@@ -335,6 +378,9 @@ int main(int argc, char **argv)
 		for (int s = 0; s < STATES; s++)
 			for (int a = 0; a < ACTIONS; a++) {
 				if (argc > 1 && strcmp(argv[1], how_names[h]))
+					continue;
+				if (is_unfair((enum how)h, (enum state)s,
+					      (enum action)a))
 					continue;
 				ran++;
 				failed += !run_case((enum how)h, (enum state)s,
