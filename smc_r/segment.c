@@ -240,7 +240,7 @@ static uint64_t living(struct segment *s, uint64_t holders)
 /* Slots that only children held, which ended without a close. */
 static bool reclaim(struct segment *s)
 {
-	uint32_t n = atomic_load(&s->header->slot_count);
+	uint32_t n = s->slots ? atomic_load(&s->header->slot_count) : 0;
 	bool any = false;
 
 	for (uint32_t i = 0; i < n; i++) {
