@@ -172,10 +172,10 @@ struct status_totals {
 static inline void status_add_moved(struct status_counters *to,
 				    const struct status_slot *slot)
 {
-	to->bytes_received += slot->rx.position;
-	to->bytes_sent += slot->tx.position;
-	to->requests_received += slot->rx.requests;
-	to->requests_sent += slot->tx.requests;
+	to->bytes_received += atomic_load(&slot->rx.position);
+	to->bytes_sent += atomic_load(&slot->tx.position);
+	to->requests_received += atomic_load(&slot->rx.requests);
+	to->requests_sent += atomic_load(&slot->tx.requests);
 }
 
 /* What it leaves to them when the connection has ended. A server may send into
@@ -185,8 +185,9 @@ static inline void status_add_ended(struct status_counters *to,
 				    const struct status_slot *slot)
 {
 	status_add_moved(to, slot);
-	if (slot->state != STATUS_INIT ||
-	    (slot->rx.position == 0 && slot->tx.position == 0))
+	if (atomic_load(&slot->state) != STATUS_INIT ||
+	    (atomic_load(&slot->rx.position) == 0 &&
+	     atomic_load(&slot->tx.position) == 0))
 		return;
 	to->smc_connections += 1;
 	if (slot->role == STATUS_CLIENT)
