@@ -212,8 +212,6 @@ static int check_values(const struct qp *qp,
 	    ((mask & ATTR_RETRY_CNT) && m->retry_cnt > 7) ||
 	    ((mask & ATTR_RNR_RETRY) && m->rnr_retry > 7) ||
 	    ((mask & ATTR_MIN_RNR_TIMER) && m->min_rnr_timer > 31) ||
-	    ((mask & ATTR_MAX_QP_RD_ATOMIC) &&
-	     m->max_rd_atomic > MAX_RD_ATOM) ||
 	    ((mask & ATTR_MAX_DEST_RD_ATOMIC) &&
 	     m->max_dest_rd_atomic > MAX_RD_ATOM))
 		return -EINVAL;

@@ -309,7 +309,9 @@ static bool send_some(struct qp *qp)
 							    : WC_LOC_QP_OP_ERR);
 			return false;
 		}
+		/* The program's limit may be higher than ours. */
 		if (r->read_count >= qp->attr.max_rd_atomic ||
+		    r->read_count >= MAX_RD_ATOM ||
 		    (r->read_count && in_flight >= (int32_t)r->window.packets))
 			return false;
 		if (is_read(w))

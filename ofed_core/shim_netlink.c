@@ -283,7 +283,7 @@ ssize_t shim_netlink_send(int fd, const void *bytes, size_t count)
 	struct nlmsghdr request;
 	const struct nlmsghdr *whole = bytes;
 	bool is_dump;
-	int rc;
+	int rc = 0;
 
 	if (count < sizeof(request)) {
 		errno = EINVAL;
@@ -303,6 +303,8 @@ ssize_t shim_netlink_send(int fd, const void *bytes, size_t count)
 		else if (is_dump)
 			add_done(&b);
 	}
+	if (rc == 0 && !is_dump && (request.nlmsg_flags & NLM_F_ACK))
+		add_error(&b, &request, 0);
 	if (SHIM_NEXT(send)(fd, b.bytes, b.used, MSG_NOSIGNAL) < 0)
 		return -1;
 	return (ssize_t)count;
