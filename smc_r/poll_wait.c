@@ -22,6 +22,9 @@
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
 #define PER_FD   3  /* kernel entries that one descriptor may need */
 
+#define SPIN_ASK_NS   5000u
+#define ASK_KERNEL_NS 50000u
+
 #define SLICE_FIRST_MS 1
 #define SLICE_MAX_MS   50
 
@@ -59,10 +62,9 @@ static int look_members(struct pollfd *fds, nfds_t n)
 		uint32_t asked =
 		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
 
+		/* The others, and places that the caller left empty. */
 		if (!c) {
-			/* A place that the caller left empty. */
-			if (fds[i].fd < 0)
-				fds[i].revents = 0;
+			fds[i].revents = 0;
 			continue;
 		}
 		fds[i].revents =
@@ -173,6 +175,7 @@ struct poll_call {
 	nfds_t n;
 	const sigset_t *mask;
 	bool for_ever;
+	bool only_looks;
 	uint64_t end_ns;
 	struct connection *spun; /* whose spin was in vain */
 	uint64_t spin_start;
@@ -395,22 +398,23 @@ static bool only_members(const struct pollfd *fds, nfds_t n)
 
 static int spin(struct poll_call *p)
 {
+	bool alone = only_members(p->fds, p->n);
 	struct connection *c = NULL;
-	uint64_t start;
+	uint64_t start, asked, now;
 	uint64_t budget;
 	int ready;
 
 	for (nfds_t i = 0; i < p->n && !c; i++)
 		c = member_of(p->fds[i].fd);
 	if (!c || connection_phase(c) != PHASE_ACTIVE || p->n > 16 ||
-	    !only_members(p->fds, p->n) || peer_is_on_our_core(c))
+	    peer_is_on_our_core(c))
 		return 0;
 	budget = spin_budget(&c->spin_score);
 	if (budget > left_ns(p))
 		budget = left_ns(p);
 	if (budget == 0)
 		return 0;
-	start = sys_now_ns();
+	start = asked = now = sys_now_ns();
 	do {
 		for (int i = 0; i < 8; i++) {
 			ready = look_members(p->fds, p->n);
@@ -420,7 +424,14 @@ static int spin(struct poll_call *p)
 			}
 		}
 		sys_relax();
-	} while (sys_now_ns() - start < budget);
+		now = sys_now_ns();
+		if (alone || now - asked < SPIN_ASK_NS)
+			continue;
+		asked = now;
+		ready = look_all(p->fds, p->all, p->n);
+		if (ready)
+			return ready;
+	} while (now - start < budget);
 	p->spun = c;
 	p->spin_start = start;
 	return 0;
@@ -435,13 +446,36 @@ static bool is_answered(const struct poll_call *p)
 	return only_members(p->fds, p->n);
 }
 
+/*
+ * Ready members need not wait for what the kernel has to say of the others, as
+ * long as it is heard often enough. Never late for a call that only looks, nor
+ * for another set than the last one, which may be asked about in turn.
+ */
+static bool kernel_is_due(const struct poll_call *p)
+{
+	static __thread struct {
+		uint64_t set;
+		uint64_t asked_ns;
+	} last;
+	uint64_t set = (uint64_t)p->n << 48 ^ (uint64_t)p->fds[0].fd << 24 ^
+		       (uint64_t)p->fds[p->n - 1].fd;
+	uint64_t now = sys_now_ns();
+
+	if (!p->only_looks && set == last.set &&
+	    now - last.asked_ns < ASK_KERNEL_NS)
+		return false;
+	last.set = set;
+	last.asked_ns = now;
+	return true;
+}
+
 static int wait_rounds(struct poll_call *p)
 {
 	int ready = look_members(p->fds, p->n);
 
 	if (ready == 0 && left_ns(p) > 0)
 		ready = spin(p);
-	if (ready > 0 && is_answered(p))
+	if (ready > 0 && (is_answered(p) || !kernel_is_due(p)))
 		return ready;
 	ready = look_all(p->fds, p->all, p->n);
 	if (ready != 0)
@@ -467,6 +501,8 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 			      .n = n,
 			      .mask = mask,
 			      .for_ever = timeout == NULL,
+			      .only_looks = timeout && timeout->tv_sec == 0 &&
+					    timeout->tv_nsec == 0,
 			      .slice_ms = SLICE_FIRST_MS};
 	int result;
 
