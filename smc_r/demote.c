@@ -175,6 +175,12 @@ static bool is_kept(enum heir heir)
 	       (heir == HEIR_INHERITS && process_is_foreign());
 }
 
+/* The parent of one that inherits may go on, too, or is about to close. */
+static bool is_shared(struct connection *c, enum heir heir)
+{
+	return heir == HEIR_INHERITS && !segment_slot_is_mine(c->slot);
+}
+
 /* False when the writer may send it after all. */
 static bool leave_ring(struct connection *c)
 {
@@ -261,10 +267,13 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
 	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
-		if (is_kept(heir) && leave_ring(c))
+		bool kept = is_kept(heir) && leave_ring(c);
+		bool shared = !kept && is_shared(c, heir) && leave_ring(c);
+
+		if (kept || !relay_start(c, fd, shared))
 			return false;
-		if (!relay_start(c, fd))
-			return false;
+		if (shared)
+			return true;
 	}
 	leave_frozen_ring(c);
 	demote_settle(c);

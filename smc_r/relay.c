@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "relay_copy.h"
+#include "segment.h"
 #include "stream.h"
 #include "sys.h"
 
@@ -124,12 +125,12 @@ static uint8_t *copy_of_ring(struct connection *c, size_t n)
 
 /* The old connection is the relay's alone from here on. */
 static bool start(struct connection *c, struct loop *l, int fd,
-		  const uint8_t *bytes, size_t n)
+		  const uint8_t *bytes, size_t n, const struct relay_hold *hold)
 {
 	int old = (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 	bool done = old >= 0 && take_place(c, l->receiver, fd);
 
-	if (done && !relay_copy_start(old, l->sender, bytes, n)) {
+	if (done && !relay_copy_start(old, l->sender, bytes, n, hold)) {
 		SYS_CALL3(SYS_dup3, old, fd, 0);
 		done = false;
 	}
@@ -155,7 +156,7 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 		l->sender = -1;
 		done = take_place(c, l->receiver, fd);
 	} else {
-		done = start(c, l, fd, bytes + sent, n - sent);
+		done = start(c, l, fd, bytes + sent, n - sent, NULL);
 	}
 	munmap(bytes, n);
 	/* The writer, if it comes, goes on behind them. */
@@ -166,7 +167,19 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 	return done;
 }
 
-bool relay_start(struct connection *c, int fd)
+static bool wait_for_others(struct connection *c, struct loop *l, int fd)
+{
+	struct relay_hold hold = {.holders = &c->slot->holders,
+				  .ring = c->in,
+				  .size = c->size,
+				  .from = &c->slot->rx.position,
+				  .to = &c->in_producer->cursor};
+
+	hold.entry = segment_holders(c->slot, &hold.others);
+	return hold.entry && start(c, l, fd, NULL, 0, &hold);
+}
+
+bool relay_start(struct connection *c, int fd, bool shared)
 {
 	struct loop l = {-1, -1, -1};
 	uint32_t rest = atomic_load(&c->in_consumer->rest);
@@ -176,7 +189,8 @@ bool relay_start(struct connection *c, int fd)
 	if (rest != REST_OPEN || !atomic_compare_exchange_strong(
 				     &c->in_consumer->rest, &rest, REST_READER))
 		return false;
-	done = loop_open(&l, fd) && pass_on(c, &l, fd);
+	done = loop_open(&l, fd) &&
+	       (shared ? wait_for_others(c, &l, fd) : pass_on(c, &l, fd));
 	loop_close(&l);
 	atomic_store(&c->in_consumer->rest, REST_OPEN);
 	return done;

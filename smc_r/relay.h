@@ -17,8 +17,13 @@
 
 #include "connection.h"
 
-/* False when sockets, memory or a process are not to be had; fd and the ring
- * are as they were then. */
-bool relay_start(struct connection *c, int fd);
+/*
+ * shared: other processes of this end hold the connection as well and may read
+ * it, ring and all. The relay then brings nothing before they let go of it.
+ *
+ * False when sockets, memory or a process are not to be had; fd and the ring
+ * are as they were then.
+ */
+bool relay_start(struct connection *c, int fd, bool shared);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include "sys.h"
 
 #define BUFFER_BYTES 65536
+#define HOLD_MS      20 /* between looks whether others still hold it */
 
 struct flow {
 	int from;
@@ -21,6 +23,8 @@ struct flow {
 	size_t count;
 	uint8_t *buffer;
 	bool ended; /* nothing more comes, and the other end knows */
+	const struct relay_hold *hold; /* NULL: nobody else reads `from` */
+	bool is_shared;                /* others hold `to` */
 };
 
 /* False: the connection is broken. */
@@ -38,6 +42,9 @@ static bool fill(struct flow *f)
 	if (n > 0)
 		return true;
 	f->ended = true;
+	/* The connection of others is not ours to shut. */
+	if (f->is_shared)
+		return false;
 	SYS_CALL3(SYS_shutdown, f->to, SHUT_WR, 0);
 	return true;
 }
@@ -65,11 +72,49 @@ static bool step(struct flow *f, short from, short to)
 	return !(from & (POLLIN | POLLERR | POLLHUP)) || fill(f);
 }
 
+static bool is_held(const struct relay_hold *h)
+{
+	uint64_t left = atomic_load(h->holders) & h->others;
+
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++)
+		if (left >> i & 1 &&
+		    SYS_CALL3(SYS_kill, atomic_load(&h->entry[i].pid), 0, 0) !=
+			-ESRCH)
+			return true;
+	return false;
+}
+
+/* What the others left in the ring, in one piece. False: no memory. */
+static bool take_ring(struct flow *f)
+{
+	const struct relay_hold *h = f->hold;
+	uint64_t from = atomic_load(h->from);
+	uint64_t bytes = atomic_load(h->to) - from;
+	size_t at = (size_t)(from & (h->size - 1));
+	size_t first = h->size - at;
+	uint8_t *copy;
+
+	f->hold = NULL;
+	if (bytes == 0 || bytes > h->size)
+		return true;
+	copy = mmap(NULL, h->size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED)
+		return false;
+	if (first > bytes)
+		first = (size_t)bytes;
+	memcpy(copy, h->ring + at, first);
+	memcpy(copy + first, h->ring, (size_t)bytes - first);
+	f->bytes = copy;
+	f->count = (size_t)bytes;
+	return true;
+}
+
 /* p[0] is a.from and b.to, p[1] the other one. */
 static bool wait_for_both(const struct flow *a, const struct flow *b,
 			  struct pollfd p[2])
 {
-	short in = !a->ended && a->count == 0 ? POLLIN : 0;
+	short in = !a->ended && !a->hold && a->count == 0 ? POLLIN : 0;
 	short back = !b->ended && b->count == 0 ? POLLIN : 0;
 
 	p[0].fd = a->from;
@@ -80,7 +125,7 @@ static bool wait_for_both(const struct flow *a, const struct flow *b,
 	for (int i = 0; i < 2; i++)
 		if (p[i].events == 0)
 			p[i].fd = -1;
-	return SYS_CALL3(SYS_poll, p, 2, -1) > 0;
+	return SYS_CALL3(SYS_poll, p, 2, a->hold ? HOLD_MS : -1) > 0;
 }
 
 /* A reset of one is a reset of the other. */
@@ -97,11 +142,16 @@ static void copy(struct flow *a, struct flow *b)
 	struct pollfd p[2];
 
 	while (!a->ended || !b->ended) {
+		if (a->hold && !is_held(a->hold) && !take_ring(a))
+			return;
+		b->is_shared = a->hold != NULL;
 		p[0].revents = p[1].revents = 0;
 		if (!wait_for_both(a, b, p))
 			continue;
 		if (!step(a, p[0].revents, p[1].revents) ||
 		    !step(b, p[1].revents, p[0].revents)) {
+			if (a->hold)
+				return;
 			reset(a->from);
 			reset(a->to);
 			return;
@@ -124,12 +174,14 @@ static void leave_program(int from, int to)
 	SYS_CALL3(SYS_chdir, "/", 0, 0);
 }
 
-static void run(int from, int to, const uint8_t *first, size_t bytes)
+static void run(int from, int to, const uint8_t *first, size_t bytes,
+		const struct relay_hold *hold)
 {
 	uint8_t *buffers =
 	    mmap(NULL, (size_t)2 * BUFFER_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct flow a = {.from = 0, .to = 1, .bytes = first, .count = bytes};
+	struct flow a = {
+	    .from = 0, .to = 1, .bytes = first, .count = bytes, .hold = hold};
 	struct flow b = {.from = 1, .to = 0};
 
 	/* Without memory both connections end, which both ends see. */
@@ -144,7 +196,8 @@ static void run(int from, int to, const uint8_t *first, size_t bytes)
 
 /* Through a child that ends at once: what it leaves belongs to init, and the
  * program never gets to see either. All signals are blocked in them. */
-bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes)
+bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes,
+		      const struct relay_hold *hold)
 {
 	uint64_t all = ~0ull;
 	uint64_t saved;
@@ -156,7 +209,7 @@ bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes)
 	if (child == 0) {
 		child = SYS_CALL6(SYS_clone, 0, 0, 0, 0, 0, 0);
 		if (child == 0)
-			run(from, to, first, bytes);
+			run(from, to, first, bytes, hold);
 		SYS_CALL3(SYS_exit_group, child < 0, 0, 0);
 	}
 	if (child > 0)

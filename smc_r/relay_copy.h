@@ -2,7 +2,8 @@
 /*
  * relay_copy: a process that copies between two sockets.
  *
- * Locking: none; it shares nothing with the process that made it.
+ * Locking: none; it shares nothing with the process that made it, but what a
+ * hold names.
  */
 #ifndef SMC_R_RELAY_COPY_H
 #define SMC_R_RELAY_COPY_H
@@ -11,11 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "status.h"
+
+/*
+ * Other processes hold the old connection as well, and read it. As long as they
+ * do nothing is brought from it; then what they left in the ring goes first.
+ */
+struct relay_hold {
+	const _Atomic uint64_t *holders;   /* of the slot */
+	const struct status_holder *entry; /* of the slot's segment */
+	uint64_t others;                   /* bits of both */
+	const uint8_t *ring;
+	uint32_t size;
+	const _Atomic uint64_t *from; /* bytes of the ring, from one cursor */
+	const _Atomic uint64_t *to;   /* to the other */
+};
+
 /*
  * From now on, both ways, until both streams have ended: first these bytes to
- * `to`, then what comes from `from`. The caller keeps its descriptors. False:
- * no process.
+ * `to`, then what comes from `from`; with a hold, as that says, and not a byte
+ * before. The caller keeps its descriptors. False: no process.
  */
-bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes);
+bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes,
+		      const struct relay_hold *hold);
 
 #endif

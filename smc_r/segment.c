@@ -303,6 +303,17 @@ bool segment_slot_is_mine(struct status_slot *slot)
 	return living(s, atomic_load(&slot->holders)) == self;
 }
 
+const struct status_holder *segment_holders(const struct status_slot *slot,
+					    uint64_t *others)
+{
+	struct segment *s = segment_of(slot);
+
+	if (!s)
+		return NULL;
+	*others = atomic_load(&slot->holders) & ~(1ull << s->self);
+	return s->header->holders;
+}
+
 bool segment_slot_leave(struct status_slot *slot)
 {
 	struct segment *s = segment_of(slot);

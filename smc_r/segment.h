@@ -33,6 +33,11 @@ void segment_slot_free(struct status_slot *s);
 /* True when no other living process holds the slot. */
 bool segment_slot_is_mine(struct status_slot *s);
 
+/* The processes that may hold the slot, by the bits of its holders; *others are
+ * those that are not us. NULL: it is in no segment. */
+const struct status_holder *segment_holders(const struct status_slot *s,
+					    uint64_t *others);
+
 /* A forked child joins the holders of every slot it inherited. `before` runs
  * in the parent: it takes an entry for the child to come. */
 void segment_before_fork(void);

@@ -359,13 +359,6 @@ static bool run_case(enum how h, enum state s, enum action a)
 	return false;
 }
 
-/* What is unread when the peer is gone goes to the heir alone. */
-static bool is_unfair(enum how h, enum state s, enum action a)
-{
-	return h == FORK_EXEC && s == PEER_GONE && a != READS &&
-	       a != TAKES_OVER;
-}
-
 int main(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
@@ -378,9 +371,6 @@ int main(int argc, char **argv)
 		for (int s = 0; s < STATES; s++)
 			for (int a = 0; a < ACTIONS; a++) {
 				if (argc > 1 && strcmp(argv[1], how_names[h]))
-					continue;
-				if (is_unfair((enum how)h, (enum state)s,
-					      (enum action)a))
 					continue;
 				ran++;
 				failed += !run_case((enum how)h, (enum state)s,
