@@ -256,32 +256,31 @@ static bool reclaim(struct segment *s)
 	return any;
 }
 
-static struct status_slot *find_free(struct segment *s)
+static bool find_free(struct segment *s, uint32_t *found)
 {
 	uint32_t n = atomic_load(&s->header->slot_count);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct status_slot *slot = &s->slots[next_slot++ % n];
-
-		if (atomic_load(&slot->state) == STATUS_FREE)
-			return slot;
+		*found = next_slot++ % n;
+		if (atomic_load(&s->slots[*found].state) == STATUS_FREE)
+			return true;
 	}
 	next_slot = n;
-	return NULL;
+	return false;
 }
 
 struct status_slot *segment_slot_get(void)
 {
 	struct segment *s = &segments[0];
 	struct status_slot *slot;
+	uint32_t found;
 
 	if (segment_open() < 0)
 		return NULL;
-	slot = find_free(s);
-	if (!slot && (reclaim(s) || grow(s->header)))
-		slot = find_free(s);
-	if (!slot)
+	if (!find_free(s, &found) &&
+	    !((reclaim(s) || grow(s->header)) && find_free(s, &found)))
 		return NULL;
+	slot = &s->slots[found];
 	memset(slot, 0, sizeof(*slot));
 	slot->pid = process.pid;
 	slot->started_ms = wall_ms();
