@@ -176,6 +176,7 @@ struct poll_call {
 	const sigset_t *mask;
 	bool for_ever;
 	bool only_looks;
+	uint64_t wait_ns;
 	uint64_t end_ns;
 	struct connection *spun; /* whose spin was in vain */
 	uint64_t spin_start;
@@ -469,17 +470,27 @@ static bool kernel_is_due(const struct poll_call *p)
 	return true;
 }
 
+/* Once, and late: who is ready at once needs no clock. */
+static void start_clock(struct poll_call *p)
+{
+	if (!p->for_ever && p->end_ns == 0)
+		p->end_ns = sys_now_ns() + p->wait_ns;
+}
+
 static int wait_rounds(struct poll_call *p)
 {
 	int ready = look_members(p->fds, p->n);
 
-	if (ready == 0 && left_ns(p) > 0)
+	if (ready == 0) {
+		start_clock(p);
 		ready = spin(p);
+	}
 	if (ready > 0 && (is_answered(p) || !kernel_is_due(p)))
 		return ready;
 	ready = look_all(p->fds, p->all, p->n);
 	if (ready != 0)
 		return ready;
+	start_clock(p);
 	while (left_ns(p) > 0) {
 		ready = sleep_round(p);
 		if (ready != 0 && p->spun)
@@ -507,9 +518,8 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 	int result;
 
 	if (timeout)
-		p.end_ns = sys_now_ns() +
-			   (uint64_t)timeout->tv_sec * 1000000000u +
-			   (uint64_t)timeout->tv_nsec;
+		p.wait_ns = (uint64_t)timeout->tv_sec * 1000000000u +
+			    (uint64_t)timeout->tv_nsec;
 	if (n > ON_STACK) {
 		p.all = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

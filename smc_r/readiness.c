@@ -129,12 +129,13 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	uint32_t bits = 0;
 
 	if (asked & ALL_IN) {
-		if (stream_fill(c) > 0)
+		if (stream_knows_bytes(c) || stream_fill(c) > 0)
 			bits |= ALL_IN;
 		else
 			signal_empty(c);
 	}
-	if ((asked & ALL_OUT) && stream_has_room(c, stream_free(c)))
+	if ((asked & ALL_OUT) &&
+	    (stream_knows_room(c) || stream_has_room(c, stream_free(c))))
 		bits |= ALL_OUT;
 	return bits;
 }

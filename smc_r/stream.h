@@ -88,4 +88,27 @@ static inline bool stream_has_room(const struct connection *c, size_t free)
 	return free >= c->size / 3;
 }
 
+/* By what the last look at the peer's cursor found: true is true for as long as
+ * nobody else of this end reads, or writes. The cursor itself is in a line that
+ * the peer writes with every message; asking for it holds up both. */
+static inline bool stream_knows_bytes(const struct connection *c)
+{
+	const struct status_stream *rx = &c->slot->rx;
+	uint64_t known =
+	    __atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED) -
+	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+
+	return known - 1 < c->size;
+}
+
+static inline bool stream_knows_room(const struct connection *c)
+{
+	const struct status_stream *tx = &c->slot->tx;
+	uint64_t used =
+	    atomic_load_explicit(&tx->position, memory_order_relaxed) -
+	    __atomic_load_n(&tx->peer_position, __ATOMIC_RELAXED);
+
+	return used <= c->size && stream_has_room(c, c->size - used);
+}
+
 #endif
