@@ -415,7 +415,7 @@ static int spin(struct poll_call *p)
 		budget = left_ns(p);
 	if (budget == 0)
 		return 0;
-	start = asked = now = sys_now_ns();
+	start = asked = sys_now_ns();
 	do {
 		for (int i = 0; i < 8; i++) {
 			ready = look_members(p->fds, p->n);
