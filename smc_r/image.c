@@ -24,7 +24,10 @@
 
 static const char *library = "";
 static const char *name = "";
-static const char *rundir; /* SMC_R_RUNDIR=..., NULL when it is not set */
+/* SMC_R_RUNDIR=..., NULL when it is not set. Programs write their titles over
+ * the environment that they were started with. */
+static char rundir_entry[512];
+static const char *rundir;
 static bool is_system_wide;
 
 static const char *entry_of(char *const *env, const char *variable)
@@ -40,16 +43,18 @@ static const char *entry_of(char *const *env, const char *variable)
 void image_init(void)
 {
 	const char *list = getenv("LD_PRELOAD");
+	const char *place = entry_of(environ, RUNDIR);
 	const char *slash;
 	Dl_info info;
 
+	if (place && strlen(place) < sizeof(rundir_entry))
+		rundir = strcpy(rundir_entry, place);
 	if (!dladdr((void *)(uintptr_t)image_init, &info) || !info.dli_fname)
 		return;
 	library = info.dli_fname;
 	slash = strrchr(library, '/');
 	name = slash ? slash + 1 : library;
 	is_system_wide = !list || !strstr(list, name);
-	rundir = entry_of(environ, RUNDIR);
 }
 
 /* ---- the file ---- */

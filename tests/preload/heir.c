@@ -35,6 +35,8 @@
 
 #include "smc_r/sys.h"
 
+extern char **environ;
+
 #define LISTENER   3
 #define LINE_BYTES 256
 
@@ -132,6 +134,10 @@ static int run(char **argv, bool spawn)
 	char path[] = "PATH=/usr/bin:/bin";
 	char *env[] = {path, NULL};
 	pid_t pid;
+
+	/* As programs do that show a title in ps. */
+	for (char **e = environ; *e; e++)
+		memset(*e, 'x', strlen(*e));
 
 	if (!spawn) {
 		execve(argv[0], argv, env);
