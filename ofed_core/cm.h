@@ -11,4 +11,7 @@
 /* A datagram to queue pair 1. core_lock is held for reading. */
 void cm_receive(const struct arrival *a);
 
+/* A program has closed its last node: nobody waits for it to listen again. */
+void cm_vacant_gone(pid_t pid);
+
 #endif

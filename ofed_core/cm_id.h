@@ -182,6 +182,22 @@ void cm_send(const struct address *to, const struct cm_message *m);
 void cm_send_repeated(struct cm_id *id, unsigned retries, uint64_t every_ns);
 void cm_send_init(void);
 
+/*
+ * Handles a message again, on the thread of the CM; false when the queue is
+ * full. The payload is copied.
+ */
+struct arrival;
+bool cm_receive_later(const struct arrival *a,
+		      const uint8_t bytes[CM_MESSAGE_BYTES]);
+
+/* ---- cm_vacant.c ---- */
+void cm_vacant_init(void);
+/* A program gives up a listener; somebody listens. */
+void cm_vacant_begin(const struct cm_id *listener);
+void cm_vacant_end(uint16_t port);
+/* True when the request waits for a listener. */
+bool cm_vacant_hold(uint16_t port, const struct arrival *a);
+
 /* ---- cm_connect.c ---- */
 int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p);
 int cm_accept(struct cm_id *id, const struct rdma_ucm_conn_param *p);

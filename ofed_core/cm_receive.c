@@ -70,12 +70,16 @@ static void copy_private(struct rdma_ucm_conn_param *c,
 
 /* ---- Requests ---- */
 
+static uint16_t space_of(const struct cm_message *m)
+{
+	return (uint16_t)(0x100 | (m->service_id >> 16 & 0xff));
+}
+
 static struct cm_id *find_listener(const struct arrival *a,
 				   const struct cm_message *m,
 				   struct cm_end *from, struct cm_end *to)
 {
 	struct cm_ip_header h;
-	uint16_t space = (uint16_t)(0x100 | (m->service_id >> 16 & 0xff));
 
 	if ((m->service_id & SERVICE_MASK) != SERVICE_BASE ||
 	    cm_ip_decode(&h, m->private_data, m->private_bytes) < 0)
@@ -88,7 +92,18 @@ static struct cm_id *find_listener(const struct arrival *a,
 	/* The addresses inside must be those outside. */
 	if (memcmp(to->ip, a->dgid, 16) != 0)
 		return NULL;
-	return cm_find_listener(space, to);
+	return cm_find_listener(space_of(m), to);
+}
+
+/*
+ * Does the request wait for a listener? One that is not for this host would
+ * wait in vain, but not for long.
+ */
+static bool waits_for_listener(const struct arrival *a,
+			       const struct cm_message *m)
+{
+	return (m->service_id & SERVICE_MASK) == SERVICE_BASE &&
+	       cm_vacant_hold((uint16_t)m->service_id, a);
 }
 
 static struct cm_id *new_child(const struct arrival *a,
@@ -161,7 +176,8 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 	}
 	listener = find_listener(a, m, &from, &to);
 	if (!listener) {
-		refuse_req(a, m);
+		if (!waits_for_listener(a, m))
+			refuse_req(a, m);
 		return;
 	}
 	id = new_child(a, m, listener);
@@ -216,7 +232,8 @@ static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 	}
 	listener = find_listener(a, m, &from, &to);
 	if (!listener) {
-		answer(a, &refusal);
+		if (!waits_for_listener(a, m))
+			answer(a, &refusal);
 		return;
 	}
 	id = new_child(a, m, listener);

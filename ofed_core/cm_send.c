@@ -55,29 +55,25 @@ static void deliver(struct work *k)
 void cm_send_init(void)
 {
 	work_init(&work, worker_at(QPN_CM), deliver);
+	cm_vacant_init();
 }
 
-static void send_here(const struct address *to, struct device *d,
-		      const struct packet *p)
+bool cm_receive_later(const struct arrival *a,
+		      const uint8_t bytes[CM_MESSAGE_BYTES])
 {
 	struct local_message *m;
 
 	/* As a queue pair would: what does not fit is lost. */
 	if (waiting >= param(PARAMETER_MAD_RCVQ_SIZE)) {
 		log_warning("CM receive queue is full (mad_rcvq_size)");
-		return;
+		return false;
 	}
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return;
-	m->arrival.p = *p;
-	m->arrival.device = d;
-	m->arrival.is_v1 = to->is_v1;
-	memcpy(m->arrival.sgid, to->sgid, 16);
-	memcpy(m->arrival.dgid, to->dgid, 16);
-	memcpy(m->bytes, p->payload, sizeof(m->bytes));
+		return false;
+	m->arrival = *a;
+	memcpy(m->bytes, bytes, sizeof(m->bytes));
 	m->arrival.p.payload = m->bytes;
-	m->arrival.p.properties = packet_properties(p->opcode);
 	if (last)
 		last->next = m;
 	else
@@ -85,6 +81,18 @@ static void send_here(const struct address *to, struct device *d,
 	last = m;
 	waiting++;
 	work_post(&work);
+	return true;
+}
+
+static void send_here(const struct address *to, struct device *d,
+		      const struct packet *p)
+{
+	struct arrival a = {.p = *p, .device = d, .is_v1 = to->is_v1};
+
+	memcpy(a.sgid, to->sgid, 16);
+	memcpy(a.dgid, to->dgid, 16);
+	a.p.properties = packet_properties(p->opcode);
+	cm_receive_later(&a, p->payload);
 }
 
 void cm_send(const struct address *to, const struct cm_message *m)

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cm.h"
 #include "cm_channel.h"
 #include "log.h"
 #include "ofed_rundir.h"
@@ -54,6 +55,14 @@ static void destroy_objects(struct client *c)
 	table_fini(&c->objects);
 }
 
+static bool has_node(pid_t pid)
+{
+	for (const struct client *c = clients; c; c = c->next)
+		if (c->pid == pid)
+			return true;
+	return false;
+}
+
 static void client_destroy(struct client *c)
 {
 	worker_remove_source(c->worker, &c->source);
@@ -76,6 +85,8 @@ static void client_destroy(struct client *c)
 		clients = c->next;
 	if (c->next)
 		c->next->previous = c->previous;
+	if (!has_node(c->pid))
+		cm_vacant_gone(c->pid);
 	pthread_rwlock_unlock(&core_lock);
 	log_debug("client %d has gone", (int)c->pid);
 	close(c->source.fd);

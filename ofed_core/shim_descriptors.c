@@ -72,23 +72,37 @@ static void *map_ring(int fd, void *address, size_t size, int protection,
 	return p;
 }
 
-SHIM_EXPORT void *mmap(void *address, size_t size, int protection, int flags,
-		       int fd, off_t offset)
-{
-	if (fd >= 0 && shim_fd_kind(fd) == SHIM_FD_UVERBS)
-		return map_ring(fd, address, size, protection, flags,
-				(uint64_t)offset);
-	return SHIM_NEXT(mmap)(address, size, protection, flags, fd, offset);
-}
+/*
+ * UCX and Open MPI ask dlsym() for mmap, write a jump into the code that they
+ * are given, and make system calls of their own from there: no ring could be
+ * mapped any more. A version that is not the default one is invisible to
+ * dlsym(), which then gives them libc's function, but serves those who were
+ * linked with that version of libc's.
+ */
+#ifdef __x86_64__
+#define LIBC_VERSION(name)                                                     \
+	__asm__(".symver shim_" #name ", " #name "@GLIBC_2.2.5")
+#else
+#define LIBC_VERSION(name)                                                     \
+	__asm__(".globl " #name "\n\t.set " #name ", shim_" #name)
+#endif
 
-SHIM_EXPORT void *mmap64(void *address, size_t size, int protection, int flags,
-			 int fd, off64_t offset)
-{
-	if (fd >= 0 && shim_fd_kind(fd) == SHIM_FD_UVERBS)
-		return map_ring(fd, address, size, protection, flags,
-				(uint64_t)offset);
-	return SHIM_NEXT(mmap64)(address, size, protection, flags, fd, offset);
-}
+#define DEFINE_MMAP(name, type)                                                \
+	void *shim_##name(void *address, size_t size, int protection,          \
+			  int flags, int fd, type offset);                     \
+	LIBC_VERSION(name);                                                    \
+	SHIM_EXPORT void *shim_##name(void *address, size_t size,              \
+				      int protection, int flags, int fd,       \
+				      type offset)                             \
+	{                                                                      \
+		if (fd >= 0 && shim_fd_kind(fd) == SHIM_FD_UVERBS)             \
+			return map_ring(fd, address, size, protection, flags,  \
+					(uint64_t)offset);                     \
+		return SHIM_NEXT(name)(address, size, protection, flags, fd,   \
+				       offset);                                \
+	}
+DEFINE_MMAP(mmap, off_t)
+DEFINE_MMAP(mmap64, off64_t)
 
 SHIM_EXPORT int close(int fd)
 {

@@ -46,6 +46,8 @@ int ucma_destroy_id(struct command *c)
 	if (!id)
 		return -EINVAL;
 	r.events_reported = id->events_fetched;
+	if (id->state == CM_LISTEN)
+		cm_vacant_begin(id);
 	cm_id_destroy(id);
 	return ucma_answer(c, &r, sizeof(r));
 }
@@ -193,6 +195,7 @@ int ucma_listen(struct command *c)
 	id->backlog =
 	    q.backlog && q.backlog < BACKLOG_MAX ? q.backlog : BACKLOG_MAX;
 	id->state = CM_LISTEN;
+	cm_vacant_end(id->source.port);
 	return 0;
 }
 

@@ -14,11 +14,23 @@
 #include "wire.h"
 
 #define GRH_BYTES    40
+#define GRH_NEXT_BTH 0x1b
 #define MTU_MAX      4096
 #define MCAST_QPN    0xffffff
 #define REQUESTS_MAX 64
 
 #define OWN_QKEY 0x80000000u /* top bit: the pair's own key is meant */
+
+/*
+ * RoCE packets have no service level. Adapters say in its place what kind of
+ * header the 40 bytes hold, and UCX goes by that: 0 GRH, 1 IPv6, 2 IPv4.
+ */
+static uint8_t header_kind(const uint8_t grh[GRH_BYTES])
+{
+	if (grh[0] >> 4 != 6)
+		return 2;
+	return grh[6] == GRH_NEXT_BTH ? 0 : 1;
+}
 
 void ud_deliver(struct qp *qp, const struct datagram *d)
 {
@@ -35,6 +47,7 @@ void ud_deliver(struct qp *qp, const struct datagram *d)
 		goto out;
 	wc.byte_len = (uint32_t)(GRH_BYTES + d->payload_bytes);
 	wc.src_qp = d->source_qpn;
+	wc.sl = header_kind(d->grh);
 	if (d->has_imm) {
 		wc.ex.imm_data = d->imm;
 		wc.wc_flags |= WC_WITH_IMM;
@@ -79,7 +92,7 @@ static void build_grh(uint8_t grh[GRH_BYTES], const struct address *a,
 	put_be32(grh, 0x60000000u | (uint32_t)a->traffic_class << 20 |
 			  a->flow_label);
 	put_be16(grh + 4, (uint16_t)above);
-	grh[6] = a->is_v1 ? 0x1b : 17;
+	grh[6] = a->is_v1 ? GRH_NEXT_BTH : 17;
 	grh[7] = a->hop_limit;
 	memcpy(grh + 8, a->sgid, 16);
 	memcpy(grh + 24, a->dgid, 16);

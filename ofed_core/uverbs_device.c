@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp.h"
+
 #define VENDOR_ID       0xb3151310u /* what AIX reports for ent devices */
 #define VENDOR_PART_ID  336656132u
 #define PAGE_SIZE_CAP   0xfffff000u
@@ -226,6 +228,42 @@ int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
 	return 0;
 }
 
+static bool has_datagram_pair(const struct client *c, const struct pd *pd)
+{
+	for (uint32_t i = 0; i < c->objects.room; i++) {
+		const struct object *o = table_get(&c->objects, i);
+		const struct qp *qp = (const struct qp *)o;
+
+		if (o && o->type == OBJECT_QP && qp->type == QP_UD &&
+		    qp->pd == pd)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Datagram rsockets name their own port by its LID, without a global route, as
+ * is possible on InfiniBand only. Our port has one LID, 0, so what they mean is
+ * clear; others who leave out the route have forgotten it.
+ */
+static bool names_own_port(const struct client *c, const struct pd *pd,
+			   const struct ib_uverbs_ah_attr *attr)
+{
+	return !attr->is_global && !attr->dlid && has_datagram_pair(c, pd);
+}
+
+static void route_to_own_port(const struct device *d,
+			      struct ib_uverbs_qp_dest *dest)
+{
+	unsigned i = 0;
+
+	while (i < GIDS_MAX - 1 && !d->gids[i].is_used)
+		i++;
+	memcpy(dest->dgid, d->gids[i].raw, sizeof(dest->dgid));
+	dest->sgid_index = (uint8_t)i;
+	dest->is_global = 1;
+}
+
 int uverbs_create_ah(struct command *c)
 {
 	struct ib_uverbs_create_ah_resp r = {0};
@@ -248,6 +286,8 @@ int uverbs_create_ah(struct command *c)
 	dest.sl = q.attr.sl;
 	dest.is_global = q.attr.is_global;
 	dest.port_num = q.attr.port_num;
+	if (names_own_port(c->client, pd, &q.attr))
+		route_to_own_port(c->client->device, &dest);
 	ah = calloc(1, sizeof(*ah));
 	rc = ah ? uverbs_address(c->client, &dest, &ah->address) : -ENOMEM;
 	if (rc == 0)

@@ -110,31 +110,52 @@ in_ns() { # namespace, command...
 	local n=$1
 
 	shift
-	timeout 30 ip netns exec "$n" "$BIN/ofed_run" "$@"
+	timeout -k 5 30 ip netns exec "$n" "$BIN/ofed_run" "$@"
 }
 
-# The server waits for its client: a TCP listener, or one of rdma_cm.
+# The server waits for its client: a TCP listener, one of rdma_cm, or the UDP
+# socket of datagram rsockets. Nobody else lives in the namespace.
 listens() { # namespace, pid of the server
-	ip netns exec "$1" ss -Hltn "sport = :18515 or sport = :18516" |
-		grep -q . || ask "$1" listeners | grep -q "^="
+	ip netns exec "$1" ss -Hltn | grep -q . ||
+		ip netns exec "$1" ss -Hlun "sport = :7174" | grep -q . ||
+		ask "$1" listeners | grep -q "^="
+}
+
+# A server in $A that goes on after its client: SERVER_PID, ended by end_server.
+begin_server() { # command...
+	# No function: the signal must reach timeout, which hands it on.
+	timeout -k 5 60 ip netns exec "$A" "$BIN/ofed_run" "$@" \
+		>"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+	SERVER_PID=$!
+	wait_for listens "$A" "$SERVER_PID"
+}
+
+end_server() {
+	kill "$SERVER_PID" 2>/dev/null || :
+	wait "$SERVER_PID" || :
+	wait_for listens_not "$A"
+}
+
+listens_not() { # namespace
+	! listens "$1"
 }
 
 # A server in $A and its client in namespace $1; both must end well.
 pair() { # namespace of the client, server command, client command
-	local client=$1 server_pid rc
-	local -a server
+	local client=$1 server_pid rc=0 server_rc=0
+	local -a words
 
-	read -ra server <<<"$2"
-	in_ns "$A" "${server[@]}" >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+	read -ra words <<<"$2"
+	in_ns "$A" "${words[@]}" >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
 	server_pid=$!
 	wait_for listens "$A" "$server_pid"
-	read -ra server <<<"$3"
-	in_ns "$client" "${server[@]}" >"$BATS_TEST_TMPDIR/client" 2>&1
-	rc=$?
-	if ! wait "$server_pid" || [ $rc != 0 ]; then
+	read -ra words <<<"$3"
+	in_ns "$client" "${words[@]}" >"$BATS_TEST_TMPDIR/client" 2>&1 || rc=$?
+	wait "$server_pid" || server_rc=$?
+	if [ $rc != 0 ] || [ $server_rc != 0 ]; then
 		echo "client: $3: status $rc"
 		cat "$BATS_TEST_TMPDIR/client"
-		echo "server: $2:"
+		echo "server: $2: status $server_rc"
 		cat "$BATS_TEST_TMPDIR/server"
 		return 1
 	fi

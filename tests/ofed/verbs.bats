@@ -102,17 +102,14 @@ each() { # function, arguments...
 
 @test "rcopy copies a file" {
 	need rcopy
-	local from=$BATS_TEST_TMPDIR/from to=$BATS_TEST_TMPDIR/to n pid
+	local from=$BATS_TEST_TMPDIR/from to=$BATS_TEST_TMPDIR/to n
 
 	head -c 1000000 /dev/urandom >"$from"
 	for n in "$A" "$B"; do
-		in_ns "$A" rcopy 3>&- >/dev/null 2>&1 &
-		pid=$!
-		wait_for listens "$A" "$pid"
+		begin_server rcopy
 		in_ns "$n" rcopy "$from" "$SERVER:$to"
 		cmp "$from" "$to"
-		kill "$pid" 2>/dev/null || :
-		wait "$pid" || :
+		end_server
 		rm "$to"
 	done
 }
