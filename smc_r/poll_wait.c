@@ -62,9 +62,10 @@ static int look_members(struct pollfd *fds, nfds_t n)
 		uint32_t asked =
 		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
 
-		/* The others, and places that the caller left empty. */
 		if (!c) {
-			fds[i].revents = 0;
+			/* A place that the caller left empty. */
+			if (fds[i].fd < 0)
+				fds[i].revents = 0;
 			continue;
 		}
 		fds[i].revents =
@@ -470,6 +471,20 @@ static bool kernel_is_due(const struct poll_call *p)
 	return true;
 }
 
+/* The kernel was not asked about the others: nothing is known of them. A member
+ * may just have become one of them, so count again. */
+static int without_kernel(struct poll_call *p)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < p->n; i++) {
+		if (!member_of(p->fds[i].fd))
+			p->fds[i].revents = 0;
+		ready += p->fds[i].revents != 0;
+	}
+	return ready;
+}
+
 /* Once, and late: who is ready at once needs no clock. */
 static void start_clock(struct poll_call *p)
 {
@@ -486,6 +501,10 @@ static int wait_rounds(struct poll_call *p)
 		ready = spin(p);
 	}
 	if (ready > 0 && (is_answered(p) || !kernel_is_due(p)))
+		ready = without_kernel(p);
+	else
+		ready = 0;
+	if (ready > 0)
 		return ready;
 	ready = look_all(p->fds, p->all, p->n);
 	if (ready != 0)
