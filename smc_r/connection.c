@@ -208,6 +208,18 @@ void connection_release(struct connection *c)
 		retire(c);
 }
 
+void connection_drop_native(void)
+{
+	for (int fd = 0; fd < fdtable_end(); fd++) {
+		struct connection *c = connection_of(fd);
+		struct fdentry *e;
+
+		if (c && connection_phase(c) == PHASE_NATIVE && !c->members &&
+		    fdtable_clear(fd, &e))
+			connection_release(c);
+	}
+}
+
 /* ---- waking the peer ---- */
 
 static void ring_data(struct connection *c)

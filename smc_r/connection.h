@@ -147,6 +147,9 @@ void connection_use_smc(struct connection *c);
  * other process of this end holds. */
 void connection_release(struct connection *c);
 
+/* Forgets all that are plain TCP by now; they need nothing of us. */
+void connection_drop_native(void);
+
 /* Wakes threads and processes of our own that sleep for this direction. */
 void connection_wake_own(struct connection *c, struct status_stream *s,
 			 int bell);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "conf/rundir.h"
+#include "connection.h"
 #include "fdtable.h"
 #include "handshake.h"
 #include "image.h"
@@ -21,7 +22,10 @@ static void before_fork(void)
 {
 	engine_lock_for_fork();
 	handshake_before_fork();
-	segment_before_fork();
+	if (!segment_before_fork()) {
+		connection_drop_native();
+		segment_before_uncounted_fork();
+	}
 }
 
 static void after_fork_in_parent(void)
@@ -43,7 +47,8 @@ static void after_fork_in_child(void)
  * holder of what it inherited now, at its first call. */
 static void join_late(void)
 {
-	segment_before_fork();
+	if (!segment_before_fork())
+		segment_before_uncounted_fork();
 	segment_after_fork(true);
 	linkgroup_forked();
 	registry_forked();

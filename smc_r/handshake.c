@@ -13,6 +13,7 @@
 #include "proposal.h"
 #include "reason.h"
 #include "registry.h"
+#include "segment.h"
 #include "settings.h"
 #include "sys.h"
 #include "traits.h"
@@ -296,7 +297,7 @@ bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n)
 	if (c) {
 		c->lingers = t.lingers;
 		fill_peer(c, a, n);
-		if (t.unsuitable)
+		if (t.unsuitable || segment_is_crowded())
 			atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
 		else
 			make_offer(c, fd, port);
@@ -413,6 +414,8 @@ static void accept_locked(int listener, int fd,
 		return;
 	if (t.unsuitable)
 		reason = REASON_OPTION_UNSUPPORTED;
+	else if (!reason && segment_is_crowded())
+		reason = REASON_CHILDREN;
 	c = connection_new(STATUS_SERVER,
 			   t.options | (nonblock ? SOCKET_NONBLOCK : 0),
 			   a.agreed || a.claimed);

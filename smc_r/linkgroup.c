@@ -111,6 +111,26 @@ static void bury(struct rmb_map *m, bool unused)
 	memset(m, 0, sizeof(*m));
 }
 
+/* Not before the client is done: it may still read what we sent last. */
+static bool is_idle(struct rmb *r)
+{
+	for (uint32_t i = 0; i < r->map.elements; i++) {
+		struct rmb_element *e = rmb_element(&r->map, i);
+
+		if (atomic_load(&e->released) != atomic_load(&e->epoch))
+			return false;
+	}
+	return r->references == 0;
+}
+
+/* Forked processes of either end may go on without this one. Only the server
+ * knows whether it has any, and hears when the client has none. */
+static bool is_unused(struct rmb *r)
+{
+	return r->map.base && r->side == SIDE_SERVER && r->leaked == 0 &&
+	       is_idle(r);
+}
+
 static void rmb_free(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++) {
@@ -123,7 +143,7 @@ static void rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
-	bury(&r->map, r->leaked == 0);
+	bury(&r->map, is_unused(r));
 	pool_put(r, sizeof(*r));
 }
 
@@ -422,18 +442,6 @@ static bool element_is_free(struct rmb *r, uint32_t i)
 
 	return !((r->busy | r->leaked) >> i & 1) &&
 	       atomic_load(&e->released) == atomic_load(&e->epoch);
-}
-
-/* Not before the client is done: it may still read what we sent last. */
-static bool is_idle(struct rmb *r)
-{
-	for (uint32_t i = 0; i < r->map.elements; i++) {
-		struct rmb_element *e = rmb_element(&r->map, i);
-
-		if (atomic_load(&e->released) != atomic_load(&e->epoch))
-			return false;
-	}
-	return r->references == 0;
 }
 
 /* RMBs that nobody uses are given back, unless the next connections are likely

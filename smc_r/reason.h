@@ -69,6 +69,7 @@ enum smc_reason {
 	REASON_OTHER_HOST = 0x0A010006,
 	REASON_DESCRIPTORS = 0x0A010007,
 	REASON_SAME_PROCESS = 0x0A010008,
+	REASON_CHILDREN = 0x0A010009,
 
 	/* Ours: the handshake did not come to an agreement. */
 	REASON_TIMEOUT = 0x0A020000,
@@ -94,7 +95,7 @@ enum smc_reason {
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 62
+#define REASON_COUNT 63
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

@@ -17,7 +17,8 @@
 #include "totals.h"
 
 #define SLOTS_STEP   32u /* slots that get memory at once */
-#define SEGMENTS_MAX 8   /* own one, and those of forefathers */
+#define UNCOUNTED    (STATUS_HOLDERS_MAX - 1) /* children without an entry */
+#define SEGMENTS_MAX 8 /* own one, and those of forefathers */
 #define SEGMENT_BYTES                                                          \
 	(STATUS_SLOTS_AT +                                                     \
 	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
@@ -38,6 +39,7 @@ static int own_fd = -1;
 static char own_name[48];
 static uint32_t next_slot;
 static bool sweeping = true;
+static bool crowded; /* the last child found no entry */
 
 static uint64_t wall_ms(void)
 {
@@ -223,7 +225,7 @@ static struct segment *segment_of(const struct status_slot *slot)
 
 static uint64_t living(struct segment *s, uint64_t holders)
 {
-	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
+	for (int i = 0; i < UNCOUNTED; i++) {
 		struct status_holder *h = &s->header->holders[i];
 		int32_t seen;
 
@@ -350,52 +352,83 @@ static bool holds_any(const struct segment *s)
 	return false;
 }
 
-/* Other processes that share the segment may fork at the same time. */
-static int find_entry(struct segment *s)
+/* From `from` on, the first entry whose process is gone; UNCOUNTED: none. */
+static int find_gone(struct segment *s, int from, int32_t *pid)
 {
-	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
-		struct status_holder *h = &s->header->holders[i];
-		int32_t pid;
+	while (from < UNCOUNTED &&
+	       totals_holder_lives(&s->header->holders[from], pid))
+		from++;
+	return from;
+}
 
-		if (totals_holder_lives(h, &pid) ||
-		    !atomic_compare_exchange_strong(&h->pid, &pid,
+/* Other processes that share the segment may fork at the same time. */
+static int take_entry(struct segment *s)
+{
+	int32_t pid;
+
+	for (int i = find_gone(s, 0, &pid); i < UNCOUNTED;
+	     i = find_gone(s, i + 1, &pid)) {
+		struct status_holder *h = &s->header->holders[i];
+
+		if (!atomic_compare_exchange_strong(&h->pid, &pid,
 						    -process.pid))
 			continue;
 		totals_holder_write(h, process.pid, process.start);
+		/* The next child needs one, too. */
+		crowded = find_gone(s, i + 1, &pid) == UNCOUNTED;
 		return i;
 	}
+	crowded = true;
 	return -1;
 }
 
-/* The entry carries the parent's pid until the child has put in its own: a
- * slot never looks abandoned in between. With no entry left the child is not
- * counted; the kernel's own count of the TCP socket still is right. */
-static void enter_child(struct segment *s)
+static void mark_slots(struct segment *s, int entry)
 {
 	uint32_t n = atomic_load(&s->header->slot_count);
+	uint64_t bit = 1ull << entry;
 
-	s->child = find_entry(s);
-	if (s->child < 0)
-		return;
 	for (uint32_t i = 0; i < n; i++) {
 		_Atomic uint64_t *holders = &s->slots[i].holders;
-		uint64_t bit = 1ull << s->child;
 
 		if (atomic_load(&s->slots[i].state) != STATUS_FREE &&
 		    atomic_load(holders) >> s->self & 1)
 			atomic_fetch_or(holders, bit);
-		else
+		else if (entry != UNCOUNTED)
 			atomic_fetch_and(holders, ~bit);
 	}
 }
 
-void segment_before_fork(void)
+bool segment_is_crowded(void)
 {
+	return crowded;
+}
+
+/* The entry carries the parent's pid until the child has put in its own: a
+ * slot never looks abandoned in between. */
+bool segment_before_fork(void)
+{
+	bool counted = true;
+
 	for (int i = 0; i < SEGMENTS_MAX; i++) {
-		segments[i].child = -1;
-		if (segments[i].header && holds_any(&segments[i]))
-			enter_child(&segments[i]);
+		struct segment *s = &segments[i];
+
+		s->child = -1;
+		if (!s->header || !holds_any(s))
+			continue;
+		s->child = take_entry(s);
+		if (s->child >= 0)
+			mark_slots(s, s->child);
+		else
+			counted = false;
 	}
+	return counted;
+}
+
+void segment_before_uncounted_fork(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header && segments[i].child < 0)
+			mark_slots(&segments[i], UNCOUNTED);
 }
 
 /* The handlers ran, and there is no child. */
@@ -433,6 +466,7 @@ void segment_after_fork(bool child)
 				    process.start);
 		s->self = s->child;
 	}
+	crowded = false;
 	/* Make room at [0] for a segment of our own. */
 	struct segment old[SEGMENTS_MAX];
 

@@ -38,10 +38,18 @@ bool segment_slot_is_mine(struct status_slot *s);
 const struct status_holder *segment_holders(const struct status_slot *s,
 					    uint64_t *others);
 
-/* A forked child joins the holders of every slot it inherited. `before` runs
- * in the parent: it takes an entry for the child to come. */
-void segment_before_fork(void);
+/*
+ * A forked child joins the holders of every slot it inherited. `before` runs in
+ * the parent: it takes an entry for the child to come. False: there is none
+ * left for it. Then the caller lets go of what it can and calls the other one:
+ * what the child may use is never used again.
+ */
+bool segment_before_fork(void);
+void segment_before_uncounted_fork(void);
 void segment_after_fork(bool child);
+/* So many children live that the next one could not be counted: a connection
+ * that begins now would lose its memory then. */
+bool segment_is_crowded(void);
 /* After segment_after_fork(false), when fork gave no child. */
 void segment_fork_failed(void);
 

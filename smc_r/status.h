@@ -30,7 +30,9 @@
 #define STATUS_MAGIC       0x52434d53u /* "SMCR", little endian */
 #define STATUS_VERSION     1u
 #define STATUS_PROGRAM_MAX 32
-#define STATUS_HOLDERS_MAX 64 /* bits of a slot's holders word */
+#define STATUS_HOLDERS_MAX                                                     \
+	64                    /* bits of a slot's holders word; the last one   \
+				 stands for processes without an entry */
 #define STATUS_REASONS_MAX 96 /* >= REASON_COUNT of reason.h */
 #define STATUS_SLOTS_MAX   65536
 

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * edges: a program that uses up what there is. What it may have does not
+ * shrink to nothing, what it gave back it gets again, and every connection
+ * that it could make carries its bytes.
+ *
+ *   edges descriptors LIMIT	as many connections as the limit lets it make,
+ *				three times over
+ *   edges leak COUNT		so many connections one after another: no
+ *				descriptor and no mapping is left of them
+ *   edges crowd COUNT		so many connections at once, all used in turn
+ *   edges range		closes everything from 3 on, as daemons do, and
+ *				goes on with a connection that it kept as 0
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "duct.h"
+
+#define FDS_MAX 4096
+#define BLOCK   3000
+
+static int count_lines(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	int c, n = 0;
+
+	check(f != NULL, path);
+	while ((c = fgetc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	check(d != NULL, "/proc/self/fd");
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	stopped = number;
+}
+
+static void echo(int fd)
+{
+	static unsigned char block[BLOCK];
+
+	while (recv_all(fd, block, BLOCK) == BLOCK)
+		send_all(fd, block, BLOCK);
+}
+
+/* A child for each connection, until SIGTERM; then until all have ended. */
+static void serve(int listener)
+{
+	struct sigaction a = {.sa_handler = on_signal};
+	struct pollfd p = {listener, POLLIN, 0};
+	sigset_t term, none;
+	int status, failed = 0;
+
+	sigemptyset(&none);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	while (!stopped) {
+		int fd = -1;
+
+		if (ppoll(&p, 1, NULL, &none) == 1)
+			fd = accept(listener, NULL, NULL);
+		if (fd >= 0 && !fork()) {
+			close(listener);
+			echo(fd);
+			_exit(0);
+		}
+		close(fd);
+	}
+	while (wait(&status) > 0)
+		failed += status != 0;
+	if (failed)
+		fprintf(stderr, "%d servers failed\n", failed);
+	_exit(failed != 0);
+}
+
+static pid_t server_start(int *port)
+{
+	int listener = duct_listen(port);
+	pid_t pid = fork();
+
+	if (!pid)
+		serve(listener);
+	close(listener);
+	return pid;
+}
+
+/* Every connection has been closed. */
+static void server_end(pid_t pid)
+{
+	int status = -1;
+
+	kill(pid, SIGTERM);
+	check(waitpid(pid, &status, 0) == pid && !status, "the server");
+}
+
+static void use(int fd, uint32_t seed)
+{
+	unsigned char bytes[BLOCK];
+	size_t wrong;
+
+	bytes_fill(bytes, BLOCK, seed, 0);
+	send_all(fd, bytes, BLOCK);
+	memset(bytes, 0, BLOCK);
+	check(recv_all(fd, bytes, BLOCK) == BLOCK, "no echo");
+	check(bytes_match(bytes, BLOCK, seed, 0, &wrong), "wrong echo");
+}
+
+/* Fills the table with connections; how many there were. */
+static int connections_to_limit(int port)
+{
+	static int fds[FDS_MAX];
+	int count = 0;
+
+	for (;;) {
+		int probe = socket(AF_INET, SOCK_STREAM, 0);
+
+		if (probe < 0) {
+			check(errno == EMFILE, "an error other than EMFILE");
+			break;
+		}
+		close(probe);
+		fds[count] = duct_connect(port);
+		use(fds[count], (uint32_t)count);
+		count++;
+	}
+	for (int i = 0; i < count; i++)
+		use(fds[i], (uint32_t)i + 7);
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	return count;
+}
+
+static void descriptors(int limit)
+{
+	struct rlimit r = {(rlim_t)limit, (rlim_t)limit};
+	int port, counts[3];
+	pid_t server = server_start(&port);
+
+	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
+	for (int i = 0; i < 3; i++)
+		counts[i] = connections_to_limit(port);
+	server_end(server);
+	printf("limit %d: %d, %d, %d connections\n", limit, counts[0],
+	       counts[1], counts[2]);
+	check(counts[0] >= limit / 3, "too few connections");
+	check(counts[1] >= counts[0] - 2 && counts[2] >= counts[0] - 2,
+	      "what was closed does not come back");
+}
+
+static void come_and_go(int port, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int fd = duct_connect(port);
+
+		use(fd, (uint32_t)i);
+		close(fd);
+	}
+}
+
+/* What is let go may stay for a moment, until others follow. */
+static void leak(int count)
+{
+	int port, fds, maps;
+	pid_t server = server_start(&port);
+
+	come_and_go(port, 20);
+	fds = count_fds();
+	maps = count_lines("/proc/self/maps");
+	come_and_go(port, count);
+	nap_us(1200000);
+	come_and_go(port, 10);
+	server_end(server);
+	printf("descriptors %d, then %d; mappings %d, then %d\n", fds,
+	       count_fds(), maps, count_lines("/proc/self/maps"));
+	check(count_fds() <= fds + 4, "descriptors are left");
+	check(count_lines("/proc/self/maps") <= maps + 12, "mappings are left");
+}
+
+static void crowd(int count)
+{
+	static int fds[FDS_MAX];
+	int port;
+	pid_t server = server_start(&port);
+
+	check(count <= FDS_MAX, "COUNT");
+	for (int i = 0; i < count; i++)
+		fds[i] = duct_connect(port);
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < count; i++)
+			use(fds[(i * 7 + round) % count], (uint32_t)i);
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	server_end(server);
+	printf("%d connections\n", count);
+}
+
+static void range(void)
+{
+	int port, fd;
+	pid_t server = server_start(&port);
+
+	fd = duct_connect(port);
+	use(fd, 1);
+	check(dup2(fd, 0) == 0, "dup2");
+	check(!close_range(3, ~0u, 0), "close_range");
+	for (int i = 3; i < 1024; i++)
+		check(close(i) && errno == EBADF, "a descriptor is left");
+	for (int i = 3; i < 100; i++)
+		check(dup2(1, i) == i, "dup2 onto a free number");
+	use(0, 2);
+	closefrom(3);
+	use(0, 3);
+	fd = duct_connect(port);
+	use(fd, 4);
+	use(0, 5);
+	close(fd);
+	close(0);
+	server_end(server);
+	printf("all closed, both connections go on\n");
+}
+
+int main(int argc, char **argv)
+{
+	int number = argc > 2 ? atoi(argv[2]) : 0;
+
+	watchdog_start(20);
+	if (argc == 3 && !strcmp(argv[1], "descriptors"))
+		descriptors(number);
+	else if (argc == 3 && !strcmp(argv[1], "leak"))
+		leak(number);
+	else if (argc == 3 && !strcmp(argv[1], "crowd"))
+		crowd(number);
+	else if (argc == 2 && !strcmp(argv[1], "range"))
+		range();
+	else
+		return 2;
+	return 0;
+}
