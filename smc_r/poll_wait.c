@@ -116,20 +116,32 @@ static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 	return ready;
 }
 
+/* A member may become the kernel's between two looks: the sum of both is not
+ * what the array says. */
+static int count_ready(const struct pollfd *fds, nfds_t n)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < n; i++)
+		ready += fds[i].revents != 0;
+	return ready;
+}
+
 /* Everything, without waiting. -1 with errno. */
 static int look_all(struct pollfd *fds, struct pollfd *all, nfds_t n)
 {
-	int ready = look_members(fds, n);
 	bool ended;
-	int others = look_kernel(fds, all, n, &ended);
+	int others;
 
+	look_members(fds, n);
+	others = look_kernel(fds, all, n, &ended);
 	if (others < 0) {
 		errno = -others;
 		return -1;
 	}
 	if (ended)
-		ready = look_members(fds, n);
-	return ready + others;
+		look_members(fds, n);
+	return count_ready(fds, n);
 }
 
 /* ---- sleeping ---- */
@@ -439,19 +451,11 @@ static int spin(struct poll_call *p)
 	return 0;
 }
 
-/* Members alone are ready, and nobody asks what only the kernel knows. */
-static bool is_answered(const struct poll_call *p)
-{
-	for (nfds_t i = 0; i < p->n; i++)
-		if (p->fds[i].events & POLLRDHUP)
-			return false;
-	return only_members(p->fds, p->n);
-}
-
 /*
- * Ready members need not wait for what the kernel has to say of the others, as
- * long as it is heard often enough. Never late for a call that only looks, nor
- * for another set than the last one, which may be asked about in turn.
+ * Ready members need not wait for what the kernel has to say, of the others or
+ * of the end of a peer behind bytes that nobody reads, as long as it is heard
+ * often enough. Where there are others, never late for a call that only looks,
+ * nor for another set than the last one, which may be asked about in turn.
  */
 static bool kernel_is_due(const struct poll_call *p)
 {
@@ -463,26 +467,21 @@ static bool kernel_is_due(const struct poll_call *p)
 		       (uint64_t)p->fds[p->n - 1].fd;
 	uint64_t now = sys_now_ns();
 
-	if (!p->only_looks && set == last.set &&
-	    now - last.asked_ns < ASK_KERNEL_NS)
+	if (now - last.asked_ns < ASK_KERNEL_NS &&
+	    ((!p->only_looks && set == last.set) || only_members(p->fds, p->n)))
 		return false;
 	last.set = set;
 	last.asked_ns = now;
 	return true;
 }
 
-/* The kernel was not asked about the others: nothing is known of them. A member
- * may just have become one of them, so count again. */
+/* The kernel was not asked about the others: nothing is known of them. */
 static int without_kernel(struct poll_call *p)
 {
-	int ready = 0;
-
-	for (nfds_t i = 0; i < p->n; i++) {
+	for (nfds_t i = 0; i < p->n; i++)
 		if (!member_of(p->fds[i].fd))
 			p->fds[i].revents = 0;
-		ready += p->fds[i].revents != 0;
-	}
-	return ready;
+	return count_ready(p->fds, p->n);
 }
 
 /* Once, and late: who is ready at once needs no clock. */
@@ -500,7 +499,7 @@ static int wait_rounds(struct poll_call *p)
 		start_clock(p);
 		ready = spin(p);
 	}
-	if (ready > 0 && (is_answered(p) || !kernel_is_due(p)))
+	if (ready > 0 && !kernel_is_due(p))
 		ready = without_kernel(p);
 	else
 		ready = 0;

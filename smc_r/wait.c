@@ -54,8 +54,7 @@ static void judge_end(struct connection *c)
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return;
 	/* The end that the kernel tells of is our own. */
-	if (atomic_load(&c->slot->rx.flags) & atomic_load(&c->slot->tx.flags) &
-	    STREAM_SHUT)
+	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return;
 	flags = atomic_load(&c->in_producer->flags);
 	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
