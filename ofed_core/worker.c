@@ -5,10 +5,13 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +25,8 @@
 #define SPIN_MIN   2000
 #define SPIN_STEP  5000
 #define SHORT_WAIT 120000
+#define SLICE_NS   100000
+#define CROWDED_NS (20 * NS_PER_MS)
 
 struct worker {
 	pthread_t thread;
@@ -39,6 +44,9 @@ struct worker {
 	/* Of its thread. */
 	void *buffers[WORKER_BUFFERS];
 	uint64_t spin_ns; /* how long to stay awake */
+	bool is_watching;
+	long preempted;         /* when the watch began */
+	uint64_t crowded_until; /* no watch */
 };
 
 pthread_rwlock_t core_lock;
@@ -352,29 +360,6 @@ static bool is_due(struct worker *w)
 }
 
 /*
- * Sources that became ready while awake; 0 when the time is over or something
- * else is due. What the watch finds starts the time anew.
- */
-static int spin(struct worker *w, struct epoll_event *events)
-{
-	uint64_t end = clock_ns() + w->spin_ns;
-	int n = 0;
-
-	worker_watch->begin(w);
-	while (n == 0 && !is_due(w) && !atomic_load(&stopping)) {
-		uint64_t now = clock_ns();
-
-		if (worker_watch->look(w))
-			end = now + w->spin_ns;
-		else if (now >= end)
-			break;
-		n = poll_sources(w, events);
-	}
-	worker_watch->end(w);
-	return n;
-}
-
-/*
  * Staying awake is right when a sleep would have been short. A short one is
  * no sign against it, even where staying awake ended too early: two ends that
  * both sleep answer each other slowly only because they do.
@@ -391,15 +376,62 @@ static void learn(struct worker *w, uint64_t waited_ns)
 		w->spin_ns = SPIN_MIN;
 }
 
+/* How often the thread lost its processor to another that wanted it. */
+static long preemptions(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) < 0 ? 0 : u.ru_nivcsw;
+}
+
+static void begin_watch(struct worker *w, uint64_t now)
+{
+	if (w->is_watching || !worker_watch || now < w->crowded_until)
+		return;
+	if (atomic_fetch_add(&spinners, 1) >= spinners_max) {
+		atomic_fetch_sub(&spinners, 1);
+		return;
+	}
+	w->is_watching = true;
+	w->preempted = preemptions();
+	worker_watch->begin(w);
+}
+
+static void end_watch(struct worker *w)
+{
+	if (!w->is_watching)
+		return;
+	worker_watch->end(w);
+	w->is_watching = false;
+	atomic_fetch_sub(&spinners, 1);
+	/* Others want the processors: who has slept is the sooner served. */
+	if (preemptions() != w->preempted)
+		w->crowded_until = clock_ns() + CROWDED_NS;
+}
+
+/*
+ * Sources that became ready while awake; 0 when the time is over or something
+ * else is due. What the watch finds starts the time anew; it goes on while
+ * sources are served, and ends before the worker sleeps.
+ */
 static int stay_awake(struct worker *w, struct epoll_event *events)
 {
-	int n = 0;
+	uint64_t now = clock_ns();
+	uint64_t end = now + w->spin_ns;
+	int n;
 
-	if (!worker_watch)
-		return 0;
-	if (atomic_fetch_add(&spinners, 1) < spinners_max)
-		n = spin(w, events);
-	atomic_fetch_sub(&spinners, 1);
+	/* Where sleeps are long, only when there is nothing else to do. */
+	if (w->spin_ns > SPIN_MIN)
+		begin_watch(w, now);
+	do {
+		if (w->is_watching && worker_watch->look(w))
+			end = now + w->spin_ns;
+		n = poll_sources(w, events);
+		if (n || is_due(w))
+			break;
+		begin_watch(w, now);
+		now = clock_ns();
+	} while (w->is_watching && now < end && !atomic_load(&stopping));
 	return n;
 }
 
@@ -407,12 +439,11 @@ static int stay_awake(struct worker *w, struct epoll_event *events)
 static int await(struct worker *w, struct epoll_event *events)
 {
 	uint64_t begin = clock_ns();
-	int n = poll_sources(w, events);
+	int n = stay_awake(w, events);
 	struct timespec t;
 
-	if (n == 0 && !is_due(w))
-		n = stay_awake(w, events);
-	if (n == 0) {
+	if (n == 0 && !is_due(w)) {
+		end_watch(w);
 		/*
 		 * Who posts after this store wakes us; who posted before it
 		 * is seen by sleep_time(), which takes the same lock.
@@ -426,12 +457,34 @@ static int await(struct worker *w, struct epoll_event *events)
 	return n;
 }
 
+/*
+ * Asks for short slices (Linux 6.12): a thread that does little at a time is
+ * then served soon after it wakes, and gets no more than its share.
+ */
+static void ask_for_short_slices(void)
+{
+	struct {
+		uint32_t size;
+		uint32_t policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime;
+		uint64_t deadline;
+		uint64_t period;
+	} a = {.size = sizeof(a), .policy = SCHED_OTHER, .runtime = SLICE_NS};
+
+	if (syscall(SYS_sched_setattr, 0, &a, 0) < 0)
+		log_debug("sched_setattr: error %d", errno);
+}
+
 static void *worker_main(void *argument)
 {
 	struct worker *w = argument;
 	struct epoll_event events[EVENTS_MAX];
 
 	self = w;
+	ask_for_short_slices();
 	while (!atomic_load(&stopping)) {
 		int n = await(w, events);
 

@@ -92,7 +92,7 @@ extern void (*worker_after_batch)(void);
 /*
  * A worker that had something to do stays awake for a moment before it sleeps,
  * at most 50 us, and only while that has paid; at most every second processor
- * is spent so. It then looks at its descriptors, and calls these.
+ * is spent so. From then until it sleeps it calls these.
  */
 struct worker_watch {
 	void (*begin)(struct worker *w);
