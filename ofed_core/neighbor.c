@@ -119,3 +119,73 @@ int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
 		start_discovery(ifindex, gid);
 	return rc;
 }
+
+struct route_query {
+	struct nlmsghdr h;
+	struct rtmsg r;
+	char attributes[64];
+};
+
+static void add(struct route_query *q, uint16_t type, const void *data)
+{
+	struct rtattr *a = (void *)((char *)q + NLMSG_ALIGN(q->h.nlmsg_len));
+
+	a->rta_type = type;
+	a->rta_len = RTA_LENGTH(4);
+	memcpy(RTA_DATA(a), data, 4);
+	q->h.nlmsg_len =
+	    (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) + RTA_ALIGN(a->rta_len));
+}
+
+static int read_route(struct nlmsghdr *h, unsigned ifindex, uint8_t hop[16])
+{
+	struct rtmsg *r = NLMSG_DATA(h);
+	size_t left = RTM_PAYLOAD(h);
+	unsigned out = 0;
+
+	if (h->nlmsg_type != RTM_NEWROUTE || r->rtm_type != RTN_UNICAST)
+		return -EHOSTUNREACH;
+	for (struct rtattr *a = RTM_RTA(r); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left)) {
+		if (a->rta_type == RTA_OIF)
+			memcpy(&out, RTA_DATA(a), sizeof(out));
+		/* An IPv4 route by way of an IPv6 neighbour is left alone. */
+		if (a->rta_type == RTA_VIA || a->rta_type == RTA_ENCAP)
+			return -EHOSTUNREACH;
+		if (a->rta_type == RTA_GATEWAY) {
+			uint32_t gateway;
+
+			memcpy(&gateway, RTA_DATA(a), sizeof(gateway));
+			gid_from_ip4(hop, gateway);
+		}
+	}
+	return out == ifindex ? 0 : -EHOSTUNREACH;
+}
+
+int neighbor_next_hop(unsigned ifindex, const uint8_t sgid[16],
+		      const uint8_t dgid[16], uint8_t hop[16])
+{
+	struct route_query q = {
+	    .h = {.nlmsg_len = NLMSG_LENGTH(sizeof(q.r)),
+		  .nlmsg_type = RTM_GETROUTE,
+		  .nlmsg_flags = NLM_F_REQUEST},
+	    .r = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_src_len = 32}};
+	_Alignas(8) char answer[2048];
+	int rc = -EHOSTUNREACH;
+	ssize_t n;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return -errno;
+	memcpy(hop, dgid, 16);
+	add(&q, RTA_DST, dgid + 12);
+	add(&q, RTA_SRC, sgid + 12);
+	add(&q, RTA_OIF, &ifindex);
+	if (send(fd, &q, q.h.nlmsg_len, 0) >= 0) {
+		n = recv(fd, answer, sizeof(answer), 0);
+		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)))
+			rc = read_route((void *)answer, ifindex, hop);
+	}
+	close(fd);
+	return rc;
+}

@@ -2,7 +2,8 @@
 /*
  * neighbor: the Ethernet address a GID is reached at.
  *
- * RoCE version 1 carries no IP header: the sender finds the address itself.
+ * RoCE version 1 carries no IP header: the sender finds the address itself. For
+ * version 2 it may, which is faster than the IP stack.
  */
 #ifndef OFED_CORE_NEIGHBOR_H
 #define OFED_CORE_NEIGHBOR_H
@@ -18,5 +19,12 @@ bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6]);
  * kernel is then asked to find one, so a later call may succeed.
  */
 int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6]);
+
+/*
+ * The way to dgid begins at *hop: dgid itself, or a gateway. -EHOSTUNREACH when
+ * there is none on this interface. IPv4 only.
+ */
+int neighbor_next_hop(unsigned ifindex, const uint8_t sgid[16],
+		      const uint8_t dgid[16], uint8_t hop[16]);
 
 #endif

@@ -23,6 +23,7 @@
 
 const char *const wire_counter_name[WIRE_COUNTERS] = {
     [WIRE_SENT] = "packets_sent",
+    [WIRE_FRAMES] = "packets_sent_as_frames",
     [WIRE_RECEIVED] = "packets_received",
     [WIRE_LOST_ON_PURPOSE] = "packets_lost_on_purpose",
     [WIRE_BAD_ICRC] = "packets_bad_icrc",

@@ -55,6 +55,7 @@ struct arrival {
 /* Packet counters of the core. */
 enum wire_counter {
 	WIRE_SENT,
+	WIRE_FRAMES, /* of those: past the IP stack */
 	WIRE_RECEIVED,
 	WIRE_LOST_ON_PURPOSE,
 	WIRE_BAD_ICRC,

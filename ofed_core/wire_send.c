@@ -3,7 +3,9 @@
  * wire_send: RoCE packets on their way out.
  *
  * Version 2 goes through unconnected UDP sockets with DF set: then the kernel
- * leaves the IP identification 0, which the ICRC covers. Version 1 goes
+ * leaves the IP identification 0, which the ICRC covers. Where wire_path.c
+ * allows it the same packet goes through a packet socket, with an IP header of
+ * ours: past the IP stack a packet costs a quarter less. Version 1 always goes
  * through packet sockets.
  *
  * Long payloads are not copied: they lie in the outbox from the beginning
@@ -11,6 +13,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -21,32 +24,23 @@
 #include "crc32.h"
 #include "icrc.h"
 #include "log.h"
-#include "neighbor.h"
 #include "params.h"
 #include "wire.h"
+#include "wire_path.h"
 #include "wire_socket.h"
 
-#define NEIGHBORS   64
-#define FOUND_NS    (1000 * NS_PER_MS)
-#define MISSING_NS  (10 * NS_PER_MS)
 #define SMALL_BYTES 512 /* payloads that are copied behind their headers */
+/* What nearly all packets have: control data costs time. */
+#define HOPS        64
 #define TAIL_BYTES  (3 + ICRC_BYTES)
 #define CONTROL_BYTES                                                          \
 	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)))
 
-enum packet_family {
-	FAMILY_IP4,
-	FAMILY_IP6,
-	FAMILY_ETHER
-};
-
-/* Ethernet addresses that were found lately. */
-struct neighbor {
-	uint8_t gid[16];
-	unsigned ifindex;
-	uint8_t mac[6];
-	bool is_found;
-	uint64_t until; /* ns */
+/* The socket that a packet leaves by. */
+enum packet_way {
+	WAY_IP4,
+	WAY_IP6,
+	WAY_FRAME
 };
 
 /* What surrounds the payload of one packet, and where it goes. */
@@ -58,21 +52,22 @@ struct slot {
 		struct sockaddr_ll ll;
 	} to;
 	_Alignas(8) char control[CONTROL_BYTES];
+	/* A GRH, or the IP and UDP headers of a frame, may come first. */
 	uint8_t head[GRH_BYTES + PACKET_HEADERS_MAX + SMALL_BYTES + TAIL_BYTES];
 	uint8_t tail[TAIL_BYTES];
 };
 
-/* Packets of one thread that wait to be sent; one family at a time. */
+/* Packets of one thread that wait to be sent; by one way at a time. */
 struct outbox {
 	bool is_open;
 	int fd4;
 	int fd6;
 	int ether;
-	struct neighbor neighbors[NEIGHBORS];
+	struct wire_paths paths;
 	uint16_t port4; /* network order */
 	uint16_t port6;
 	unsigned count;
-	enum packet_family family;
+	enum packet_way way;
 	uint32_t random;
 	struct mmsghdr messages[WIRE_BATCH];
 	struct slot slots[WIRE_BATCH];
@@ -92,12 +87,14 @@ static int open_sender(int family, uint16_t *port)
 	if (family == AF_INET) {
 		wire_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 		wire_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
-		wire_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, 64);
+		wire_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, HOPS);
+		wire_set(fd, IPPROTO_IP, IP_TTL, HOPS);
 	} else {
 		wire_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 		wire_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
 		wire_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
-		wire_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 64);
+		wire_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS);
+		wire_set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOPS);
 	}
 	wire_enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	if (bind(fd, (struct sockaddr *)&a, size) < 0 ||
@@ -131,14 +128,16 @@ static void send_queued(struct outbox *o)
 	unsigned done = 0;
 
 	while (done < o->count) {
-		int fd = o->family == FAMILY_IP4   ? o->fd4
-			 : o->family == FAMILY_IP6 ? o->fd6
-						   : o->ether;
+		int fd = o->way == WAY_IP4   ? o->fd4
+			 : o->way == WAY_IP6 ? o->fd6
+					     : o->ether;
 		int n = sendmmsg(fd, o->messages + done, o->count - done, 0);
 
 		if (n > 0) {
 			done += (unsigned)n;
 			wire_count(WIRE_SENT, (uint64_t)n);
+			if (o->way == WAY_FRAME)
+				wire_count(WIRE_FRAMES, (uint64_t)n);
 		} else if (errno != EINTR) {
 			/* This one cannot go: as lost as on a wire. */
 			log_debug("packet not sent: error %d", errno);
@@ -212,7 +211,8 @@ static void address_ip4(struct msghdr *m, struct slot *s,
 	m->msg_namelen = sizeof(s->to.in4);
 	m->msg_control = s->control;
 	c = add_control(m, c, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
-	c = add_control(m, c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	if (ttl != HOPS)
+		c = add_control(m, c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
 	if (tos)
 		add_control(m, c, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 }
@@ -236,68 +236,20 @@ static void address_ip6(struct msghdr *m, struct slot *s,
 	m->msg_namelen = sizeof(s->to.in6);
 	m->msg_control = s->control;
 	c = add_control(m, c, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
-	c = add_control(m, c, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops, sizeof(hops));
+	if (hops != HOPS)
+		c = add_control(m, c, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops,
+				sizeof(hops));
 	if (class)
 		add_control(m, c, IPPROTO_IPV6, IPV6_TCLASS, &class,
 			    sizeof(class));
 }
 
-/* The ICRC begins with the headers that the kernel is going to write. */
-static uint32_t begin_icrc(const struct outbox *o, const struct address *to,
-			   size_t above)
-{
-	uint16_t udp_bytes = (uint16_t)(UDP_BYTES + above);
-	uint8_t udp[UDP_BYTES] = {0};
-	uint8_t ip[40] = {0};
-
-	memcpy(udp, o->family == FAMILY_IP6 ? &o->port6 : &o->port4, 2);
-	put_be16(udp + 2, ROCE_PORT);
-	put_be16(udp + 4, udp_bytes);
-	if (o->family == FAMILY_IP6) {
-		ip[0] = 0x60;
-		put_be16(ip + 4, udp_bytes);
-		ip[6] = IPPROTO_UDP;
-		memcpy(ip + 8, to->sgid, 16);
-		memcpy(ip + 24, to->dgid, 16);
-		return icrc_ip6(ip, udp);
-	}
-	ip[0] = 0x45;
-	put_be16(ip + 2, (uint16_t)(20 + udp_bytes));
-	ip[6] = 0x40; /* DF; the identification is 0 */
-	ip[9] = IPPROTO_UDP;
-	memcpy(ip + 12, to->sgid + 12, 4);
-	memcpy(ip + 16, to->dgid + 12, 4);
-	return icrc_ip4(ip, udp);
-}
-
-/* Where version 1 must send; false while nobody answers for the GID. */
-static bool find_neighbor(struct outbox *o, const struct address *to,
-			  uint8_t mac[6])
-{
-	struct neighbor *n = &o->neighbors[to->dgid[15] % NEIGHBORS];
-	uint64_t now;
-
-	if (neighbor_from_gid(to->dgid, mac))
-		return true;
-	now = clock_ns();
-	if (n->until < now || n->ifindex != to->device->ifindex ||
-	    memcmp(n->gid, to->dgid, 16) != 0) {
-		memcpy(n->gid, to->dgid, 16);
-		n->ifindex = to->device->ifindex;
-		n->is_found = neighbor_find(n->ifindex, n->gid, n->mac) == 0;
-		n->until = now + (n->is_found ? FOUND_NS : MISSING_NS);
-	}
-	memcpy(mac, n->mac, 6);
-	return n->is_found;
-}
-
-static void address_ether(struct msghdr *m, struct slot *s,
+static void address_frame(struct msghdr *m, struct slot *s,
 			  const struct address *to, const uint8_t mac[6])
 {
-
 	s->to.ll = (struct sockaddr_ll){
 	    .sll_family = AF_PACKET,
-	    .sll_protocol = htons(ROCE_ETHERTYPE),
+	    .sll_protocol = htons(to->is_v1 ? ROCE_ETHERTYPE : ETH_P_IP),
 	    .sll_ifindex = (int)to->device->ifindex,
 	    .sll_halen = 6,
 	};
@@ -317,11 +269,80 @@ static void put_grh(uint8_t *out, const struct address *to, size_t above)
 	memcpy(out + 24, to->dgid, 16);
 }
 
-static enum packet_family family_of(const struct address *to)
+static void put_udp(uint8_t *out, uint16_t port, size_t above)
 {
-	if (to->is_v1)
-		return FAMILY_ETHER;
-	return gid_is_ip4(to->dgid) ? FAMILY_IP4 : FAMILY_IP6;
+	memcpy(out, &port, 2);
+	put_be16(out + 2, ROCE_PORT);
+	put_be16(out + 4, (uint16_t)(UDP_BYTES + above));
+	memset(out + 6, 0, 2); /* no checksum: the ICRC covers it all */
+}
+
+/* As the kernel writes it for a socket with DF set; without the checksum. */
+static void put_ip4(uint8_t *out, const struct address *to, size_t above)
+{
+	memset(out, 0, IP4_BYTES);
+	out[0] = 0x45;
+	out[1] = to->traffic_class;
+	put_be16(out + 2, (uint16_t)(IP4_BYTES + UDP_BYTES + above));
+	out[6] = 0x40; /* DF; the identification is 0 */
+	out[8] = to->hop_limit;
+	out[9] = IPPROTO_UDP;
+	memcpy(out + 12, to->sgid + 12, 4);
+	memcpy(out + 16, to->dgid + 12, 4);
+}
+
+static void put_ip4_checksum(uint8_t *out)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < IP4_BYTES; i += 2)
+		sum += get_be16(out + i);
+	sum = (sum >> 16) + (sum & 0xffff);
+	put_be16(out + 10, (uint16_t) ~(sum + (sum >> 16)));
+}
+
+static void put_ip6(uint8_t *out, const struct address *to, size_t above)
+{
+	memset(out, 0, IP6_BYTES);
+	out[0] = 0x60;
+	put_be16(out + 4, (uint16_t)(UDP_BYTES + above));
+	out[6] = IPPROTO_UDP;
+	memcpy(out + 8, to->sgid, 16);
+	memcpy(out + 24, to->dgid, 16);
+}
+
+/*
+ * What comes before the transport: begins the ICRC, and puts into `out` what
+ * the kernel is not going to write. Returns how many bytes that is.
+ */
+static size_t put_below(const struct outbox *o, const struct address *to,
+			size_t above, uint8_t *out, uint32_t *crc)
+{
+	uint8_t ip[IP6_BYTES];
+	uint8_t udp[UDP_BYTES];
+
+	if (to->is_v1) {
+		put_grh(out, to, above);
+		*crc = icrc_grh(out);
+		return GRH_BYTES;
+	}
+	if (o->way == WAY_FRAME) {
+		put_ip4(out, to, above);
+		put_ip4_checksum(out);
+		put_udp(out + IP4_BYTES, o->port4, above);
+		*crc = icrc_ip4(out, out + IP4_BYTES);
+		return IP4_BYTES + UDP_BYTES;
+	}
+	if (o->way == WAY_IP6) {
+		put_ip6(ip, to, above);
+		put_udp(udp, o->port6, above);
+		*crc = icrc_ip6(ip, udp);
+	} else {
+		put_ip4(ip, to, above);
+		put_udp(udp, o->port4, above);
+		*crc = icrc_ip4(ip, udp);
+	}
+	return 0;
 }
 
 /* Headers, payload, pad and ICRC. */
@@ -329,25 +350,23 @@ static void build(const struct outbox *o, const struct address *to,
 		  const struct packet *p, struct slot *s, struct msghdr *m)
 {
 	bool is_small = p->payload_bytes <= SMALL_BYTES;
-	size_t grh = o->family == FAMILY_ETHER ? GRH_BYTES : 0;
 	size_t pad = packet_pad(p->payload_bytes);
-	uint8_t *transport = s->head + grh;
-	size_t n = packet_encode(p, transport);
+	size_t n = packet_header_bytes(p->opcode);
 	size_t above = n + p->payload_bytes + pad + ICRC_BYTES;
-	uint8_t *tail = is_small ? transport + n + p->payload_bytes : s->tail;
 	uint32_t crc;
+	size_t below = put_below(o, to, above, s->head, &crc);
+	uint8_t *transport = s->head + below;
+	uint8_t *tail = is_small ? transport + n + p->payload_bytes : s->tail;
 
-	if (grh)
-		put_grh(s->head, to, above);
+	packet_encode(p, transport);
 	if (is_small && p->payload_bytes)
 		memcpy(transport + n, p->payload, p->payload_bytes);
 	memset(tail, 0, pad);
-	crc = grh ? icrc_grh(s->head) : begin_icrc(o, to, above);
 	crc = icrc_transport(crc, transport, n);
 	crc = crc32_update(crc, p->payload, p->payload_bytes);
 	crc = htole32(crc32_update(crc, tail, pad));
 	memcpy(tail + pad, &crc, ICRC_BYTES);
-	s->iov[0] = (struct iovec){s->head, is_small ? grh + above : grh + n};
+	s->iov[0] = (struct iovec){s->head, below + (is_small ? above : n)};
 	s->iov[1] =
 	    (struct iovec){(void *)(uintptr_t)p->payload, p->payload_bytes};
 	s->iov[2] = (struct iovec){s->tail, pad + ICRC_BYTES};
@@ -376,28 +395,44 @@ static int keep_payload(struct outbox *o, struct packet *p)
 	return 0;
 }
 
-static int put_in(struct outbox *o, const struct address *to,
-		  const struct packet *given, const uint8_t mac[6])
+/* -EHOSTUNREACH when version 1 does not know where to. */
+static int choose_way(struct outbox *o, const struct address *to,
+		      enum packet_way *way, uint8_t mac[6])
 {
-	enum packet_family family = family_of(to);
+	*way = WAY_FRAME;
+	if (to->is_v1)
+		return wire_path_v1(&o->paths, to, mac) ? 0 : -EHOSTUNREACH;
+	if (wire_path_frame(&o->paths, to, mac))
+		return 0;
+	*way = gid_is_ip4(to->dgid) ? WAY_IP4 : WAY_IP6;
+	return 0;
+}
+
+static int put_in(struct outbox *o, const struct address *to,
+		  const struct packet *given)
+{
 	struct packet p = *given;
+	enum packet_way way;
+	uint8_t mac[6];
 	struct msghdr *m;
 	struct slot *s;
-	int rc;
+	int rc = choose_way(o, to, &way, mac);
 
-	if (o->count == WIRE_BATCH || (o->count && o->family != family))
+	if (rc < 0)
+		return rc;
+	if (o->count == WIRE_BATCH || (o->count && o->way != way))
 		send_queued(o);
 	rc = keep_payload(o, &p);
 	if (rc < 0)
 		return rc;
-	o->family = family;
+	o->way = way;
 	s = &o->slots[o->count];
 	m = &o->messages[o->count].msg_hdr;
 	*m = (struct msghdr){0};
 	build(o, to, &p, s, m);
-	if (family == FAMILY_ETHER)
-		address_ether(m, s, to, mac);
-	else if (family == FAMILY_IP6)
+	if (way == WAY_FRAME)
+		address_frame(m, s, to, mac);
+	else if (way == WAY_IP6)
 		address_ip6(m, s, to);
 	else
 		address_ip4(m, s, to);
@@ -408,7 +443,6 @@ static int put_in(struct outbox *o, const struct address *to,
 int wire_send(const struct address *to, const struct packet *p)
 {
 	struct outbox *o = wire_is_open() ? own_outbox() : NULL;
-	uint8_t mac[6];
 
 	if (!o)
 		return -ENETDOWN;
@@ -416,7 +450,5 @@ int wire_send(const struct address *to, const struct packet *p)
 		wire_count(WIRE_LOST_ON_PURPOSE, 1);
 		return 0;
 	}
-	if (to->is_v1 && !find_neighbor(o, to, mac))
-		return -EHOSTUNREACH;
-	return put_in(o, to, p, mac);
+	return put_in(o, to, p);
 }

@@ -10,6 +10,8 @@
 
 #define ROCE_PORT      4791   /* version 2, UDP */
 #define ROCE_ETHERTYPE 0x8915 /* version 1 */
+#define IP4_BYTES      20
+#define IP6_BYTES      40
 #define UDP_BYTES      8
 #define GRH_BYTES      40
 #define GRH_NEXT_BTH   0x1b

@@ -165,6 +165,36 @@ is_busy() { # namespace
 	same "$B" "ibv_rc_pingpong -g 1 -n 100 -c -e"
 }
 
+# A connection that sends some hundred packets, and how many of those of $B went
+# past the IP stack.
+frames_of_a_connection() {
+	local before after
+
+	before=$(statistic "$B" packets_sent_as_frames)
+	same "$B" "ibv_rc_pingpong -g 1 -n 300 -e"
+	after=$(statistic "$B" packets_sent_as_frames)
+	frames=$((after - before))
+}
+
+has_sent_no_frame() {
+	frames_of_a_connection
+	[ "$frames" = 0 ]
+}
+
+@test "packets go past the IP stack only where no rules wait for them" {
+	frames_of_a_connection
+	[ "$frames" -gt 100 ]
+	ip -n "$B" xfrm policy add src 192.0.2.1 dst 192.0.2.2 dir out
+	# Looked at again every second.
+	wait_for has_sent_no_frame
+	ip -n "$B" xfrm policy flush
+	if command -v nft >/dev/null; then
+		ip netns exec "$B" nft add table inet some
+		wait_for has_sent_no_frame
+		ip netns exec "$B" nft delete table inet some
+	fi
+}
+
 @test "an idle core sleeps" {
 	local pid before after
 
