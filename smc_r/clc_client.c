@@ -130,9 +130,11 @@ struct clc_action clc_on_skip_answer(struct clc *c, enum clc_event event,
 		return clc_on_decline(c, in);
 	case EVENT_CLOSED:
 		return clc_on_closed(c);
+	case EVENT_FOREIGN:
+		/* A server that saw our end first does not answer. */
+		return clc_go_tcp(c);
 	case EVENT_PROPOSAL:
 	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
 	case EVENT_GARBLED:
 		return clc_fail(c, REASON_MESSAGE);
 	case EVENT_START:

@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "process.h"
@@ -18,6 +19,8 @@
 #include "sys.h"
 
 #define SLEEPERS_MS 100u
+#define QUEUE_BYTES 0x7ffff000
+#define EYECATCHER  4 /* bytes; with them it is a message */
 
 /* ---- sending and carrying out ---- */
 
@@ -146,6 +149,14 @@ static void finish_tcp(struct connection *c, int fd)
 	connection_use_tcp(c, m->reason, m->peer_reason);
 }
 
+/* What is in the queue is no data of the peer's program. */
+static void drop_queue(int fd)
+{
+	while (SYS_CALL6(SYS_recvfrom, fd, NULL, QUEUE_BYTES,
+			 MSG_DONTWAIT | MSG_TRUNC, 0, 0) > 0)
+		;
+}
+
 /* The stream cannot be told apart from data any more. */
 static void finish_failed(struct connection *c, int fd)
 {
@@ -154,6 +165,7 @@ static void finish_failed(struct connection *c, int fd)
 		connection_detach(c, false);
 	connection_use_tcp(c, connection_clc(c)->reason, 0);
 	real.shutdown(fd, SHUT_RDWR);
+	drop_queue(fd);
 }
 
 static uint32_t attach_server(struct connection *c, const struct clc_message *m)
@@ -210,13 +222,17 @@ static struct clc_action prepare(struct connection *c,
 	return clc_commit(machine, sys_now_ns() / 1000000u);
 }
 
-/* The client proves with its Confirm that the channel was its own. */
+/* The client proves with its Confirm that the channel was its own, and is who
+ * it was. */
 static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 {
 	uint8_t proof[NONCE_BYTES];
 
 	if (!m || m->type != CLC_CONFIRM)
 		return true;
+	if (memcmp(m->accept_confirm.peer_id, connection_clc(c)->peer_id,
+		   CLC_PEER_ID_BYTES) != 0)
+		return false;
 	clc_nonce_get(&m->accept_confirm, proof);
 	return c->rmb && c->rmb->group
 		   ? memcmp(proof, c->rmb->group->proof, NONCE_BYTES) == 0
@@ -288,14 +304,20 @@ static void look_at_clock(struct connection *c, int fd)
 		messages_carry_out(c, fd, clc_time(machine, now), NULL);
 }
 
-/* Even a look takes an error, which is for the program to see. */
-static long look_at_bytes(int fd, uint8_t bytes[CLC_BYTES_MAX])
+/* Even a look takes an error, which is for the program to see; but not as long
+ * as there are bytes. *ended: no more will come. */
+static long look_at_bytes(int fd, uint8_t bytes[CLC_BYTES_MAX], bool *ended)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	int there = 0;
 
+	*ended = false;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0)
 		return -EAGAIN;
+	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 	if (p.revents & POLLERR)
+		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+	if ((p.revents & POLLERR) && there <= 0)
 		return 0;
 	return SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
 			 MSG_PEEK | MSG_DONTWAIT, 0, 0);
@@ -307,12 +329,13 @@ void messages_read(struct connection *c, int fd)
 	uint8_t bytes[CLC_BYTES_MAX];
 	struct clc_message m;
 	struct clc_action a;
+	bool ended;
 	long n;
 
 	while (!clc_is_over(machine) &&
 	       connection_phase(c) == PHASE_HANDSHAKE) {
 		memset(&m, 0, sizeof(m));
-		n = look_at_bytes(fd, bytes);
+		n = look_at_bytes(fd, bytes, &ended);
 		c->unread = 0;
 		if (n == -EAGAIN || n == -EINTR)
 			break;
@@ -325,10 +348,16 @@ void messages_read(struct connection *c, int fd)
 		if (a.take)
 			take_bytes(c, fd, bytes, a.take);
 		messages_carry_out(c, fd, a, &m);
-		if (a.take == 0) {
-			c->unread = (uint32_t)n;
+		if (a.take > 0)
+			continue;
+		c->unread = (uint32_t)n;
+		if (!ended || connection_phase(c) != PHASE_HANDSHAKE)
 			break;
-		}
+		/* A message that will never be complete. */
+		if (n >= EYECATCHER)
+			take_bytes(c, fd, bytes, (size_t)n);
+		messages_carry_out(c, fd, clc_closed(machine), NULL);
+		return;
 	}
 	look_at_clock(c, fd);
 }

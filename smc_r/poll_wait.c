@@ -193,7 +193,7 @@ struct poll_call {
 	uint64_t end_ns;
 	struct connection *spun; /* whose spin was in vain */
 	uint64_t spin_start;
-	bool crowded;      /* others sleep for the same as we */
+	bool crowded;      /* the clock must be looked at, too */
 	bool rung;         /* the last slice was ended by a ring */
 	unsigned slice_ms; /* the next one */
 };
@@ -226,8 +226,10 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	own->fd = -1;
 	own->events = seen_of(c);
 	if (connection_phase(c) != PHASE_ACTIVE) {
-		short events = POLLIN | POLLRDHUP;
+		/* A piece of a message, which only more of it makes news. */
+		short events = c->unread ? POLLRDHUP : POLLIN | POLLRDHUP;
 
+		p->crowded |= c->unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
 			events |= POLLOUT;
 		return add(p->all, at, asked->fd, events);

@@ -131,6 +131,8 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	if (asked & ALL_IN) {
 		if (stream_knows_bytes(c) || stream_fill(c) > 0)
 			bits |= ALL_IN;
+		else if (stream_input_is_broken(c))
+			bits |= ALL_IN | POLLRDHUP | POLLERR;
 		else
 			signal_empty(c);
 	}

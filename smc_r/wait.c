@@ -252,22 +252,6 @@ static bool is_shut(const struct connection *c)
 	       STREAM_SHUT;
 }
 
-/* The bell told that the peer's end is gone. Nearly always its TCP end is
- * gone too; if not, TCP is the one that will tell. */
-static int wait_on_tcp(struct connection *c, int fd,
-		       const struct timespec *timeout)
-{
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP | POLLIN};
-	int n;
-
-	if (tcp_has_ended(c, fd) || is_shut(c))
-		return 0;
-	n = real.ppoll(&p, 1, timeout, NULL);
-	if (n < 0)
-		return -errno;
-	return n == 0 ? -EAGAIN : 0;
-}
-
 /* Several threads sleep for the same thing: a ring wakes one of them, so the
  * others look by the clock. Nobody but the first takes rings; one that is not
  * taken must not end every slice. */
@@ -276,24 +260,53 @@ struct slices {
 	bool rung; /* the last one was ended by a ring */
 };
 
+static bool is_last(const struct slices *s, const struct timespec *timeout)
+{
+	return timeout && timeout->tv_sec == 0 &&
+	       timeout->tv_nsec <= (long)s->ms * 1000000;
+}
+
+static void lengthen(struct slices *s)
+{
+	s->ms = s->ms * 2 < SLICE_MAX_MS ? s->ms * 2 : SLICE_MAX_MS;
+}
+
 static int wait_in_slices(int bell, const struct timespec *timeout,
 			  struct slices *s)
 {
 	struct timespec slice = {0, (long)s->ms * 1000000};
 	struct pollfd p = {.fd = s->rung ? -1 : bell, .events = POLLIN};
-	bool last = timeout && timeout->tv_sec == 0 &&
-		    timeout->tv_nsec <= slice.tv_nsec;
+	bool last = is_last(s, timeout);
 	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
 
 	if (n < 0)
 		return -errno;
-	s->ms = s->ms * 2 < SLICE_MAX_MS ? s->ms * 2 : SLICE_MAX_MS;
+	lengthen(s);
 	s->rung = n > 0;
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
 /* Somebody may have changed that by a way that we do not see: before the first
  * sleep, and now and then, the kernel is asked. */
+/* The bell told that the peer's end is gone. Nearly always its TCP end is gone
+ * too; if not, TCP is the one that will tell, and the ring may still move. */
+static int wait_on_tcp(struct connection *c, int fd,
+		       const struct timespec *timeout, struct slices *s)
+{
+	struct timespec slice = {0, (long)s->ms * 1000000};
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP | POLLIN};
+	bool last = is_last(s, timeout);
+	int n;
+
+	if (tcp_has_ended(c, fd) || is_shut(c))
+		return 0;
+	n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
+	if (n < 0)
+		return -errno;
+	lengthen(s);
+	return n == 0 && last ? -EAGAIN : 0;
+}
+
 static bool is_nonblocking(struct connection *c, int fd)
 {
 	long flags;
@@ -322,7 +335,7 @@ static int sleep_on(struct connection *c, int fd, int bell,
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
 	if (result == BELL_HUNG_UP)
-		return wait_on_tcp(c, fd, timeout);
+		return wait_on_tcp(c, fd, timeout, slices);
 	return result;
 }
 

@@ -125,6 +125,17 @@ static void truncated(struct line *l, uint16_t port)
 	line_sleep(300);
 }
 
+static void piece_that_stays(struct line *l, uint16_t port)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	int n;
+
+	open_option(l, port);
+	n = line_proposal(l, bytes);
+	line_send(l, bytes, (size_t)n / 2);
+	line_sleep(1500);
+}
+
 static void random_fields(struct line *l, uint16_t port)
 {
 	uint8_t bytes[CLC_BYTES_MAX];
@@ -358,6 +369,7 @@ const struct attack client_attacks[] = {
     A(length_too_large),
     A(length_beyond_what_comes),
     A(truncated),
+    A(piece_that_stays),
     A(random_fields),
     A(one_byte_at_a_time),
     A(decline_first),

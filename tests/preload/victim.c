@@ -297,8 +297,11 @@ static int serve(const char *how, struct sockaddr_in *a)
 {
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int one = 1;
+	int bytes = 8192;
 
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* A peer that does not read what TCP carries is soon felt. */
+	setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	if (bind(listener, (struct sockaddr *)a, sizeof(*a)) < 0 ||
 	    listen(listener, 512) < 0)
 		return fail("listen");
@@ -312,11 +315,12 @@ static int serve(const char *how, struct sockaddr_in *a)
 
 /* ---- client ---- */
 
-static bool wait_readable(int fd)
+/* How many descriptors poll() says are ready, of one. */
+static int wait_readable(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	return poll(&p, 1, PATIENCE_S * 1000) == 1;
+	return poll(&p, 1, PATIENCE_S * 1000);
 }
 
 static int ask(const char *how, const struct sockaddr_in *a)
@@ -339,8 +343,10 @@ static int ask(const char *how, const struct sockaddr_in *a)
 		return 0;
 	}
 	while (c->in < sizeof(words)) {
-		if (polls && !wait_readable(c->fd))
-			break;
+		if (polls && (n = wait_readable(c->fd)) != 1) {
+			say("poll returned %zd\n", n);
+			return 4;
+		}
 		n = recv(c->fd, got + c->in, sizeof(got) - c->in, 0);
 		if (n <= 0) {
 			finish(c, n ? name_of_error(errno) : "eof");

@@ -76,7 +76,7 @@ static const struct row rows[] = {
 		{"fail", "fail", "D look*", "tcp*", GARBAGE, "-", "tcp", "fail", "-", "-"}},
 	{CLC_AWAIT_LINK, false, LINK,  {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "D look", "D look", "smc"}},
 	{CLC_AWAIT_LINK, true, LINK,   {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "D look", "D look", "smc"}},
-	{CLC_SKIP_ANSWER, false, 0,    {"fail", "tcp*", "fail", "tcp*", GARBAGE, "-", "tcp", "-", "-", "-"}},
+	{CLC_SKIP_ANSWER, false, 0,    {"fail", "tcp*", "fail", "tcp*", "tcp", "fail", "-", "tcp", "-", "-", "-"}},
 	{CLC_LATE, true, 0,            {"D look*", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_LATE, true, WROTE,        {"fail", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_LOOK, false, 0,           {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
