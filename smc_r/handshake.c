@@ -421,8 +421,7 @@ static void accept_locked(int listener, int fd,
 			   a.agreed || a.claimed);
 	if (!c)
 		return;
-	if (!reason &&
-	    (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
+	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
 		reason = REASON_MEMORY;
 	c->lingers = t.lingers;
 	connection_set_local(c, &local);
