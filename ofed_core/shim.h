@@ -49,6 +49,8 @@ void shim_fd_set(int fd, enum shim_fd_kind kind, unsigned number);
 void shim_fd_clear(int fd);
 void shim_fd_copy(int to, int from);
 void shim_fd_clear_range(unsigned first, unsigned last);
+/* In a child of vfork(), which must leave our tables alone. */
+bool shim_memory_is_borrowed(void);
 
 /* An answer of the core. */
 struct shim_answer {

@@ -106,7 +106,7 @@ DEFINE_MMAP(mmap64, off64_t)
 
 SHIM_EXPORT int close(int fd)
 {
-	if (shim_fd_kind(fd) == SHIM_FD_UVERBS)
+	if (shim_fd_kind(fd) == SHIM_FD_UVERBS && !shim_memory_is_borrowed())
 		shim_ring_remove_all(fd);
 	shim_fd_clear(fd);
 	return SHIM_NEXT(close)(fd);
