@@ -10,13 +10,6 @@
 #include "requester.h"
 #include "wire.h"
 
-static bool brings_data(const struct wqe *w)
-{
-	return w->opcode == IB_UVERBS_WR_RDMA_READ ||
-	       w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
-	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 void completer_go_back(struct qp *qp, uint32_t psn)
 {
 	struct requester *r = &qp->req;
@@ -76,12 +69,12 @@ static bool acknowledge(struct qp *qp, uint32_t psn)
 	while (r->tail != r->head) {
 		struct wqe *w = requester_wqe(qp, r->tail);
 
-		if (brings_data(w) && psn_diff(psn, w->response_psn) >= 0) {
+		if (wqe_is_answered(w) && psn_diff(psn, w->response_psn) >= 0) {
 			advance(qp, w->response_psn);
 			retry_from(qp, w->response_psn);
 			return false;
 		}
-		if (psn_diff(psn, w->last_psn) < 0)
+		if (wqe_is_local(w) || psn_diff(psn, w->last_psn) < 0)
 			break;
 		advance(qp, w->last_psn + 1);
 		requester_complete(qp, WC_SUCCESS);
@@ -213,6 +206,20 @@ static void store_atomic(struct qp *qp, struct wqe *w, const struct packet *p)
 	requester_complete(qp, WC_SUCCESS);
 }
 
+/* An empty READ response tells that the word was written. */
+static void finish_atomic_write(struct qp *qp, const struct packet *p)
+{
+	advance(qp, p->psn + 1);
+	requester_complete(qp, WC_SUCCESS);
+}
+
+static bool is_read_response_right(const struct wqe *w, const struct packet *p)
+{
+	if (w->opcode == WR_ATOMIC_WRITE)
+		return !p->payload_bytes;
+	return w->opcode == IB_UVERBS_WR_RDMA_READ;
+}
+
 /* Takes p[0] and what carries on from it; returns how many. */
 static unsigned handle_data(struct qp *qp, const struct packet *const *p,
 			    unsigned count)
@@ -224,7 +231,8 @@ static unsigned handle_data(struct qp *qp, const struct packet *const *p,
 	/* Requests before this one are accepted with it. */
 	while (r->tail != r->head) {
 		w = requester_wqe(qp, r->tail);
-		if (brings_data(w) || psn_diff(p[0]->psn, w->last_psn) <= 0)
+		if (wqe_is_answered(w) || wqe_is_local(w) ||
+		    psn_diff(p[0]->psn, w->last_psn) <= 0)
 			break;
 		advance(qp, w->last_psn + 1);
 		requester_complete(qp, WC_SUCCESS);
@@ -232,12 +240,14 @@ static unsigned handle_data(struct qp *qp, const struct packet *const *p,
 	if (r->tail == r->head)
 		return 1;
 	w = requester_wqe(qp, r->tail);
-	if (!brings_data(w) || psn_diff(p[0]->psn, w->response_psn) < 0)
+	if (!wqe_is_answered(w) || psn_diff(p[0]->psn, w->response_psn) < 0)
 		return 1;
 	if (p[0]->psn != w->response_psn)
 		retry_from(qp, w->response_psn);
-	else if (is_read != (w->opcode == IB_UVERBS_WR_RDMA_READ))
+	else if (is_read != is_read_response_right(w, p[0]))
 		requester_fail(qp, WC_BAD_RESP_ERR);
+	else if (w->opcode == WR_ATOMIC_WRITE)
+		finish_atomic_write(qp, p[0]);
 	else if (is_read)
 		return store_read(qp, w, p, count);
 	else

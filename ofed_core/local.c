@@ -80,6 +80,10 @@ static void complete_receive(struct transfer *t, uint32_t opcode)
 		wc.ex.imm_data = t->w->imm;
 		wc.wc_flags = WC_WITH_IMM;
 	}
+	if (t->w->opcode == IB_UVERBS_WR_SEND_WITH_INV) {
+		wc.ex.invalidate_rkey = t->w->imm;
+		wc.wc_flags = WC_WITH_INV;
+	}
 	wc.src_qp = t->qp->qpn;
 	responder_complete(t->peer, &wc, t->w->flags & SEND_SOLICITED);
 }
@@ -113,8 +117,20 @@ static enum outcome do_send(struct transfer *t)
 			t->w->length);
 	if (rc < 0)
 		return peer_broken(t, WC_LOC_PROT_ERR, WC_REM_OP_ERR);
+	if (t->w->opcode == IB_UVERBS_WR_SEND_WITH_INV &&
+	    mw_invalidate(t->peer, t->w->imm) < 0)
+		return peer_broken(t, WC_REM_INV_REQ_ERR, WC_REM_INV_REQ_ERR);
 	complete_receive(t, WC_RECV);
 	return DONE;
+}
+
+/* What the request addresses at the peer. */
+static int resolve(const struct transfer *t, uint32_t access, struct span *out)
+{
+	const struct remote_range range = {t->w->remote_address, t->w->length,
+					   access, NULL};
+
+	return mr_resolve_remote(t->peer, t->w->rkey, range, out);
 }
 
 static enum outcome do_write(struct transfer *t)
@@ -124,8 +140,7 @@ static enum outcome do_write(struct transfer *t)
 
 	if (!(t->peer->attr.access & ACCESS_REMOTE_WRITE))
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_INV_REQ_ERR);
-	if (mr_resolve_remote(t->peer->pd, t->w->rkey, t->w->remote_address,
-			      t->w->length, ACCESS_REMOTE_WRITE, &to) < 0)
+	if (resolve(t, ACCESS_REMOTE_WRITE, &to) < 0)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
 	if (has_imm) {
 		enum outcome taken = take_receive(t);
@@ -146,8 +161,7 @@ static enum outcome do_read(struct transfer *t)
 
 	if (!(t->peer->attr.access & ACCESS_REMOTE_READ))
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_INV_REQ_ERR);
-	if (mr_resolve_remote(t->peer->pd, t->w->rkey, t->w->remote_address,
-			      t->w->length, ACCESS_REMOTE_READ, &from) < 0)
+	if (resolve(t, ACCESS_REMOTE_READ, &from) < 0)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
 	if (spans_copy(t->local, t->local_count, 0, &from, 1, t->w->length) < 0)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
@@ -175,10 +189,26 @@ static enum outcome do_atomic(struct transfer *t)
 	return DONE;
 }
 
+static enum outcome do_atomic_write(struct transfer *t)
+{
+	uint64_t value;
+	int rc;
+
+	memcpy(&value, t->w->data, sizeof(value));
+	rc = responder_atomic_write(t->peer, t->w->rkey, t->w->remote_address,
+				    value);
+	if (rc == -EINVAL)
+		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
+	if (rc < 0)
+		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
+	return DONE;
+}
+
 static enum outcome execute(struct transfer *t)
 {
 	switch (t->w->opcode) {
 	case IB_UVERBS_WR_SEND:
+	case IB_UVERBS_WR_SEND_WITH_INV:
 	case IB_UVERBS_WR_SEND_WITH_IMM:
 		return do_send(t);
 	case IB_UVERBS_WR_RDMA_WRITE:
@@ -186,6 +216,8 @@ static enum outcome execute(struct transfer *t)
 		return do_write(t);
 	case IB_UVERBS_WR_RDMA_READ:
 		return do_read(t);
+	case WR_ATOMIC_WRITE:
+		return do_atomic_write(t);
 	default:
 		return do_atomic(t);
 	}
@@ -268,7 +300,7 @@ void local_run(struct qp *qp)
 			return;
 		}
 		bytes += w->length;
-		if (!step(qp, w))
+		if (wqe_is_local(w) ? !requester_do_local(qp, w) : !step(qp, w))
 			return;
 		requester_take(qp);
 	}

@@ -3,6 +3,7 @@
  * mr: memory regions: registering, and checking what keys give access to.
  */
 #include "client.h"
+#include "qp.h"
 #include "uverbs.h"
 
 #include <errno.h>
@@ -12,11 +13,36 @@
 
 static struct table keys = {.max = MAX_MR};
 
-static struct mr *mr_by_key(uint32_t key)
+int key_add(struct object *o, uint32_t *key)
 {
-	struct mr *mr = table_get(&keys, key >> 8);
+	int64_t slot = table_add(&keys, o);
+	uint8_t variant;
 
-	return mr && mr->key == key ? mr : NULL;
+	if (slot < 0)
+		return (int)slot;
+	/* Consecutive users of a slot get different keys. */
+	if (getrandom(&variant, 1, GRND_NONBLOCK) < 0 || !variant)
+		variant = 0x5a;
+	*key = (uint32_t)slot << 8 | variant;
+	return 0;
+}
+
+void key_remove(uint32_t key)
+{
+	table_remove(&keys, key >> 8);
+}
+
+struct object *key_find(uint32_t key)
+{
+	return table_get(&keys, key >> 8);
+}
+
+struct mr *mr_by_key(uint32_t key)
+{
+	struct object *o = key_find(key);
+	struct mr *mr = (struct mr *)o;
+
+	return o && o->type == OBJECT_MR && mr->key == key ? mr : NULL;
 }
 
 /* True when [address, +length) lies in the region. */
@@ -52,21 +78,28 @@ int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 	return 0;
 }
 
-int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
-		      uint64_t length, uint32_t access, struct span *out)
+int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
+		      struct remote_range range, struct span *out)
 {
-	const struct mr *mr;
+	const struct object *o;
 
 	/* Key and address of an empty transfer are not checked (C9-88). */
-	if (!length) {
+	if (!range.length) {
 		*out = (struct span){.bytes = 0};
 		return 0;
 	}
-	mr = mr_by_key(rkey);
-	if (!mr || mr->pd != pd || !(mr->access & access) ||
-	    !is_inside(mr, address, length))
-		return -EACCES;
-	*out = piece(mr, address, length);
+	o = key_find(rkey);
+	if (o && o->type == OBJECT_MW) {
+		if (mw_resolve((const struct mw *)o, qp, rkey, &range) < 0)
+			return -EACCES;
+	} else {
+		range.mr = mr_by_key(rkey);
+		if (!range.mr || range.mr->pd != qp->pd ||
+		    !(range.mr->access & range.access) ||
+		    !is_inside(range.mr, range.address, range.length))
+			return -EACCES;
+	}
+	*out = piece(range.mr, range.address, range.length);
 	return 0;
 }
 
@@ -84,7 +117,7 @@ static void owner_release(struct client *c, struct owner *owner)
 
 void mr_destroy(struct mr *mr)
 {
-	table_remove(&keys, mr->key >> 8);
+	key_remove(mr->key);
 	object_drop(&mr->pd->o);
 	owner_release(mr->o.client, mr->owner);
 	free(mr);
@@ -149,8 +182,7 @@ int uverbs_reg_mr(struct command *c)
 	struct owner *owner = NULL;
 	struct pd *pd;
 	struct mr *mr;
-	int64_t key;
-	uint8_t variant = 1;
+	uint32_t key;
 	int rc;
 
 	memcpy(&r, c->in, sizeof(r));
@@ -162,16 +194,17 @@ int uverbs_reg_mr(struct command *c)
 		return rc;
 	owner->regions++;
 	mr = calloc(1, sizeof(*mr));
-	key = mr ? table_add(&keys, mr) : -ENOMEM;
-	rc = key < 0 ? (int)key : probe(owner, r.start, r.length);
+	rc = mr ? probe(owner, r.start, r.length) : -ENOMEM;
 	if (rc == 0)
-		rc = object_add(c->client, &mr->o, OBJECT_MR);
+		rc = key_add(&mr->o, &key);
 	if (rc < 0)
 		goto fail;
-	/* Consecutive users of a slot get different keys. */
-	if (getrandom(&variant, 1, GRND_NONBLOCK) < 0 || !variant)
-		variant = 0x5a;
-	mr->key = (uint32_t)key << 8 | variant;
+	rc = object_add(c->client, &mr->o, OBJECT_MR);
+	if (rc < 0) {
+		key_remove(key);
+		goto fail;
+	}
+	mr->key = key;
 	mr->pd = pd;
 	mr->owner = owner;
 	mr->access = r.access_flags;
@@ -183,8 +216,6 @@ int uverbs_reg_mr(struct command *c)
 	answer.lkey = answer.rkey = mr->key;
 	return command_answer(c, &answer, sizeof(answer), NULL, 0);
 fail:
-	if (key >= 0)
-		table_remove(&keys, (uint32_t)key);
 	free(mr);
 	owner_release(c->client, owner);
 	return rc;
@@ -197,7 +228,8 @@ int uverbs_dereg_mr(struct command *c)
 
 	memcpy(&r, c->in, sizeof(r));
 	mr = object_find(c->client, r.mr_handle, OBJECT_MR);
-	if (!mr)
+	/* Also with a window bound to it, as in the kernel. */
+	if (!mr || mr->windows)
 		return -EINVAL;
 	object_destroy(&mr->o);
 	return 0;

@@ -54,6 +54,9 @@ void object_destroy(struct object *o)
 	case OBJECT_MR:
 		mr_destroy((struct mr *)o);
 		break;
+	case OBJECT_MW:
+		mw_destroy((struct mw *)o);
+		break;
 	case OBJECT_CHANNEL:
 		channel_destroy((struct channel *)o);
 		break;

@@ -16,6 +16,7 @@
 #define ATOMIC_ACK_BYTES 8
 #define DETH_BYTES       8
 #define IMM_BYTES        4
+#define IETH_BYTES       4
 
 #define F PACKET_FIRST
 #define L PACKET_LAST
@@ -43,6 +44,9 @@ static const uint32_t operations[0x20] = {
     [OP_ATOMIC_ACK] = PACKET_ATOMIC_ACK | F | L | PACKET_HAS_AETH,
     [OP_COMPARE_SWAP] = PACKET_ATOMIC | F | L,
     [OP_FETCH_ADD] = PACKET_ATOMIC | F | L,
+    [OP_SEND_LAST_INV] = PACKET_SEND | L | PACKET_HAS_IETH,
+    [OP_SEND_ONLY_INV] = PACKET_SEND | F | L | PACKET_HAS_IETH,
+    [OP_ATOMIC_WRITE] = PACKET_ATOMIC_WRITE | F | L | PACKET_HAS_RETH,
 };
 
 uint32_t packet_properties(uint8_t opcode)
@@ -53,6 +57,8 @@ uint32_t packet_properties(uint8_t opcode)
 	case TRANSPORT_RC:
 		return p;
 	case TRANSPORT_UC:
+		if (p & PACKET_HAS_IETH)
+			return 0;
 		return p & (PACKET_SEND | PACKET_WRITE) ? p : 0;
 	case TRANSPORT_UD:
 		if ((opcode & 0x1f) != OP_SEND_ONLY &&
@@ -79,6 +85,8 @@ size_t packet_header_bytes(uint8_t opcode)
 		n += AETH_BYTES;
 	if (p & PACKET_HAS_IMM)
 		n += IMM_BYTES;
+	if (p & PACKET_HAS_IETH)
+		n += IETH_BYTES;
 	if (p & PACKET_ATOMIC_ACK)
 		n += ATOMIC_ACK_BYTES;
 	return n;
@@ -113,6 +121,8 @@ static void decode_extensions(struct packet *p, const uint8_t *b)
 		p->original = get_be64(b);
 	if (p->properties & PACKET_HAS_IMM)
 		memcpy(&p->imm, b, IMM_BYTES);
+	if (p->properties & PACKET_HAS_IETH)
+		p->invalidate = get_be32(b);
 }
 
 int packet_decode(struct packet *p, const uint8_t *bytes, size_t count)
@@ -169,6 +179,8 @@ static void encode_extensions(const struct packet *p, uint32_t properties,
 		put_be64(b, p->original);
 	if (properties & PACKET_HAS_IMM)
 		memcpy(b, &p->imm, IMM_BYTES);
+	if (properties & PACKET_HAS_IETH)
+		put_be32(b, p->invalidate);
 }
 
 size_t packet_encode(const struct packet *p, uint8_t out[PACKET_HEADERS_MAX])

@@ -45,6 +45,9 @@ enum packet_operation {
 	OP_ATOMIC_ACK = 0x12,
 	OP_COMPARE_SWAP = 0x13,
 	OP_FETCH_ADD = 0x14,
+	OP_SEND_LAST_INV = 0x16,
+	OP_SEND_ONLY_INV = 0x17,
+	OP_ATOMIC_WRITE = 0x1d,
 };
 
 /* What an opcode means, as bits. */
@@ -62,8 +65,10 @@ enum packet_property {
 	PACKET_HAS_IMM = 1 << 10,
 	PACKET_HAS_AETH = 1 << 11,
 	PACKET_HAS_DETH = 1 << 12,
-	PACKET_REQUEST =
-	    PACKET_SEND | PACKET_WRITE | PACKET_READ_REQUEST | PACKET_ATOMIC,
+	PACKET_HAS_IETH = 1 << 13, /* a key to invalidate */
+	PACKET_ATOMIC_WRITE = 1 << 14,
+	PACKET_REQUEST = PACKET_SEND | PACKET_WRITE | PACKET_READ_REQUEST |
+			 PACKET_ATOMIC | PACKET_ATOMIC_WRITE,
 	PACKET_RESPONSE = PACKET_READ_RESPONSE | PACKET_ACK | PACKET_ATOMIC_ACK,
 };
 
@@ -106,6 +111,7 @@ struct packet {
 	uint32_t qkey;
 	uint32_t source_qpn;
 	uint32_t imm; /* as on the wire */
+	uint32_t invalidate;
 	const uint8_t *payload;
 	size_t payload_bytes;
 };

@@ -20,6 +20,9 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
+/* Of the verbs; not in the kernel's headers of Debian 12. */
+#define WR_ATOMIC_WRITE 15
+
 /* A send work request, copied out of the ring. */
 struct wqe {
 	uint64_t wr_id;
@@ -33,6 +36,7 @@ struct wqe {
 	uint32_t ud_qpn;
 	uint32_t ud_qkey;
 	uint32_t ah_number;
+	struct mw_bind bind;
 	uint32_t length;
 	uint32_t sge_count;
 	bool is_inline;
@@ -108,6 +112,7 @@ struct atomic_result {
 	uint32_t psn;
 	uint64_t original;
 	bool is_used;
+	bool is_write; /* an atomic WRITE, which brings nothing back */
 };
 
 struct responder {
@@ -270,6 +275,9 @@ struct atomic_request {
 /* 0 and what the word was before, or -errno. */
 int responder_atomic(struct qp *qp, const struct atomic_request *a,
 		     uint64_t *original);
+/* Writes a word at once, as its bytes came. */
+int responder_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
+			   uint64_t value);
 
 /* ---- local.c: the peer is in this core; under sq_lock ---- */
 void local_run(struct qp *qp);

@@ -84,6 +84,7 @@ void qp_destroy(struct qp *qp)
 	timer_cancel(&qp->timer);
 	work_cancel(&qp->work);
 	mcast_forget(qp);
+	mw_forget(qp);
 	responder_reset(qp);
 	table_remove(&qps, qp->slot);
 	object_drop(&qp->pd->o);

@@ -57,8 +57,10 @@ int responder_atomic(struct qp *qp, const struct atomic_request *a,
 
 	if (!(qp->attr.access & ACCESS_REMOTE_ATOMIC) || (a->address & 7))
 		return -EINVAL;
-	if (mr_resolve_remote(qp->pd, a->rkey, a->address, 8,
-			      ACCESS_REMOTE_ATOMIC, &at) < 0)
+	if (mr_resolve_remote(qp, a->rkey,
+			      (struct remote_range){a->address, 8,
+						    ACCESS_REMOTE_ATOMIC, NULL},
+			      &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
 	rc = spans_read(&at, 1, 0, &value, 8);
@@ -69,6 +71,24 @@ int responder_atomic(struct qp *qp, const struct atomic_request *a,
 		value = a->swap;
 	if (rc == 0 && value != *original)
 		rc = spans_write(&at, 1, 0, &value, 8);
+	pthread_mutex_unlock(&atomic_lock);
+	return rc < 0 ? -EACCES : 0;
+}
+
+int responder_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
+			   uint64_t value)
+{
+	const struct remote_range range = {address, sizeof(value),
+					   ACCESS_REMOTE_WRITE, NULL};
+	struct span at;
+	int rc;
+
+	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) || (address & 7))
+		return -EINVAL;
+	if (mr_resolve_remote(qp, rkey, range, &at) < 0)
+		return -EACCES;
+	pthread_mutex_lock(&atomic_lock);
+	rc = spans_write(&at, 1, 0, &value, sizeof(value));
 	pthread_mutex_unlock(&atomic_lock);
 	return rc < 0 ? -EACCES : 0;
 }

@@ -9,6 +9,28 @@
 
 #include "qp.h"
 
+/* Changes keys here and sends nothing. */
+static inline bool wqe_is_local(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_BIND_MW ||
+	       w->opcode == IB_UVERBS_WR_LOCAL_INV;
+}
+
+/* READ and the atomics: complete with an answer of their own. */
+static inline bool wqe_is_answered(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_RDMA_READ ||
+	       w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD ||
+	       w->opcode == WR_ATOMIC_WRITE;
+}
+
+/*
+ * A local request that is the oldest: executes and completes it; false when
+ * it failed.
+ */
+bool requester_do_local(struct qp *qp, struct wqe *w);
+
 /* Copies new requests out of the ring, as many as there is room for. */
 void requester_take(struct qp *qp);
 /* The program has posted what was not copied yet, after the fence. */

@@ -8,6 +8,7 @@
 #include "requester.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -22,12 +23,6 @@ static bool is_read(const struct wqe *w)
 	return w->opcode == IB_UVERBS_WR_RDMA_READ;
 }
 
-static bool is_atomic(const struct wqe *w)
-{
-	return w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
-	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 /* The request that the number belongs to, looked for from `from` on. */
 static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t from,
 			  uint32_t *counter)
@@ -35,7 +30,8 @@ static struct wqe *wqe_at(struct qp *qp, uint32_t psn, uint32_t from,
 	for (uint32_t i = from; i != qp->req.head; i++) {
 		struct wqe *w = requester_wqe(qp, i);
 
-		if (psn_diff(psn, w->last_psn) <= 0) {
+		/* Nothing behind a local request has been sent. */
+		if (wqe_is_local(w) || psn_diff(psn, w->last_psn) <= 0) {
 			*counter = i;
 			return w;
 		}
@@ -74,6 +70,8 @@ static uint8_t opcode_of(const struct wqe *w, uint32_t i, uint32_t n)
 		       w->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
 	uint8_t base = is_write ? OP_WRITE_FIRST : OP_SEND_FIRST;
 
+	if (w->opcode == IB_UVERBS_WR_SEND_WITH_INV && i == n - 1)
+		return n == 1 ? OP_SEND_ONLY_INV : OP_SEND_LAST_INV;
 	if (n == 1)
 		return (uint8_t)(base + (OP_SEND_ONLY - OP_SEND_FIRST) +
 				 has_imm);
@@ -108,6 +106,7 @@ static void send_piece(struct qp *qp, const struct wqe *w,
 	    .rkey = w->rkey,
 	    .dma_bytes = w->length,
 	    .imm = w->imm,
+	    .invalidate = w->imm,
 	    .payload = f->data,
 	    .payload_bytes = f->bytes,
 	};
@@ -173,7 +172,8 @@ bool requester_resend(struct qp *qp, uint32_t psn)
 	uint32_t counter;
 	struct wqe *w = wqe_at(qp, psn, qp->req.tail, &counter);
 
-	if (!w || w->error != WC_SUCCESS || is_read(w) || is_atomic(w))
+	if (!w || w->error != WC_SUCCESS || wqe_is_local(w) ||
+	    wqe_is_answered(w))
 		return false;
 	wire_count(WIRE_RETRANSMITS, 1);
 	/* A local error is found when its turn comes. */
@@ -259,6 +259,41 @@ static void send_atomic(struct qp *qp, struct wqe *w)
 	sent(qp, 1);
 }
 
+static bool send_atomic_write(struct qp *qp, struct wqe *w)
+{
+	struct requester *r = &qp->req;
+	uint8_t *data = wire_space(w->length);
+	struct packet p = {.opcode = TRANSPORT_RC | OP_ATOMIC_WRITE,
+			   .pkey = PACKET_PKEY,
+			   .dest_qpn = qp->attr.dest_qpn,
+			   .psn = r->send_psn,
+			   .wants_ack = true,
+			   .address = w->remote_address,
+			   .rkey = w->rkey,
+			   .dma_bytes = w->length,
+			   .payload = data,
+			   .payload_bytes = w->length};
+
+	if (!data)
+		return false;
+	memcpy(data, w->data, w->length);
+	wire_send(&qp->attr.address, &p);
+	r->read_ends[r->read_count++] = r->send_psn;
+	sent(qp, 1);
+	return true;
+}
+
+static bool send_answered(struct qp *qp, struct wqe *w)
+{
+	if (w->opcode == WR_ATOMIC_WRITE)
+		return send_atomic_write(qp, w);
+	if (is_read(w))
+		send_read(qp, w);
+	else
+		send_atomic(qp, w);
+	return true;
+}
+
 /* ---- The loop ---- */
 
 /* A fenced request waits until what was read before it has arrived. */
@@ -269,7 +304,7 @@ static bool is_fenced(struct qp *qp, const struct wqe *w, uint32_t counter)
 	for (uint32_t i = qp->req.tail; i != counter; i++) {
 		const struct wqe *before = requester_wqe(qp, i);
 
-		if (is_read(before) || is_atomic(before))
+		if (wqe_is_answered(before))
 			return true;
 	}
 	return false;
@@ -301,7 +336,10 @@ static bool send_some(struct qp *qp)
 		fail_in_turn(qp, w, counter, w->error);
 		return false;
 	}
-	if (is_read(w) || is_atomic(w)) {
+	/* It waits until all before it are done, and all behind it for it. */
+	if (wqe_is_local(w))
+		return counter == r->tail && requester_do_local(qp, w);
+	if (wqe_is_answered(w)) {
 		if (!qp->attr.max_rd_atomic ||
 		    wqe_spans(qp, w, ACCESS_LOCAL_WRITE, local, &count) < 0) {
 			fail_in_turn(qp, w, counter,
@@ -314,11 +352,7 @@ static bool send_some(struct qp *qp)
 		    r->read_count >= MAX_RD_ATOM ||
 		    (r->read_count && in_flight >= (int32_t)r->window.packets))
 			return false;
-		if (is_read(w))
-			send_read(qp, w);
-		else
-			send_atomic(qp, w);
-		return true;
+		return send_answered(qp, w);
 	}
 	/* Behind a long READ the distance says nothing about the wire. */
 	if (r->read_count)
@@ -334,6 +368,14 @@ static bool send_some(struct qp *qp)
 	return false;
 }
 
+/* Requests that take no sequence number are all that is left. */
+static bool has_local(struct qp *qp)
+{
+	struct requester *r = &qp->req;
+
+	return r->tail != r->head && wqe_is_local(requester_wqe(qp, r->tail));
+}
+
 static void run_reliable(struct qp *qp)
 {
 	struct requester *r = &qp->req;
@@ -341,7 +383,7 @@ static void run_reliable(struct qp *qp)
 
 	if (r->wait == WAIT_RNR)
 		return;
-	while (psn_diff(r->send_psn, r->psn) < 0 &&
+	while ((psn_diff(r->send_psn, r->psn) < 0 || has_local(qp)) &&
 	       atomic_load(&qp->state) != QP_ERR) {
 		if (psn_diff(r->send_psn, from) > TURN_PACKETS) {
 			work_post(&qp->work);
@@ -366,6 +408,12 @@ static void run_unreliable(struct qp *qp)
 		if (n >= TURN_PACKETS) {
 			work_post(&qp->work);
 			return;
+		}
+		if (wqe_is_local(w)) {
+			if (!requester_do_local(qp, w))
+				return;
+			requester_take(qp);
+			continue;
 		}
 		if (w->error == WC_SUCCESS && !send_message(qp, w, BURST))
 			w->error = WC_LOC_PROT_ERR;

@@ -130,8 +130,10 @@ static enum verdict resolve_read(struct qp *qp, const struct packet *p,
 	    !qp->attr.max_dest_rd_atomic || p->dma_bytes > MAX_MSG_BYTES ||
 	    qp->resp.open != MESSAGE_NONE)
 		return VERDICT_INVALID;
-	if (mr_resolve_remote(qp->pd, p->rkey, p->address, p->dma_bytes,
-			      ACCESS_REMOTE_READ, from) < 0)
+	if (mr_resolve_remote(qp, p->rkey,
+			      (struct remote_range){p->address, p->dma_bytes,
+						    ACCESS_REMOTE_READ, NULL},
+			      from) < 0)
 		return VERDICT_ACCESS;
 	return VERDICT_OK;
 }
@@ -169,9 +171,50 @@ static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
 	wire_send(&qp->attr.address, &a);
 }
 
-static enum verdict do_atomic(struct qp *qp, const struct packet *p)
+static void answer_atomic(struct qp *qp, const struct packet *p,
+			  const struct atomic_result *result)
+{
+	if (result->is_write)
+		send_response(qp, p, 0, 1, NULL, 0);
+	else
+		send_atomic(qp, p->psn, result->original);
+}
+
+/* Done once, and answered again when the answer is asked for again. */
+static void keep_atomic(struct qp *qp, const struct packet *p,
+			const struct atomic_result *result)
 {
 	struct responder *r = &qp->resp;
+
+	responder_established(qp);
+	pay_ack(qp);
+	r->results[r->next_result] = *result;
+	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
+	r->msn++;
+	r->psn = (p->psn + 1) & PSN_MASK;
+	answer_atomic(qp, p, result);
+}
+
+static enum verdict do_atomic_write(struct qp *qp, const struct packet *p)
+{
+	const struct atomic_result result = {
+	    .psn = p->psn, .is_used = true, .is_write = true};
+	uint64_t value;
+	int rc;
+
+	if (qp->resp.open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic ||
+	    p->dma_bytes != sizeof(value) || p->payload_bytes != sizeof(value))
+		return VERDICT_INVALID;
+	memcpy(&value, p->payload, sizeof(value));
+	rc = responder_atomic_write(qp, p->rkey, p->address, value);
+	if (rc < 0)
+		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
+	keep_atomic(qp, p, &result);
+	return VERDICT_OK;
+}
+
+static enum verdict do_atomic(struct qp *qp, const struct packet *p)
+{
 	bool is_swap = (p->opcode & 0x1f) == OP_COMPARE_SWAP;
 	const struct atomic_request a = {
 	    .opcode = is_swap ? IB_UVERBS_WR_ATOMIC_CMP_AND_SWP
@@ -181,22 +224,15 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 	    .compare_add = is_swap ? p->compare : p->swap_add,
 	    .swap = p->swap_add,
 	};
-	struct atomic_result *keep = &r->results[r->next_result];
-	uint64_t original;
+	struct atomic_result result = {.psn = p->psn, .is_used = true};
 	int rc;
 
-	if (r->open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic)
+	if (qp->resp.open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic)
 		return VERDICT_INVALID;
-	rc = responder_atomic(qp, &a, &original);
+	rc = responder_atomic(qp, &a, &result.original);
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
-	responder_established(qp);
-	pay_ack(qp);
-	*keep = (struct atomic_result){p->psn, original, true};
-	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
-	r->msn++;
-	r->psn = (p->psn + 1) & PSN_MASK;
-	send_atomic(qp, p->psn, original);
+	keep_atomic(qp, p, &result);
 	return VERDICT_OK;
 }
 
@@ -235,7 +271,7 @@ static void handle_duplicate(struct qp *qp, const struct packet *p)
 			struct atomic_result *k = &qp->resp.results[i];
 
 			if (k->is_used && k->psn == p->psn)
-				send_atomic(qp, p->psn, k->original);
+				answer_atomic(qp, p, k);
 		}
 	}
 }
@@ -253,6 +289,8 @@ static unsigned handle_expected(struct qp *qp, const struct packet *const *p,
 		v = do_read(qp, p[0]);
 	} else if (p[0]->properties & PACKET_ATOMIC) {
 		v = do_atomic(qp, p[0]);
+	} else if (p[0]->properties & PACKET_ATOMIC_WRITE) {
+		v = do_atomic_write(qp, p[0]);
 	} else {
 		v = responder_take(qp, p, count, &n);
 		if (v == VERDICT_OK)

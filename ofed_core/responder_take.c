@@ -131,8 +131,10 @@ static enum verdict begin_write(struct qp *qp, const struct packet *p)
 	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) ||
 	    p->dma_bytes > MAX_MSG_BYTES)
 		return VERDICT_INVALID;
-	if (mr_resolve_remote(qp->pd, p->rkey, p->address, p->dma_bytes,
-			      ACCESS_REMOTE_WRITE, &whole) < 0)
+	if (mr_resolve_remote(qp, p->rkey,
+			      (struct remote_range){p->address, p->dma_bytes,
+						    ACCESS_REMOTE_WRITE, NULL},
+			      &whole) < 0)
 		return VERDICT_ACCESS;
 	r->rkey = p->rkey;
 	r->address = p->address;
@@ -160,8 +162,10 @@ static enum verdict store_write(struct qp *qp, const struct run *run)
 		if (v != VERDICT_OK)
 			return v;
 	}
-	if (mr_resolve_remote(qp->pd, r->rkey, r->address, run->bytes,
-			      ACCESS_REMOTE_WRITE, &to) < 0 ||
+	if (mr_resolve_remote(qp, r->rkey,
+			      (struct remote_range){r->address, run->bytes,
+						    ACCESS_REMOTE_WRITE, NULL},
+			      &to) < 0 ||
 	    spans_gather(&to, 1, 0, run->pieces, run->count) < 0)
 		return VERDICT_ACCESS;
 	r->address += run->bytes;
@@ -184,6 +188,10 @@ static void complete(struct qp *qp, const struct packet *p)
 		wc.ex.imm_data = p->imm;
 		wc.wc_flags = WC_WITH_IMM;
 	}
+	if (p->properties & PACKET_HAS_IETH) {
+		wc.ex.invalidate_rkey = p->invalidate;
+		wc.wc_flags = WC_WITH_INV;
+	}
 	if (!is_write || (p->properties & PACKET_HAS_IMM))
 		responder_complete(qp, &wc, p->is_solicited);
 }
@@ -203,6 +211,9 @@ enum verdict responder_take(struct qp *qp, const struct packet *const *p,
 	v = is_send ? store_send(qp, &run) : store_write(qp, &run);
 	if (v != VERDICT_OK)
 		return v;
+	if ((run.last->properties & PACKET_HAS_IETH) &&
+	    mw_invalidate(qp, run.last->invalidate) < 0)
+		return receive_failed(qp, WC_REM_INV_REQ_ERR, VERDICT_INVALID);
 	*taken = run.count;
 	responder_established(qp);
 	r->open = is_send ? MESSAGE_SEND : MESSAGE_WRITE;

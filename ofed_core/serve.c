@@ -43,7 +43,7 @@ static void destroy_objects(struct client *c)
 	/* Users before what they use. */
 	static const enum object_type order[] = {
 	    OBJECT_QP, OBJECT_SRQ, OBJECT_CQ, OBJECT_CHANNEL,
-	    OBJECT_AH, OBJECT_MR,  OBJECT_PD};
+	    OBJECT_AH, OBJECT_MW,  OBJECT_MR, OBJECT_PD};
 
 	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (uint32_t i = 0; i < c->objects.room; i++) {

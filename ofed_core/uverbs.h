@@ -29,6 +29,8 @@ int uverbs_alloc_pd(struct command *c);
 int uverbs_dealloc_pd(struct command *c);
 int uverbs_reg_mr(struct command *c);
 int uverbs_dereg_mr(struct command *c);
+int uverbs_alloc_mw(struct command *c);
+int uverbs_dealloc_mw(struct command *c);
 int uverbs_create_channel(struct command *c);
 int uverbs_create_cq(struct command *c);
 int uverbs_ex_create_cq(struct command *c);

@@ -29,7 +29,8 @@
 	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | \
 	 IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |                                  \
 	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |   \
-	 IB_UVERBS_DEVICE_SRQ_RESIZE)
+	 IB_UVERBS_DEVICE_SRQ_RESIZE | IB_UVERBS_DEVICE_MEM_WINDOW |           \
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
 
 int uverbs_get_context(struct command *c)
 {
@@ -67,6 +68,7 @@ static void fill_device(const struct device *d,
 	    .max_cq = MAX_CQ,
 	    .max_cqe = MAX_CQE,
 	    .max_mr = MAX_MR,
+	    .max_mw = MAX_MR,
 	    .max_pd = MAX_PD,
 	    .max_qp_rd_atom = MAX_RD_ATOM,
 	    .max_res_rd_atom = MAX_RD_ATOM * MAX_QP,

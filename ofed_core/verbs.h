@@ -28,11 +28,13 @@
 #include "worker.h"
 
 struct client;
+struct qp;
 
 enum object_type {
 	OBJECT_PD = 1,
 	OBJECT_AH,
 	OBJECT_MR,
+	OBJECT_MW,
 	OBJECT_CHANNEL,
 	OBJECT_CQ,
 	OBJECT_SRQ,
@@ -71,6 +73,7 @@ enum wc_status {
 	WC_LOC_QP_OP_ERR = 2,
 	WC_LOC_PROT_ERR = 4,
 	WC_WR_FLUSH_ERR = 5,
+	WC_MW_BIND_ERR = 6,
 	WC_BAD_RESP_ERR = 7,
 	WC_LOC_ACCESS_ERR = 8,
 	WC_REM_INV_REQ_ERR = 9,
@@ -82,6 +85,7 @@ enum wc_status {
 };
 
 enum wc_opcode {
+	WC_ATOMIC_WRITE = 9,
 	WC_RECV = 128,
 	WC_RECV_RDMA_WITH_IMM = 129
 };
@@ -154,7 +158,21 @@ struct mr {
 	uint32_t access;
 	uint64_t start; /* in the owner */
 	uint64_t length;
-	uint64_t iova; /* address programs and peers use */
+	uint64_t iova;    /* address programs and peers use */
+	unsigned windows; /* bound to it */
+};
+
+/* A memory window; see mw.c. */
+struct mw {
+	struct object o;
+	struct pd *pd;
+	uint32_t key;
+	bool is_type_2;
+	struct mr *mr; /* it is bound to, or NULL */
+	struct qp *qp; /* type 2: that bound it */
+	uint32_t access;
+	uint64_t address;
+	uint64_t length;
 };
 
 struct channel {
@@ -228,10 +246,45 @@ uint32_t event_reported(struct object *o);
 /* Pieces for a list of sges; -EINVAL on a bad key, protection or range. */
 int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 		     uint32_t access, struct span *out);
-/* What a peer addresses; access is one of ACCESS_REMOTE_*. -EACCES. */
-int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
-		      uint64_t length, uint32_t access, struct span *out);
+/* What a peer of the pair addresses; access is one of ACCESS_REMOTE_*. */
+struct remote_range {
+	uint64_t address;
+	uint64_t length;
+	uint32_t access;
+	const struct mr *mr; /* out: where it lies */
+};
+/* -EACCES. */
+int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
+		      struct remote_range range, struct span *out);
 void mr_destroy(struct mr *mr);
+/* NULL unless the key is that of a region. */
+struct mr *mr_by_key(uint32_t key);
+
+/* Keys of regions and windows come from one table: *key is the new one. */
+int key_add(struct object *o, uint32_t *key);
+void key_remove(uint32_t key);
+/* By the table's part of the key; the caller compares the rest. */
+struct object *key_find(uint32_t key);
+
+/* ---- memory windows ---- */
+
+struct mw_bind {
+	uint64_t address;
+	uint64_t length;
+	uint32_t lkey;
+	uint32_t rkey; /* of the window until now */
+	uint32_t new_rkey;
+	uint32_t access;
+};
+/* Under sq_lock of the pair. -EINVAL. */
+int mw_bind(struct qp *qp, const struct mw_bind *b);
+/* A window of type 2 that the pair may use; under one of its locks. */
+int mw_invalidate(struct qp *qp, uint32_t rkey);
+int mw_resolve(const struct mw *mw, const struct qp *qp, uint32_t key,
+	       struct remote_range *range);
+/* Windows bound by a pair that is destroyed. */
+void mw_forget(const struct qp *qp);
+void mw_destroy(struct mw *mw);
 
 /* ---- completion queues ---- */
 

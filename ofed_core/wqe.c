@@ -29,9 +29,14 @@ static bool is_supported(enum qp_type type, uint32_t opcode)
 	case IB_UVERBS_WR_RDMA_WRITE:
 	case IB_UVERBS_WR_RDMA_WRITE_WITH_IMM:
 		return type == QP_RC || type == QP_UC;
+	case IB_UVERBS_WR_BIND_MW:
+	case IB_UVERBS_WR_LOCAL_INV:
+		return type == QP_RC || type == QP_UC;
 	case IB_UVERBS_WR_RDMA_READ:
 	case IB_UVERBS_WR_ATOMIC_CMP_AND_SWP:
 	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_UVERBS_WR_SEND_WITH_INV:
+	case WR_ATOMIC_WRITE:
 		return type == QP_RC;
 	default:
 		return false;
@@ -55,10 +60,20 @@ static void copy_operation(struct wqe *w, const struct rxe_send_wr *wr,
 		w->rkey = wr->wr.atomic.rkey;
 		w->compare_add = wr->wr.atomic.compare_add;
 		w->swap = wr->wr.atomic.swap;
+	} else if (wr->opcode == IB_UVERBS_WR_BIND_MW) {
+		w->bind = (struct mw_bind){.address = wr->wr.mw.addr,
+					   .length = wr->wr.mw.length,
+					   .lkey = wr->wr.mw.mr_lkey,
+					   .rkey = wr->wr.mw.mw_rkey,
+					   .new_rkey = wr->wr.mw.rkey,
+					   .access = wr->wr.mw.access};
 	} else {
 		w->remote_address = wr->wr.rdma.remote_addr;
 		w->rkey = wr->wr.rdma.rkey;
 	}
+	/* The provider puts its eight bytes where inline data stands. */
+	if (wr->opcode == WR_ATOMIC_WRITE)
+		w->flags |= SEND_INLINE;
 }
 
 static void copy_data(struct qp *qp, struct wqe *w,
@@ -109,10 +124,12 @@ static void wqe_copy(struct qp *qp, struct wqe *w, const unsigned char *shared)
 		w->error = WC_LOC_QP_OP_ERR;
 		return;
 	}
+	if (wqe_is_local(w))
+		return;
 	copy_data(qp, w, &fixed, shared);
 	is_atomic = w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
 		    w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD;
-	if (is_atomic && w->length != 8)
+	if ((is_atomic || w->opcode == WR_ATOMIC_WRITE) && w->length != 8)
 		w->error = WC_LOC_LEN_ERR;
 	if (w->is_inline && (is_atomic || w->opcode == IB_UVERBS_WR_RDMA_READ))
 		w->error = WC_LOC_QP_OP_ERR;
@@ -123,7 +140,9 @@ static void assign_psns(struct qp *qp, struct wqe *w)
 	struct requester *r = &qp->req;
 	uint32_t n = 1;
 
-	if (qp->type != QP_UD)
+	if (wqe_is_local(w))
+		n = 0;
+	else if (qp->type != QP_UD)
 		n = packets_of(w->length, mtu_bytes(qp->attr.path_mtu));
 	w->first_psn = r->psn;
 	w->last_psn = (r->psn + n - 1) & PSN_MASK;
@@ -180,6 +199,12 @@ static uint32_t completion_opcode(uint32_t opcode)
 		return IB_UVERBS_WC_COMP_SWAP;
 	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_UVERBS_WC_FETCH_ADD;
+	case IB_UVERBS_WR_BIND_MW:
+		return IB_UVERBS_WC_BIND_MW;
+	case IB_UVERBS_WR_LOCAL_INV:
+		return IB_UVERBS_WC_LOCAL_INV;
+	case WR_ATOMIC_WRITE:
+		return WC_ATOMIC_WRITE;
 	default:
 		return IB_UVERBS_WC_SEND;
 	}
@@ -211,6 +236,23 @@ void requester_fail(struct qp *qp, enum wc_status status)
 		qp_set_error(qp);
 	else if (atomic_load(&qp->state) != QP_ERR)
 		atomic_store(&qp->state, QP_SQE);
+}
+
+bool requester_do_local(struct qp *qp, struct wqe *w)
+{
+	enum wc_status status = w->error;
+
+	if (status == WC_SUCCESS && w->opcode == IB_UVERBS_WR_BIND_MW) {
+		if (mw_bind(qp, &w->bind) < 0)
+			status = WC_MW_BIND_ERR;
+	} else if (status == WC_SUCCESS && mw_invalidate(qp, w->imm) < 0) {
+		status = WC_LOC_QP_OP_ERR;
+	}
+	if (status == WC_SUCCESS)
+		requester_complete(qp, status);
+	else
+		requester_fail(qp, status);
+	return status == WC_SUCCESS;
 }
 
 void requester_flush(struct qp *qp)

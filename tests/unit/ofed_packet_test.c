@@ -173,6 +173,37 @@ Test(packet, encoding_a_decoded_packet_gives_its_bytes)
 	}
 }
 
+/* Opcodes that the kernel of the samples does not have (InfiniBand 9.2). */
+Test(packet, keys_to_invalidate_and_atomic_writes_have_their_place)
+{
+	static const uint8_t key[] = {0x12, 0x34, 0x56, 0x78};
+	uint8_t out[PACKET_HEADERS_MAX + 8] = {0};
+	struct packet p = {.opcode = TRANSPORT_RC | OP_SEND_ONLY_INV,
+			   .invalidate = 0x12345678};
+	struct packet back;
+
+	cr_assert_eq(packet_encode(&p, out), 16);
+	cr_assert_eq(out[0], 0x17);
+	cr_assert_eq(memcmp(out + 12, key, sizeof(key)), 0);
+	cr_assert_eq(packet_decode(&back, out, 16), 0);
+	cr_assert_eq(back.invalidate, 0x12345678);
+	cr_assert_eq(packet_header_bytes(OP_SEND_LAST_INV), 16);
+	cr_assert_eq(packet_properties(TRANSPORT_UC | OP_SEND_ONLY_INV), 0);
+
+	p = (struct packet){.opcode = TRANSPORT_RC | OP_ATOMIC_WRITE,
+			    .address = UINT64_C(0x0102030405060708),
+			    .rkey = 0x12345678,
+			    .dma_bytes = 8};
+	cr_assert_eq(packet_encode(&p, out), 28);
+	cr_assert_eq(out[0], 0x1d);
+	cr_assert_eq(out[12], 1);
+	cr_assert_eq(memcmp(out + 20, key, sizeof(key)), 0);
+	cr_assert_eq(packet_decode(&back, out, 28 + 8), 0);
+	cr_assert_eq(back.payload_bytes, 8);
+	cr_assert(back.properties & PACKET_REQUEST);
+	cr_assert_eq(packet_properties(TRANSPORT_UC | OP_ATOMIC_WRITE), 0);
+}
+
 Test(packet, short_and_foreign_packets_are_refused)
 {
 	uint8_t b[PACKET_HEADERS_MAX] = {TRANSPORT_RC | OP_WRITE_ONLY_IMM};

@@ -29,6 +29,8 @@ struct side {
 	struct ib_uverbs_wc done[2 * RECEIVES];
 	unsigned done_count;
 	unsigned events;
+	unsigned invalidated[REQUESTS];
+	unsigned bound[REQUESTS];
 };
 
 struct flying {
@@ -161,11 +163,32 @@ int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 	return 0;
 }
 
-int mr_resolve_remote(const struct pd *pd, uint32_t rkey, uint64_t address,
-		      uint64_t length, uint32_t access, struct span *out)
+int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
+		      struct remote_range range, struct span *out)
 {
-	(void)access;
-	return resolve(pd, rkey, address, length, out);
+	return resolve(qp->pd, rkey, range.address, range.length, out);
+}
+
+/* The key is the number of the request. */
+int mw_invalidate(struct qp *qp, uint32_t rkey)
+{
+	struct side *s = side_of(qp);
+
+	cr_assert_lt(rkey, REQUESTS);
+	s->invalidated[rkey]++;
+	/* A local request: when all before it are done. */
+	if (s == &sides[0])
+		cr_assert_eq(s->done_count, rkey);
+	return 0;
+}
+
+int mw_bind(struct qp *qp, const struct mw_bind *b)
+{
+	struct side *s = side_of(qp);
+
+	cr_assert_eq(s->done_count, b->new_rkey);
+	s->bound[b->new_rkey]++;
+	return b->lkey == KEY ? 0 : -EINVAL;
 }
 
 int srq_take(struct srq *srq, struct recv_wqe *out)
@@ -261,6 +284,9 @@ static void post(struct side *s, uint32_t opcode, uint64_t local,
 		w->wr.wr.atomic.remote_addr = remote;
 		w->wr.wr.atomic.rkey = KEY;
 		w->wr.wr.atomic.compare_add = 1;
+	} else if (opcode == IB_UVERBS_WR_BIND_MW) {
+		w->wr.wr.mw.mr_lkey = (uint32_t)local;
+		w->wr.wr.mw.rkey = (uint32_t)wr_id;
 	} else {
 		w->wr.wr.rdma.remote_addr = remote;
 		w->wr.wr.rdma.rkey = KEY;
@@ -268,6 +294,8 @@ static void post(struct side *s, uint32_t opcode, uint64_t local,
 	w->dma.length = bytes;
 	w->dma.num_sge = 1;
 	w->dma.sge[0] = (struct rxe_sge){local, bytes, KEY};
+	if (opcode == WR_ATOMIC_WRITE)
+		memcpy(w->dma.inline_data, s->memory + local, bytes);
 	s->sq.shared->producer_index =
 	    (s->sq.shared->producer_index + 1) & s->sq.mask;
 }
@@ -393,36 +421,68 @@ static void close_pair(void)
 
 /* ---- What must hold ---- */
 
-static const uint32_t kinds[] = {
-    IB_UVERBS_WR_SEND, IB_UVERBS_WR_RDMA_WRITE, IB_UVERBS_WR_RDMA_READ,
-    IB_UVERBS_WR_RDMA_WRITE_WITH_IMM, IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD};
+static const uint32_t kinds[] = {IB_UVERBS_WR_SEND,
+				 IB_UVERBS_WR_RDMA_WRITE,
+				 IB_UVERBS_WR_RDMA_READ,
+				 IB_UVERBS_WR_RDMA_WRITE_WITH_IMM,
+				 IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD,
+				 IB_UVERBS_WR_SEND_WITH_INV,
+				 WR_ATOMIC_WRITE,
+				 IB_UVERBS_WR_LOCAL_INV};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 #define SLOT_BYTES 8192
 
-/*
- * 60 requests of every kind; each has a slot of its own on both sides. The
- * data must arrive, once, and completions come in order.
- */
-static void everything_arrives(uint32_t seed)
+static uint32_t bytes_of(uint32_t kind)
+{
+	switch (kind) {
+	case IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD:
+	case WR_ATOMIC_WRITE:
+		return 8;
+	case IB_UVERBS_WR_LOCAL_INV:
+		return 0;
+	default:
+		return random_number() % SLOT_BYTES;
+	}
+}
+
+static bool takes_receive(uint32_t kind)
+{
+	return kind == IB_UVERBS_WR_SEND ||
+	       kind == IB_UVERBS_WR_SEND_WITH_INV ||
+	       kind == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Posts 60 requests of every kind; how many receives they need. */
+static unsigned post_everything(void)
 {
 	unsigned receives = 0;
 
 	for (unsigned i = 0; i < 60; i++) {
-		uint32_t kind = kinds[i % 5];
-		uint32_t bytes = kind == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD
-				     ? 8
-				     : random_number() % SLOT_BYTES;
+		uint32_t kind = kinds[i % KINDS];
+		uint32_t bytes = bytes_of(kind);
 		uint64_t at = (uint64_t)(i % 60) * SLOT_BYTES;
 		bool is_read = kind == IB_UVERBS_WR_RDMA_READ;
 
 		memset(sides[is_read].memory + at, (int)i + 1, bytes);
 		if (kind == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD)
 			memset(sides[1].memory + at, 0, 8);
-		if (kind == IB_UVERBS_WR_SEND ||
-		    kind == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM)
+		if (takes_receive(kind))
 			post_receive(&sides[1], at, SLOT_BYTES, receives++);
 		post(&sides[0], kind, at, bytes, at, i);
 	}
+	return receives;
+}
+
+/*
+ * Each request has a slot of its own on both sides. The data must arrive,
+ * once, and completions come in order.
+ */
+static void everything_arrives(uint32_t seed)
+{
+	unsigned receives = post_everything();
+
 	run_until(60);
 	cr_assert_eq(sides[0].done_count, 60, "seed %u", seed);
 	cr_assert_eq(sides[1].done_count, receives, "seed %u", seed);
@@ -433,7 +493,11 @@ static void everything_arrives(uint32_t seed)
 		cr_assert_eq(sides[0].done[i].status, WC_SUCCESS, "seed %u: %u",
 			     seed, i);
 		cr_assert_eq(sides[0].done[i].wr_id, i, "seed %u", seed);
-		if (kinds[i % 5] == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD) {
+		cr_assert_eq(sides[0].invalidated[i],
+			     kinds[i % KINDS] == IB_UVERBS_WR_LOCAL_INV);
+		cr_assert_eq(sides[1].invalidated[i],
+			     kinds[i % KINDS] == IB_UVERBS_WR_SEND_WITH_INV);
+		if (kinds[i % KINDS] == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD) {
 			memcpy(&word, sides[1].memory + at, 8);
 			cr_assert_eq(word, 1, "seed %u: added %u times", seed,
 				     (unsigned)word);
@@ -509,6 +573,29 @@ Test(rc, long_messages_survive_loss_and_disorder)
 	}
 }
 
+/* Requests that send nothing wait for those before, and hold up the others. */
+Test(rc, windows_are_bound_between_messages)
+{
+	open_pair(50, 50, 3);
+	post(&sides[0], IB_UVERBS_WR_BIND_MW, KEY, 0, 0, 0);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 5000, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_BIND_MW, KEY, 0, 0, 2);
+	post(&sides[0], IB_UVERBS_WR_BIND_MW, KEY, 0, 0, 3);
+	post(&sides[0], IB_UVERBS_WR_RDMA_READ, 0, 5000, 0, 4);
+	post(&sides[0], IB_UVERBS_WR_BIND_MW, 0, 0, 0, 5);
+	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 5000, 0, 6);
+	run_until(7);
+	for (unsigned i = 0; i < 5; i++)
+		cr_assert_eq(sides[0].done[i].status, WC_SUCCESS);
+	cr_assert_eq(sides[0].done[0].opcode, IB_UVERBS_WC_BIND_MW);
+	cr_assert_eq(sides[0].done[5].status, WC_MW_BIND_ERR);
+	cr_assert_eq(sides[0].done[6].status, WC_WR_FLUSH_ERR);
+	for (unsigned i = 0; i < 7; i++)
+		cr_assert_eq(sides[0].bound[i],
+			     i == 0 || i == 2 || i == 3 || i == 5);
+	close_pair();
+}
+
 Test(rc, a_peer_that_never_answers_exhausts_the_retries)
 {
 	uint64_t timeout = ack_timeout_ns(14);
@@ -580,9 +667,10 @@ Test(rc, rights_that_were_not_given_are_refused)
 		uint32_t right;
 	} cases[] = {{IB_UVERBS_WR_RDMA_WRITE, ACCESS_REMOTE_WRITE},
 		     {IB_UVERBS_WR_RDMA_READ, ACCESS_REMOTE_READ},
-		     {IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD, ACCESS_REMOTE_ATOMIC}};
+		     {IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD, ACCESS_REMOTE_ATOMIC},
+		     {WR_ATOMIC_WRITE, ACCESS_REMOTE_WRITE}};
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		memset(sides, 0, sizeof(sides));
 		open_pair(0, 0, 1);
 		sides[1].qp.attr.access &= ~cases[i].right;

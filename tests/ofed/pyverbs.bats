@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# pyverbs: rdma-core's own tests, as Debian ships them with python3-pyverbs.
+# limit: 240
+
+bats_require_minimum_version 1.5.0
+load net
+
+SUITE=/usr/share/doc/rdma-core/tests
+
+setup_file() {
+	WHY=$(why_not)
+	if [ -z "$WHY" ] && ! [ -e "$SUITE/test_mr.py.gz" ]; then
+		# Images without documentation lack it even with the package.
+		WHY="$SUITE is missing (python3-pyverbs)"
+	fi
+	if [ -z "$WHY" ]; then
+		namespaces || WHY="no network namespaces can be made here"
+	fi
+	export WHY
+	[ -z "$WHY" ] || return 0
+	start_core "$A"
+	cp -r "$SUITE" "$BATS_FILE_TMPDIR/tests"
+	gunzip -f "$BATS_FILE_TMPDIR"/tests/*.gz
+	cd "$BATS_FILE_TMPDIR" || return
+	# Debian's interpreter: the module is built for it.
+	timeout -k 5 180 ip netns exec "$A" "$BIN/ofed_run" /usr/bin/python3 \
+		tests/run_tests.py --dev ent0 --gid 1 -v \
+		>"$BATS_FILE_TMPDIR/out" 2>&1 3>&- || :
+}
+
+teardown_file() {
+	[ -n "$WHY" ] || end_namespaces
+}
+
+setup() {
+	[ -z "$WHY" ] || skip "$WHY"
+}
+
+@test "no test of rdma-core fails, and more than 95 run" {
+	local passed
+
+	tail -n 1 "$BATS_FILE_TMPDIR/out" | grep -q '^OK' || {
+		grep -E '^(FAIL|ERROR):|^[^ ]*Error' "$BATS_FILE_TMPDIR/out"
+		tail -n 5 "$BATS_FILE_TMPDIR/out"
+		return 1
+	}
+	passed=$(grep -c '\.\.\. ok$' "$BATS_FILE_TMPDIR/out")
+	echo "$passed passed"
+	[ "$passed" -gt 95 ]
+}
+
+@test "every skip is one that is explained" {
+	local bad=0 reason
+
+	while read -r reason; do
+		explained "$reason" || {
+			echo "not in pyverbs_skips: $reason"
+			bad=1
+		}
+	done < <(sed -n "s/.*\.\.\. skipped ['\"]\(.*\)['\"]\$/\1/p" \
+		"$BATS_FILE_TMPDIR/out" | sort -u)
+	[ $bad = 0 ]
+}
+
+explained() { # reason
+	local pattern why
+
+	while IFS=$'\t' read -r pattern why; do
+		# The pattern is one: no quotes.
+		# shellcheck disable=SC2053
+		[[ -n $why && $1 == $pattern ]] && return
+	done < <(grep -v '^#' "$BATS_TEST_DIRNAME/pyverbs_skips")
+	return 1
+}
+
+@test "nothing of it is left in the core" {
+	wait_for is_idle
+}
+
+is_idle() {
+	[ "$(statistic "$A" queue_pairs)" = 0 ]
+}
