@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# systemwide: with system_preload=1 a host does its chores as before, and what
+# matches is on SMC without anybody asking for it.
+# limit: 180
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${smc_new-}"
+
+setup_file() {
+	smc_device
+	export DAY=$SMC_PLACE/day
+	mkdir -p "$DAY"
+	smc_counters >"$DAY/before"
+	"$BATS_TEST_DIRNAME/systemwide.sh" "$DAY" >"$DAY/log" 2>&1 ||
+		echo $? >"$DAY/failed"
+	smc_counters >"$DAY/after"
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	[ "$(id -u)" = 0 ] || skip "only root may have an /etc of its own"
+	[ "$(cat "$DAY/failed" 2>/dev/null)" != 77 ] ||
+		skip "no overlay file system"
+	if [ -e "$DAY/failed" ]; then
+		cat "$DAY/log"
+		return 1
+	fi
+}
+
+# What it printed, the words of the loader on stderr too, is the same.
+as_before() { # chore
+	cat "$DAY/$1.plain"
+	diff "$DAY/$1.plain" "$DAY/$1.smc"
+	grep -qx 'exit 0' "$DAY/$1.smc"
+}
+
+@test "the switch is on while it is on" {
+	[ "$(cat "$DAY/loaded")" -ge 1 ]
+	grep -q '/libsmc_r.so$' "$DAY/file.on"
+	grep -q '/libm.so.6$' "$DAY/file.on"
+	diff "$DAY/file.before" "$DAY/file.off"
+}
+
+@test "a device that is only Defined leaves nothing in the file" {
+	diff "$DAY/file.before" "$DAY/file.defined"
+	grep -q libsmc_r "$DAY/file.available"
+}
+
+@test "a shell session" {
+	as_before shell_session
+}
+
+@test "a cron-like job" {
+	as_before cron_like
+}
+
+@test "compilers, a static program" {
+	as_before compiler
+}
+
+@test "git" {
+	as_before git_server
+}
+
+@test "apt and dpkg" {
+	as_before package_manager
+}
+
+@test "another user, a setuid program" {
+	as_before other_user
+}
+
+@test "perl, python, awk" {
+	as_before interpreters
+}
+
+@test "a web server and curl are on SMC, and not with SMC_R=0" {
+	as_before file_server
+	read -ra before <"$DAY/before"
+	read -ra after <"$DAY/after"
+	# Both ends count.
+	[ $((after[0] - before[0])) -ge 2 ]
+	[ $((after[1] - before[1])) -ge 1 ]
+}

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# systemwide: a day on a host with system_preload=1, in a mount namespace of its
+# own with an /etc of its own, so that the host has none of it.
+#
+# usage: tests/preload/systemwide.sh PLACE	(as root)
+#
+# Leaves PLACE/<chore>.plain and PLACE/<chore>.smc: what each chore printed on
+# both streams, without and with the switch; and what became of the switch's
+# file in PLACE/file.*. The device is that of $ODMDIR.
+# What stands in single quotes is for another shell.
+# shellcheck disable=SC2016
+set -u
+
+place=$1
+if [ -z "${SYSTEMWIDE_INSIDE-}" ]; then
+	SYSTEMWIDE_INSIDE=1 exec unshare -m --propagation private "$0" "$@"
+fi
+mkdir -p "$place/etc" || exit 2
+mount -t tmpfs tmpfs "$place/etc" &&
+	mkdir "$place/etc/upper" "$place/etc/work" &&
+	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$place/etc/upper,$(
+		)workdir=$place/etc/work" /etc || exit 77
+file=/etc/ld.so.preload
+unset SMC_R_LDPRELOAD_FILE
+
+free_port() {
+	python3 -c 'import socket
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+await_port() { # port
+	local i
+	for ((i = 0; i < 100; i++)); do
+		(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0
+		sleep 0.05
+	done
+	echo "nobody listens on $1"
+}
+
+shell_session() {
+	local i words=()
+	for i in 1 2 3; do words+=("$i"); done
+	echo "${words[*]}" | sed 's/ /+/g' | bc
+	find /etc/default -type f | sort | head -n 2 | wc -l
+	tar cf - /etc/hostname 2>/dev/null | tar tf -
+	(trap 'echo terminated' TERM; kill -TERM "$BASHPID")
+	date -u -d @0 +%s
+	bash -lc 'type -t cd; ulimit -n >/dev/null; read -r x <<<abc; echo $x'
+}
+
+cron_like() {
+	env -i sh -c 'echo "$HOME" | wc -c; exec /bin/true'
+	env -i /bin/sh -c 'cd / && run-parts --list /etc/cron.daily >/dev/null'
+	echo $?
+}
+
+compiler() {
+	local dir
+	dir=$(mktemp -d) && cd "$dir" || return
+	printf '#include <stdio.h>\nint main(void) { puts("built"); }\n' >a.c
+	printf 'a: a.c\n\t$(CC) -O2 -o a a.c\n' >Makefile
+	make -s a && ./a
+	gcc -static -o b a.c && ./b
+	cd / && rm -rf "$dir"
+}
+
+git_server() {
+	local dir port pid
+	dir=$(mktemp -d) && port=$(free_port) && mkdir "$dir/r" || return
+	export HOME=$dir GIT_CONFIG_NOSYSTEM=1
+	git -C "$dir/r" init -q -b main
+	seq 20000 >"$dir/r/numbers"
+	git -C "$dir/r" add numbers
+	git -C "$dir/r" -c user.name=a -c user.email=a@b commit -q -m numbers
+	git daemon --export-all --base-path="$dir" --listen=127.0.0.1 \
+		--port="$port" --reuseaddr &
+	pid=$!
+	await_port "$port"
+	git clone -q "git://127.0.0.1:$port/r" "$dir/c"
+	sha256sum <"$dir/c/numbers"
+	git -C "$dir/c" fsck
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -rf "$dir"
+}
+
+# A repository on this host, and package lists of its own.
+package_manager() {
+	local dir port pid options
+	dir=$(mktemp -d) && port=$(free_port) || return
+	chmod 755 "$dir"
+	mkdir -p "$dir/www" "$dir/lists/partial" "$dir/cache/archives/partial"
+	cat >"$dir/www/Packages" <<-END
+		Package: a-number
+		Version: 1.0
+		Architecture: all
+		Maintainer: nobody <nobody@localhost>
+		Filename: a-number.deb
+		Size: 1
+		Description: not to be installed
+	END
+	echo "deb [trusted=yes] http://127.0.0.1:$port ./" >"$dir/sources.list"
+	options=(-o "Dir::Etc::sourcelist=$dir/sources.list"
+		-o Dir::Etc::sourceparts=- -o "Dir::State::Lists=$dir/lists"
+		-o "Dir::Cache=$dir/cache" -o Acquire::Languages=none
+		-o Acquire::http::Proxy=false)
+	python3 -m http.server -b 127.0.0.1 -d "$dir/www" "$port" \
+		>/dev/null 2>&1 &
+	pid=$!
+	await_port "$port"
+	apt-get -qq "${options[@]}" update
+	apt-cache "${options[@]}" policy a-number | grep Candidate
+	apt-get -qq -s remove bash </dev/null >/dev/null 2>&1
+	dpkg -s bash | grep ^Status
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -rf "$dir"
+}
+
+other_user() {
+	su -s /bin/sh nobody -c 'id -un; echo "$0"'
+	setpriv --reuid nobody --clear-groups /bin/sh -c 'echo as "$(id -un)"'
+}
+
+interpreters() {
+	perl -e 'print "perl\n"'
+	python3 -c 'import subprocess, socket
+print(subprocess.check_output(["echo", "child"]).decode(), end="")'
+	awk 'BEGIN { print "awk" }'
+}
+
+# The one that the switch is for: nobody says smc_run.
+file_server() {
+	local dir port pid
+	dir=$(mktemp -d) && port=$(free_port) || return
+	head -c 5000000 /dev/zero | tr '\0' 'x' >"$dir/x"
+	python3 -m http.server -b 127.0.0.1 -d "$dir" "$port" >/dev/null 2>&1 &
+	pid=$!
+	await_port "$port"
+	curl -sS --noproxy '*' "http://127.0.0.1:$port/x" | sha256sum
+	SMC_R=0 curl -sS --noproxy '*' "http://127.0.0.1:$port/x" | sha256sum
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -rf "$dir"
+}
+
+chores=(shell_session cron_like compiler git_server package_manager other_user
+	interpreters file_server)
+
+all_chores() { # plain or smc
+	local chore
+	for chore in "${chores[@]}"; do
+		(bash -c "$(declare -f free_port await_port "$chore"); $chore") \
+			>"$place/$chore.$1" 2>&1 </dev/null
+		echo "exit $?" >>"$place/$chore.$1"
+	done
+}
+
+all_chores plain
+gcc -print-file-name=libm.so.6 >$file
+cp $file "$place/file.before"
+chdev -q -l smc_r0 -a system_preload=1 || exit 1
+cp $file "$place/file.on"
+all_chores smc
+grep -c libsmc_r.so /proc/self/maps >"$place/loaded"
+chdev -q -l smc_r0 -a system_preload=0 || exit 1
+cp $file "$place/file.off"
+chdev -q -l smc_r0 -a system_preload=1 || exit 1
+rmdev -q -l smc_r0 >/dev/null 2>&1
+cp $file "$place/file.defined"
+mkdev -q -l smc_r0 || exit 1
+cp $file "$place/file.available"
+chdev -q -l smc_r0 -a system_preload=0
