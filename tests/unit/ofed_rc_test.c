@@ -44,8 +44,12 @@ static struct flying *flying;
 static unsigned flying_count;
 static uint64_t now;
 static uint32_t random_state;
-static unsigned loss; /* of 1000 */
-static unsigned mess; /* doubled or reordered, of 1000 */
+static unsigned loss;    /* of 1000 */
+static unsigned mess;    /* doubled or reordered, of 1000 */
+static uint32_t lose[4]; /* numbers of packets to lose, the first time */
+static unsigned lose_count;
+static bool forgets; /* the responder keeps nothing behind a gap */
+static unsigned sent_requests;
 
 static uint32_t random_number(void)
 {
@@ -62,13 +66,24 @@ static struct side *side_of(const struct qp *qp)
 	return &sides[qp == &sides[1].qp];
 }
 
+static bool is_to_be_lost(const struct packet *p)
+{
+	for (unsigned i = 0; i < lose_count; i++)
+		if (lose[i] == p->psn) {
+			lose[i] = lose[--lose_count];
+			return true;
+		}
+	return random_number() % 1000 < loss;
+}
+
 int wire_send(const struct address *to, const struct packet *p)
 {
 	struct flying *f = &flying[flying_count];
 	unsigned copies = 1 + (random_number() % 1000 < mess);
 
 	(void)to;
-	if (random_number() % 1000 < loss)
+	sent_requests += p->dest_qpn == sides[1].qp.qpn;
+	if (is_to_be_lost(p))
 		return 0;
 	for (unsigned i = 0; i < copies && flying_count < WIRE_PACKETS; i++) {
 		size_t n = packet_encode(p, f->bytes);
@@ -264,6 +279,9 @@ static void open_pair(unsigned lost, unsigned messy, uint32_t seed)
 	mess = messy;
 	random_state = seed;
 	now = 1;
+	lose_count = 0;
+	forgets = false;
+	sent_requests = 0;
 	flying = calloc(WIRE_PACKETS + 2, sizeof(*flying));
 	side_open(&sides[0], 0x101, 0x202);
 	side_open(&sides[1], 0x202, 0x101);
@@ -358,6 +376,8 @@ static void deliver_some(void)
 	qp = &landed[0].to->qp;
 	if (atomic_load(&qp->state) != QP_RTS)
 		return;
+	if (forgets)
+		responder_release_all(qp);
 	if (p[0]->properties & PACKET_REQUEST)
 		responder_handle(qp, p, n);
 	else
@@ -413,6 +433,7 @@ static void close_pair(void)
 	for (int i = 0; i < 2; i++) {
 		ring_destroy(&sides[i].sq);
 		ring_destroy(&sides[i].rq);
+		responder_reset(&sides[i].qp);
 		free(sides[i].memory);
 		free(sides[i].qp.req.wqes);
 	}
@@ -593,6 +614,106 @@ Test(rc, windows_are_bound_between_messages)
 	for (unsigned i = 0; i < 7; i++)
 		cr_assert_eq(sides[0].bound[i],
 			     i == 0 || i == 2 || i == 3 || i == 5);
+	close_pair();
+}
+
+/* Messages of 100 packets; each loses the packets that are listed. */
+static void write_hundreds(unsigned messages, const uint32_t *lost,
+			   unsigned count)
+{
+	unsigned begin = sides[0].done_count;
+
+	for (unsigned m = begin; m < begin + messages; m++) {
+		uint32_t first = sides[0].qp.req.psn;
+
+		for (unsigned i = 0; i < 100 * 1024; i++)
+			sides[0].memory[i] = (uint8_t)random_number();
+		for (unsigned i = 0; i < count; i++)
+			lose[i] = (first + lost[i]) & PSN_MASK;
+		lose_count = count;
+		post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100 * 1024, 4096,
+		     m);
+		run_until(m + 1);
+		cr_assert_eq(sides[0].done[m].status, WC_SUCCESS);
+		cr_assert_eq(lose_count, 0);
+		cr_assert_eq(
+		    memcmp(sides[0].memory, sides[1].memory + 4096, 100 * 1024),
+		    0, "message %u", m);
+	}
+}
+
+Test(rc, a_loss_costs_one_packet_where_the_peer_keeps_the_rest)
+{
+	static const uint32_t lost[] = {10, 30, 60};
+
+	open_pair(0, 0, 1);
+	write_hundreds(1, lost, 1);
+	cr_assert(sides[0].qp.req.peer_keeps);
+	sent_requests = 0;
+	write_hundreds(4, lost, 3);
+	cr_assert_eq(sent_requests, 4 * (100 + 3));
+	cr_assert_not(responder_has_held(&sides[1].qp));
+	close_pair();
+}
+
+Test(rc, a_peer_that_keeps_nothing_gets_all_of_it_again)
+{
+	static const uint32_t lost[] = {10, 30, 31, 99};
+
+	open_pair(0, 0, 1);
+	forgets = true;
+	write_hundreds(4, lost, 4);
+	cr_assert_not(sides[0].qp.req.peer_keeps);
+	close_pair();
+}
+
+/* It was taken for one that keeps: what it misses next tells. */
+Test(rc, a_peer_that_turns_out_to_keep_nothing_is_served_all_the_same)
+{
+	static const uint32_t lost[] = {10, 50};
+
+	open_pair(0, 0, 1);
+	sides[0].qp.req.peer_keeps = true;
+	forgets = true;
+	write_hundreds(3, lost, 2);
+	cr_assert_not(sides[0].qp.req.peer_keeps);
+	close_pair();
+}
+
+Test(rc, the_last_packet_of_all_is_asked_for_soon)
+{
+	static const uint32_t lost[] = {99};
+
+	open_pair(0, 0, 1);
+	write_hundreds(5, lost, 1);
+	/* Quiet for 16 ms, at most, each time; the time-out is 67 ms. */
+	cr_assert_lt(now, 5 * 20 * NS_PER_MS);
+	/* The oldest that is not accepted, which may be an earlier one. */
+	cr_assert_leq(sent_requests, 5 * (100 + 2));
+	close_pair();
+}
+
+Test(rc, what_lies_far_beyond_a_gap_is_not_kept)
+{
+	struct packet p = {.opcode = TRANSPORT_RC | OP_SEND_ONLY,
+			   .properties = packet_properties(OP_SEND_ONLY)};
+	const struct packet *one = &p;
+	struct responder *r;
+
+	open_pair(0, 0, 1);
+	r = &sides[1].qp.resp;
+	for (uint32_t i = 1; i < 5000; i++) {
+		p.psn = (r->psn + i) & PSN_MASK;
+		responder_handle(&sides[1].qp, &one, 1);
+	}
+	/* One complaint for the gap, and at most 1023 packets behind it. */
+	cr_assert_eq(flying_count, 1);
+	p.psn = r->psn;
+	for (unsigned i = 0; i < 2000; i++)
+		post_receive(&sides[1], 0, 16, i);
+	responder_handle(&sides[1].qp, &one, 1);
+	cr_assert_eq(sides[1].done_count, 1024);
+	cr_assert_not(responder_has_held(&sides[1].qp));
 	close_pair();
 }
 
