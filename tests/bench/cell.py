@@ -21,10 +21,12 @@ class CellError(Exception):
 
 
 class Column:
-    """kind: tcp, smc, unix, ring, few; a device makes it run under smc_run."""
+    """kind: tcp, smc, unix, ring, few, rdma, lossy; a device makes it run
+    under smc_run, and build says where the core of the last two is."""
 
-    def __init__(self, kind, device=None, name=None):
+    def __init__(self, kind, device=None, name=None, build=None):
         self.kind = kind
+        self.build = build
         self.name = name or kind
         self.device = device
 

@@ -9,7 +9,8 @@ import subprocess
 from cell import Bar
 
 NAMES = {"tcp": "TCP", "smc": "SMC", "unix": "AF_UNIX", "ring": "bare ring",
-         "few": "SMC few", "disabled": "disabled"}
+         "few": "SMC few", "disabled": "disabled", "rdma": "ofed_core",
+         "lossy": "1 % lost"}
 
 
 def figure(value):
