@@ -287,10 +287,7 @@ bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
 
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		handshake_abort(c, fd, reason);
-		/* A CLC message that is still due must not reach somebody who
-		 * cannot read it. */
-		if (connection_phase(c) == PHASE_HANDSHAKE)
-			handshake_for_read(c, fd, true);
+		handshake_for_successor(c, fd);
 		phase = connection_phase(c);
 	}
 	return phase != PHASE_ACTIVE || hand_over(c, fd, reason, heir);

@@ -219,6 +219,20 @@ void handshake_abort(struct connection *c, int fd, uint32_t reason)
 	engine_unlock(&saved);
 }
 
+void handshake_give_up(struct connection *c, int fd)
+{
+	sigset_t saved;
+	bool taken;
+
+	engine_lock(&saved);
+	taken = stream_lock(&c->slot->rx);
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
+	drop_entry_when_over(c);
+	stream_unlock(&c->slot->rx, taken);
+	engine_unlock(&saved);
+}
+
 /* ---- connect ---- */
 
 static uint16_t port_of(const struct sockaddr *a, socklen_t n)

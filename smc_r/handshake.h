@@ -54,6 +54,12 @@ void handshake_wait_until(int fd, uint64_t until_ns);
 /* Ends it: this connection stays on TCP as soon as that can be. */
 void handshake_abort(struct connection *c, int fd, uint32_t reason);
 
+/* After that: waits, not for ever, for what the peer still owes, as a program
+ * that follows us could not read it. */
+void handshake_for_successor(struct connection *c, int fd);
+/* TCP at once, whatever is owed. */
+void handshake_give_up(struct connection *c, int fd);
+
 /* For readiness: may the program be told that it can write? */
 bool handshake_hides_output(struct connection *c, int fd);
 /* Milliseconds until that changes by itself. */

@@ -18,6 +18,8 @@
  * very thread, so only one look is worth it. */
 #define NONBLOCK_PATIENCE_MS 100
 #define OWN_PATIENCE_MS      1
+#define CROSSING_MS          20
+#define OWED_MS              900
 
 enum way handshake_way(struct connection *c, bool write)
 {
@@ -126,6 +128,46 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait)
 	return way;
 }
 
+static void wait_counted(struct connection *c, int fd, uint32_t seen,
+			 uint64_t until)
+{
+	pthread_cleanup_push(sleep_end, c);
+	if (sleep_begin(c, seen))
+		handshake_wait_until(fd, until);
+	pthread_cleanup_pop(1);
+}
+
+/* Has the peer nothing more to say that only we can read? It may have declined
+ * as we did; then that left before ours was seen, and is here at once. Any
+ * other message is still due, and waited for longer. */
+static uint64_t owed_until(struct connection *c, uint64_t end)
+{
+	uint64_t crossing = sys_now_ns() + CROSSING_MS * 1000000u;
+
+	return connection_clc(c)->state == CLC_LOOK && crossing < end ? crossing
+								      : end;
+}
+
+void handshake_for_successor(struct connection *c, int fd)
+{
+	uint64_t end = sys_now_ns() + OWED_MS * 1000000ull;
+	uint32_t seen = atomic_load(&c->slot->messages);
+	bool looks = false;
+
+	while (handshake_step(c, fd) == PHASE_HANDSHAKE) {
+		if (!looks) {
+			end = owed_until(c, end);
+			looks = connection_clc(c)->state == CLC_LOOK;
+		}
+		if (sys_now_ns() >= end) {
+			handshake_give_up(c, fd);
+			return;
+		}
+		wait_counted(c, fd, seen, end);
+		seen = atomic_load(&c->slot->messages);
+	}
+}
+
 static bool is_own_listener(uint16_t port)
 {
 	for (int fd = 0; fd < fdtable_end(); fd++) {
@@ -144,15 +186,6 @@ static uint64_t patience_ns(const struct connection *c)
 	    is_own_listener(c->slot->peer_port))
 		return OWN_PATIENCE_MS * 1000000u;
 	return NONBLOCK_PATIENCE_MS * 1000000u;
-}
-
-static void wait_counted(struct connection *c, int fd, uint32_t seen,
-			 uint64_t until)
-{
-	pthread_cleanup_push(sleep_end, c);
-	if (sleep_begin(c, seen))
-		handshake_wait_until(fd, until);
-	pthread_cleanup_pop(1);
 }
 
 enum way handshake_for_write(struct connection *c, int fd, bool wait)

@@ -9,6 +9,8 @@
  *	  heir ring PORT PENDING
  *	  heir serve
  *	  heir ask PORT TEXT
+ *	  heir stdio PORT
+ *	  heir late PORT
  *
  * Listens on a port of 127.0.0.1 with descriptor 3 and waits until PENDING (0
  * or 1) connections are there. Then "exec" and "spawn" run a command that
@@ -16,6 +18,8 @@
  * gives it to a process that runs "take"; "ring" sets up io_uring and reads
  * past the C library, as its requests would. "serve" accepts from descriptor 3
  * and answers each line; "ask" prints the answer to one.
+ * "stdio" greets its only client by a stdio stream; "late" is a client that
+ * connects without waiting, does nothing for a while, and prints the greeting.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -105,6 +109,24 @@ static int ask(const char *port, const char *text)
 		if (write(STDOUT_FILENO, bytes, (size_t)n) != n)
 			err(1, "write");
 	if (n < 0)
+		err(1, "read");
+	return 0;
+}
+
+static int late(const char *port)
+{
+	struct sockaddr_in a = address_of(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char bytes[LINE_BYTES];
+	ssize_t n;
+
+	connect(fd, (struct sockaddr *)&a, sizeof(a));
+	usleep(300000);
+	if (poll(&p, 1, 10000) != 1)
+		errx(1, "no greeting");
+	n = read(fd, bytes, sizeof(bytes));
+	if (n <= 0 || write(STDOUT_FILENO, bytes, (size_t)n) != n)
 		err(1, "read");
 	return 0;
 }
@@ -223,6 +245,21 @@ static int ring(void)
 	return serve(bare_read);
 }
 
+static int stdio(void)
+{
+	int fd = accept(LISTENER, NULL, NULL);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r+");
+	int c;
+
+	if (!f)
+		err(1, "accept");
+	fprintf(f, "hello\n");
+	fflush(f);
+	while ((c = fgetc(f)) != EOF)
+		putchar(c);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -233,6 +270,12 @@ int main(int argc, char **argv)
 		return take(argv[2]);
 	if (strcmp(what, "ask") == 0 && argc == 4)
 		return ask(argv[2], argv[3]);
+	if (strcmp(what, "late") == 0 && argc == 3)
+		return late(argv[2]);
+	if (strcmp(what, "stdio") == 0 && argc == 3) {
+		listen_at(argv[2], "0");
+		return stdio();
+	}
 	if (argc < 4)
 		errx(2, "usage: see the head of heir.c");
 	listen_at(argv[2], argv[3]);

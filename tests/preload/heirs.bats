@@ -128,3 +128,11 @@ served_by() { # name
 	fi
 	[ "$smc_new" = 0 ]
 }
+
+@test "a stdio stream whose client is late with its part of the handshake" {
+	start server smc_run "$heir" stdio "$port"
+	await_port "$port"
+	[ "$(timeout 20 smc_run "$heir" late "$port")" = hello ]
+	await_true gone "$last"
+	[ -z "$(cat "$place/server.log")" ]
+}
