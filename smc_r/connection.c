@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "bell.h"
+#include "inject.h"
 #include "process.h"
 #include "reason.h"
 #include "segment.h"
@@ -224,6 +225,7 @@ void connection_drop_native(void)
 
 static void ring_data(struct connection *c)
 {
+	inject_nap();
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
@@ -271,9 +273,11 @@ void connection_signal_data(struct connection *c)
 {
 	struct rmb_wait *w = c->peer_wait;
 
+	inject_nap();
 	if (atomic_load_explicit(&w->armed_data, memory_order_relaxed) &&
 	    atomic_exchange(&w->armed_data, 0))
 		ring_data(c);
+	inject_nap();
 	wake_waiter(c);
 }
 
@@ -281,8 +285,10 @@ void connection_signal_room(struct connection *c)
 {
 	struct rmb_wait *w = c->peer_wait;
 
+	inject_nap();
 	if (atomic_load_explicit(&w->armed_room, memory_order_relaxed) &&
 	    atomic_exchange(&w->armed_room, 0)) {
+		inject_nap();
 		segment_count(doorbells);
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);

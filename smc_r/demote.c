@@ -9,6 +9,7 @@
 #include "bell.h"
 #include "deputy.h"
 #include "handshake.h"
+#include "inject.h"
 #include "lock.h"
 #include "messages.h"
 #include "process.h"
@@ -103,7 +104,9 @@ static void seal(struct connection *c, int fd)
 		send_frozen(c, fd);
 	messages_forget(fd);
 	atomic_fetch_or(&tx->flags, STREAM_TCP);
+	inject_nap();
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
+	inject_nap();
 	/* What the program had shut stays shut on the other path. */
 	if (atomic_load(&tx->flags) & STREAM_SHUT)
 		real.shutdown(fd, SHUT_WR);

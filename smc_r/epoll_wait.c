@@ -9,6 +9,7 @@
 #include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "handshake.h"
+#include "inject.h"
 #include "process.h"
 #include "readiness.h"
 #include "real.h"
@@ -181,6 +182,7 @@ static void empty_bell(struct connection *c)
 	if (rings - c->drained_data <= RINGS_MAX)
 		return;
 	there = bell_rings(c->bell_data);
+	inject_nap();
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&c->slot->rx.sleepers) > 0)
 		return;
@@ -527,15 +529,17 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	int n;
 
 	atomic_fetch_add(&e->sleepers, 1);
-	arm(e);
-	n = look(e, events, max);
-	/* What woke us last time may have been the end of a peer as well. */
-	if (n == 0 && e->unharvested) {
+	/* What woke us last time may have been the end of a peer as well. Not
+	 * after arming: a ring that is taken then would wake nobody. */
+	if (e->unharvested)
 		harvest(e);
-		n = look(e, events, max);
-	}
+	inject_nap();
+	arm(e);
+	inject_nap();
+	n = look(e, events, max);
 	if (n == 0 && version == atomic_load(&e->version)) {
 		t = left_of(until, pending_ms(e));
+		inject_nap();
 		n = sleep_in_kernel(e, events, max, &t, mask);
 		atomic_store(&e->asked_ns, sys_now_ns());
 	}

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 
+#include "inject.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -64,9 +65,11 @@ static int wait_for_message(struct connection *c, int fd, uint32_t seen)
 	if (have >= sizeof(bytes))
 		return 0;
 	pthread_cleanup_push(sleep_end, c);
-	if (sleep_begin(c, seen))
+	if (sleep_begin(c, seen)) {
+		inject_nap();
 		n = real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL,
 				  NULL, NULL);
+	}
 	pthread_cleanup_pop(1);
 	return n < 0 ? -1 : 0;
 }

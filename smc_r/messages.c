@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "inject.h"
 #include "process.h"
 #include "proposal.h"
 #include "real.h"
@@ -290,7 +291,9 @@ static void await_sleepers(const struct connection *c)
 static void take_bytes(struct connection *c, int fd, uint8_t *bytes, size_t n)
 {
 	atomic_fetch_add(&c->slot->messages, 1);
+	inject_nap();
 	await_sleepers(c);
+	inject_nap();
 	SYS_CALL6(SYS_recvfrom, fd, bytes, n, MSG_DONTWAIT, 0, 0);
 }
 

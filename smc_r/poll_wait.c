@@ -10,6 +10,7 @@
 #include "connection.h"
 #include "epoll_set.h"
 #include "handshake.h"
+#include "inject.h"
 #include "process.h"
 #include "readiness.h"
 #include "real.h"
@@ -304,16 +305,16 @@ static void leave_member(struct connection *c, int fd, short on)
 {
 	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
 
+	/* As long as we are the first; then rings are another's to take. */
+	if (active && (on & FIRST_DATA) && bell_drain(c->bell_data))
+		tcp_has_ended(c, fd);
+	if (active && (on & FIRST_ROOM))
+		bell_drain(c->bell_room);
+	inject_nap();
 	sleepers_leave(&c->slot->rx);
 	if (on & ON_ROOM)
 		sleepers_leave(&c->slot->tx);
-	if (!active)
-		return;
-	if ((on & FIRST_DATA) && bell_drain(c->bell_data))
-		tcp_has_ended(c, fd);
-	if (on & FIRST_ROOM)
-		bell_drain(c->bell_room);
-	if (c->members)
+	if (active && c->members)
 		epoll_poke(c);
 }
 
@@ -370,10 +371,13 @@ static int sleep_now(struct poll_call *p, nfds_t entries)
 	t.tv_sec = (time_t)(left / 1000000000u);
 	t.tv_nsec = (long)(left % 1000000000u);
 	segment_count(sleeps);
-	if (enter_handshakes(p))
+	if (enter_handshakes(p)) {
+		inject_nap();
 		ready = real.ppoll(p->all, entries,
 				   left == UINT64_MAX ? NULL : &t, p->mask);
+	}
 	error = errno;
+	inject_nap();
 	leave_handshakes(p);
 	errno = error;
 	p->rung = p->crowded && ready > 0;
@@ -390,6 +394,7 @@ static int sleep_round(struct poll_call *p)
 	int error;
 
 	atomic_thread_fence(memory_order_seq_cst);
+	inject_nap();
 	ready = look_members(p->fds, p->n);
 	for (nfds_t i = 0; i < p->n && ready == 0; i++)
 		if (instance_of(p->fds[i].fd))

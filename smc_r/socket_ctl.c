@@ -13,6 +13,7 @@
 #include "demote.h"
 #include "epoll_set.h"
 #include "handshake.h"
+#include "inject.h"
 #include "lock.h"
 #include "offer.h"
 #include "process.h"
@@ -248,6 +249,7 @@ static void say_goodbye(struct connection *c, int fd)
 	linger(c, fd);
 	reset_if_unread(c, fd);
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
+	inject_nap();
 }
 
 static void wake_reader(struct connection *c)

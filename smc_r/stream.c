@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "inject.h"
 #include "lock.h"
 #include "segment.h"
 #include "sys.h"
@@ -86,7 +87,9 @@ static void publish(_Atomic uint64_t *shared, const _Atomic uint64_t *own)
 
 	do {
 		told = atomic_load_explicit(own, memory_order_relaxed);
+		inject_nap();
 		atomic_store(shared, told);
+		inject_nap();
 	} while (atomic_load_explicit(own, memory_order_relaxed) != told);
 }
 
@@ -199,6 +202,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 	} else {
 		atomic_store_explicit(&c->in_consumer->cursor, position + n,
 				      memory_order_release);
+		inject_nap();
 		if (__builtin_expect(is_below_mark(c), 0))
 			connection_signal_room(c);
 	}

@@ -11,6 +11,7 @@
 
 #include "bell.h"
 #include "demote.h"
+#include "inject.h"
 #include "process.h"
 #include "real.h"
 #include "segment.h"
@@ -320,16 +321,16 @@ static bool is_nonblocking(struct connection *c, int fd)
 	return true;
 }
 
-static int sleep_on(struct connection *c, int fd, int bell,
-		    struct status_stream *stream, struct slices *slices,
-		    const struct timespec *timeout)
+static int sleep_on(struct connection *c, int fd, int bell, bool first,
+		    struct slices *slices, const struct timespec *timeout)
 {
 	int result;
 
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
-	if (!sleepers_first(stream))
+	inject_nap();
+	if (!first)
 		return wait_in_slices(bell, timeout, slices);
 	result = bell_wait(bell, timeout);
 	if (result == BELL_TIMEOUT)
@@ -382,16 +383,22 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 {
 	struct slices slices = {.ms = SLICE_FIRST_MS};
 	struct wait_deadline d;
+	bool first;
 	int result;
 
 	deadline_start(&d, timeout);
 	do {
 		result = 0;
+		/* Before arming: the first one before us may have taken rings
+		 * until now. */
+		first = sleepers_first(&c->slot->rx);
+		inject_nap();
 		atomic_store(&c->own_wait->armed_data, 1);
+		inject_nap();
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_data, &c->slot->rx, &slices,
+		result = sleep_on(c, fd, c->bell_data, first, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
@@ -423,15 +430,19 @@ static int sleep_for_output(struct connection *c, int fd,
 {
 	struct slices slices = {.ms = SLICE_FIRST_MS};
 	struct wait_deadline d;
+	bool first;
 	int result;
 
 	deadline_start(&d, timeout);
 	do {
 		result = 0;
+		first = sleepers_first(&c->slot->tx);
+		inject_nap();
 		atomic_store(&c->own_wait->armed_room, 1);
+		inject_nap();
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_room, &c->slot->tx, &slices,
+		result = sleep_on(c, fd, c->bell_room, first, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	return result;
