@@ -15,6 +15,7 @@
 #include "reason.h"
 #include "socket_ctl.h"
 #include "successor.h"
+#include "traits.h"
 
 extern char **environ;
 
@@ -200,6 +201,8 @@ PRELOAD int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *a,
 PRELOAD FILE *fdopen(int fd, const char *mode)
 {
 	successor_descriptor(fd, REASON_DEMOTED_STDIO);
+	if (!process.off)
+		traits_stream(fd);
 	if (!real.fdopen) {
 		errno = ENOSYS;
 		return NULL;

@@ -163,8 +163,9 @@ static const struct reason reasons[] = {
      "the program passed the connection to another process",
      "pass the listening socket instead"},
     {REASON_DEMOTED_STDIO, "DEMOTED_STDIO",
-     "the program uses the connection as a stdio stream",
-     "let the program use read and write instead of fdopen"},
+     "the program uses the connection as a stdio stream or as its standard"
+     " input or output",
+     "let the program use read and write, on another descriptor"},
     {REASON_DEMOTED_AIO, "DEMOTED_AIO",
      "the program uses asynchronous I/O on the connection",
      "let the program use non-blocking calls and epoll"},

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bell.h"
 #include "demote.h"
@@ -452,6 +453,10 @@ void socket_dup(int from, int to)
 	if (e && e->kind != FDENTRY_HIDDEN)
 		fdtable_set(to, e);
 	engine_unlock(&saved);
+	/* printf writes there below us; or it is for a program to execute. */
+	if (to <= STDERR_FILENO && connection_of(to))
+		demote_for_successor(connection_of(to), to,
+				     REASON_DEMOTED_STDIO, HEIR_GIVEN);
 }
 
 bool socket_make_way(int to)

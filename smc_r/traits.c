@@ -16,6 +16,7 @@
 #define UNSUITABLE 2u /* may be set: ask */
 #define TIMED      4u
 #define LINGERS    8u
+#define STREAM     16u /* stdio has it */
 
 static uint8_t *table;
 
@@ -40,6 +41,12 @@ void traits_made(int fd, int domain, int type, int protocol)
 
 	if ((unsigned)fd < FDTABLE_SIZE && have_table())
 		table[fd] = tcp ? KNOWN : 0;
+}
+
+void traits_stream(int fd)
+{
+	if ((unsigned)fd < FDTABLE_SIZE && have_table())
+		table[fd] |= STREAM;
 }
 
 /* An accepted socket has the options of its listener. */
@@ -126,6 +133,8 @@ struct traits traits_of(int fd)
 		return t;
 	if (!known || (seen & UNSUITABLE))
 		t.unsuitable = ask_unsuitable(fd);
+	if (seen & STREAM)
+		t.unsuitable = true;
 	if (!known || (seen & TIMED))
 		t.options = ask_options(fd);
 	t.lingers = !known || (seen & LINGERS);

@@ -27,6 +27,8 @@ void traits_made(int fd, int domain, int type, int protocol);
 void traits_accepted(int listener, int fd);
 /* Before setsockopt of any descriptor. */
 void traits_option(int fd, int level, int name);
+/* libc reads and writes it from here on, below us. */
+void traits_stream(int fd);
 
 struct traits traits_of(int fd);
 

@@ -9,6 +9,7 @@
  *	  heir ring PORT PENDING
  *	  heir serve
  *	  heir ask PORT TEXT
+ *	  heir early PORT TEXT
  *	  heir stdio PORT
  *	  heir late PORT
  *
@@ -17,7 +18,8 @@
  * inherits the listener and nothing of the environment; "pass"
  * gives it to a process that runs "take"; "ring" sets up io_uring and reads
  * past the C library, as its requests would. "serve" accepts from descriptor 3
- * and answers each line; "ask" prints the answer to one.
+ * and answers each line; "ask" prints the answer to one; so
+ * does "early", by a stdio stream that it opened before it connected.
  * "stdio" greets its only client by a stdio stream; "late" is a client that
  * connects without waiting, does nothing for a while, and prints the greeting.
  */
@@ -110,6 +112,23 @@ static int ask(const char *port, const char *text)
 			err(1, "write");
 	if (n < 0)
 		err(1, "read");
+	return 0;
+}
+
+static int early(const char *port, const char *text)
+{
+	struct sockaddr_in a = address_of(port);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	FILE *f = fdopen(fd, "r+");
+	char line[LINE_BYTES];
+
+	if (!f || connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		err(1, "connect");
+	fprintf(f, "%s\n", text);
+	fflush(f);
+	if (!fgets(line, sizeof(line), f))
+		err(1, "read");
+	printf("%s", line);
 	return 0;
 }
 
@@ -270,6 +289,8 @@ int main(int argc, char **argv)
 		return take(argv[2]);
 	if (strcmp(what, "ask") == 0 && argc == 4)
 		return ask(argv[2], argv[3]);
+	if (strcmp(what, "early") == 0 && argc == 4)
+		return early(argv[2], argv[3]);
 	if (strcmp(what, "late") == 0 && argc == 3)
 		return late(argv[2]);
 	if (strcmp(what, "stdio") == 0 && argc == 3) {

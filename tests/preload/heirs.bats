@@ -136,3 +136,11 @@ served_by() { # name
 	await_true gone "$last"
 	[ -z "$(cat "$place/server.log")" ]
 }
+
+@test "a stdio stream that was there before the connection" {
+	start server smc_run "$heir" exec "$port" 0 "$heir" serve
+	await_port "$port"
+	[ "$(timeout 10 smc_run "$heir" early "$port" hello)" = "got hello" ]
+	smc_count
+	[ "$smc_new" = 0 ]
+}

@@ -237,7 +237,23 @@ iperf_run() { # iperf3's arguments...
 	smc_count
 	echo "smc $smc_new tcp $tcp_new demoted $demoted_new"
 	[ $((demoted_new + tcp_new)) = 2 ]
-	smc_reasons | grep -q '^DEMOTED_EXEC [1-9]'
+	smc_reasons | grep -q '^DEMOTED_STDIO [1-9]'
+}
+
+@test "a shell: printf, read and head on its /dev/tcp" {
+	need bash socat
+	start server smc_run socat -t 5 \
+		"TCP-LISTEN:$port,bind=127.0.0.1,fork,reuseaddr" EXEC:cat
+	await_port "$port"
+	# shellcheck disable=SC2016 # for another shell
+	[ "$(timeout 20 smc_run bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0"
+		printf "one\ntwo\nthree\n" >&3; echo four >&3
+		read -r line <&3; echo "read $line"; head -n 3 <&3' "$port")" = \
+		"read one
+two
+three
+four" ]
+	smc_reasons | grep -q '^DEMOTED_STDIO [1-9]'
 }
 
 @test "a connection that goes back to TCP has no delayed ACKs from ours" {
