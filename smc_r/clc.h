@@ -11,7 +11,8 @@
  *
  * Whoever gets a Decline takes it from the stream and is on TCP. The client
  * may decline until it has sent its Confirm. The server answers a Proposal
- * with exactly one message, whatever came in between; with an Accept it has
+ * with exactly one message, whatever came in between (none, if that is there
+ * already: the client may have closed); with an Accept it has
  * committed itself and waits for the client's word. So a side that declined
  * knows what of the peer's stream is still to be skipped. Only two Declines
  * that cross leave it in doubt; then it looks at the next bytes before

@@ -26,12 +26,16 @@
 /* ---- sending and carrying out ---- */
 
 /* A client that closed already must not be answered: its kernel would reset
- * the connection, and the program here see that before it did anything. */
-static bool peer_has_closed(int fd)
+ * the connection, and the program here see that before it did anything, or
+ * lose bytes. Its end may still be behind those; but anything that follows its
+ * Proposal says that it gave up waiting. */
+static bool is_too_late(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	int there = 0;
 
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+	return there > 0 || SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 }
 
 static bool send_bytes(int fd, const void *bytes, int n)
@@ -243,10 +247,10 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
-	if (a.next == CLC_PREPARE && m) {
-		c->mute = c->slot->role == STATUS_SERVER && peer_has_closed(fd);
+	if (m && m->type == CLC_PROPOSAL)
+		c->mute = is_too_late(fd);
+	if (a.next == CLC_PREPARE && m)
 		a = prepare(c, m);
-	}
 	if (!c->mute)
 		carry_out_send(c, fd, a.send);
 	switch (a.next) {

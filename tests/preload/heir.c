@@ -11,6 +11,8 @@
  *	  heir ask PORT TEXT
  *	  heir early PORT TEXT
  *	  heir stdio PORT
+ *	  heir gift PORT BYTES
+ *	  heir slow PORT
  *	  heir late PORT
  *
  * Listens on a port of 127.0.0.1 with descriptor 3 and waits until PENDING (0
@@ -20,8 +22,10 @@
  * past the C library, as its requests would. "serve" accepts from descriptor 3
  * and answers each line; "ask" prints the answer to one; so
  * does "early", by a stdio stream that it opened before it connected.
- * "stdio" greets its only client by a stdio stream; "late" is a client that
- * connects without waiting, does nothing for a while, and prints the greeting.
+ * "gift" sends that many bytes, closes and ends;
+ * "slow" accepts when that is done, and counts. "stdio" greets its only client
+ *by a stdio stream; "late" is a client that connects without waiting, does
+ *nothing for a while, and prints the greeting.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -129,6 +133,23 @@ static int early(const char *port, const char *text)
 	if (!fgets(line, sizeof(line), f))
 		err(1, "read");
 	printf("%s", line);
+	return 0;
+}
+
+static int gift(const char *port, size_t n)
+{
+	struct sockaddr_in a = address_of(port);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const int size = 1 << 20;
+	char *bytes = calloc(1, n);
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		err(1, "connect");
+	if (write(fd, bytes, n) != (ssize_t)n)
+		err(1, "write");
+	close(fd);
+	puts("closed");
 	return 0;
 }
 
@@ -264,6 +285,23 @@ static int ring(void)
 	return serve(bare_read);
 }
 
+static int slow(void)
+{
+	char bytes[4096];
+	size_t sum = 0;
+	ssize_t n;
+	int fd;
+
+	sleep(1);
+	fd = accept(LISTENER, NULL, NULL);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		sum += (size_t)n;
+	if (n < 0)
+		warn("read");
+	printf("%zu\n", sum);
+	return 0;
+}
+
 static int stdio(void)
 {
 	int fd = accept(LISTENER, NULL, NULL);
@@ -293,9 +331,11 @@ int main(int argc, char **argv)
 		return early(argv[2], argv[3]);
 	if (strcmp(what, "late") == 0 && argc == 3)
 		return late(argv[2]);
-	if (strcmp(what, "stdio") == 0 && argc == 3) {
+	if (strcmp(what, "gift") == 0 && argc == 4)
+		return gift(argv[2], (size_t)atol(argv[3]));
+	if (argc == 3) {
 		listen_at(argv[2], "0");
-		return stdio();
+		return strcmp(what, "stdio") == 0 ? stdio() : slow();
 	}
 	if (argc < 4)
 		errx(2, "usage: see the head of heir.c");

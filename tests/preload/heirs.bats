@@ -144,3 +144,17 @@ served_by() { # name
 	smc_count
 	[ "$smc_new" = 0 ]
 }
+
+# Its bytes are in the queue of TCP, and more than its window takes.
+@test "a client that sent all and closed before anybody accepted" {
+	for excluded in sshd heir; do
+		chdev -q -l smc_r0 -a "exclude_list=$excluded"
+		free_port
+		start server smc_run "$heir" slow "$port"
+		await_port "$port"
+		chdev -q -l smc_r0 -a exclude_list=sshd
+		[ "$(smc_run "$heir" gift "$port" 300000)" = closed ]
+		await_true gone "$last"
+		[ "$(cat "$place/server.log")" = 300000 ]
+	done
+}
