@@ -8,6 +8,7 @@
 
 #include "cm.h"
 #include "completer.h"
+#include "qp_echo.h"
 #include "requester.h"
 #include "responder.h"
 #include "wire.h"
@@ -46,10 +47,12 @@ static void take_requests(struct qp *qp, const struct packet *const *p,
 {
 	enum qp_state s = atomic_load(&qp->state);
 
-	if (s != QP_RTR && s != QP_RTS && s != QP_SQD && s != QP_SQE)
+	if (s == QP_RESET || s == QP_INIT)
 		return;
 	pthread_mutex_lock(&qp->rq_lock);
-	if (qp->type == QP_RC)
+	if (s == QP_ERR)
+		qp_echo(qp, p, count);
+	else if (qp->type == QP_RC)
 		responder_handle(qp, p, count);
 	else
 		responder_handle_uc(qp, p, count);
@@ -105,7 +108,8 @@ static void to_unconnected(const struct arrival *a)
 	struct qp *qp;
 
 	if (!(a->p.properties & PACKET_HAS_DETH)) {
-		wire_count(WIRE_NO_QP, 1);
+		if (!qp_echo_gone(a))
+			wire_count(WIRE_NO_QP, 1);
 		return;
 	}
 	if (a->p.dest_qpn == QPN_CM) {

@@ -85,10 +85,17 @@ const struct parameter parameter_table[PARAMETER_COUNT] = {
     [PARAMETER_WIRE_LOSS] = {"wire_loss", NULL, 0, 0, 900, "packets of 1000",
 			     PARAMETER_TEST_AID,
 			     "Outgoing packets to lose on purpose."},
+    [PARAMETER_WIRE_DUPLICATE] = {"wire_duplicate", NULL, 0, 0, 900,
+				  "packets of 1000", PARAMETER_TEST_AID,
+				  "Outgoing packets to send twice."},
+    [PARAMETER_WIRE_REORDER] = {"wire_reorder", NULL, 0, 0, 900,
+				"packets of 1000", PARAMETER_TEST_AID,
+				"Outgoing packets to send after some of "
+				"those that follow."},
     [PARAMETER_WIRE_LOSS_SEED] = {"wire_loss_seed", NULL, 1, 1, 2147483647,
 				  "number", PARAMETER_TEST_AID,
 				  "Start of the sequence that chooses "
-				  "the lost packets."},
+				  "packets for all three."},
 };
 
 const char *parameters_path(void)

@@ -119,6 +119,7 @@ struct responder {
 	uint32_t psn; /* expected */
 	uint32_t msn;
 	bool has_nak;      /* a sequence NAK was sent for this gap */
+	uint8_t nak;       /* that ended the pair, or 0 */
 	bool owes_ack;     /* for everything up to psn */
 	struct hold *held; /* responder_hold.c */
 	enum message_kind open;

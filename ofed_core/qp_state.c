@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "log.h"
+#include "qp_echo.h"
 #include "requester.h"
 #include "shim_protocol.h"
 #include "uverbs.h"
@@ -83,6 +84,7 @@ void qp_destroy(struct qp *qp)
 
 	timer_cancel(&qp->timer);
 	work_cancel(&qp->work);
+	qp_echo_keep(qp);
 	mcast_forget(qp);
 	mw_forget(qp);
 	responder_reset(qp);

@@ -62,6 +62,7 @@ static void refuse(struct qp *qp, enum verdict v, uint32_t psn)
 	} else if (v == VERDICT_LOCAL) {
 		nak = NAK_OPERATIONAL;
 	}
+	qp->resp.nak = nak;
 	send_ack(qp, nak, psn);
 	if (v != VERDICT_LOCAL)
 		event_send(qp->o.client, &qp->o, event);

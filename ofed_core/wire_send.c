@@ -24,8 +24,8 @@
 #include "crc32.h"
 #include "icrc.h"
 #include "log.h"
-#include "params.h"
 #include "wire.h"
+#include "wire_fault.h"
 #include "wire_path.h"
 #include "wire_socket.h"
 
@@ -68,12 +68,15 @@ struct outbox {
 	uint16_t port6;
 	unsigned count;
 	enum packet_way way;
-	uint32_t random;
+	struct faults faults;
+	struct timer late; /* the packet that is held goes, at the latest */
 	struct mmsghdr messages[WIRE_BATCH];
 	struct slot slots[WIRE_BATCH];
 	size_t used; /* of the space */
 	uint8_t space[WIRE_SPACE];
 };
+
+static void on_late(struct timer *t);
 
 static int open_sender(int family, uint16_t *port)
 {
@@ -119,7 +122,8 @@ static struct outbox *own_outbox(void)
 	o->ether = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (o->ether >= 0)
 		wire_enlarge(o->ether, SO_SNDBUFFORCE, SO_SNDBUF);
-	o->random = (uint32_t)param(PARAMETER_WIRE_LOSS_SEED) * 2654435761u | 1;
+	faults_init(&o->faults);
+	timer_init(&o->late, worker_self(), on_late);
 	return o;
 }
 
@@ -168,19 +172,6 @@ uint8_t *wire_space(size_t bytes)
 		wire_flush();
 	o->used += bytes;
 	return o->space + o->used - bytes;
-}
-
-/* xorshift32: the same losses for the same seed and traffic. */
-static bool is_lost(struct outbox *o)
-{
-	long loss = param(PARAMETER_WIRE_LOSS);
-
-	if (!loss)
-		return false;
-	o->random ^= o->random << 13;
-	o->random ^= o->random >> 17;
-	o->random ^= o->random << 5;
-	return (long)(o->random % 1000) < loss;
 }
 
 static struct cmsghdr *add_control(struct msghdr *m, struct cmsghdr *at,
@@ -440,15 +431,44 @@ static int put_in(struct outbox *o, const struct address *to,
 	return 0;
 }
 
+static void on_late(struct timer *t)
+{
+	struct outbox *o =
+	    (struct outbox *)((char *)t - offsetof(struct outbox, late));
+
+	if (!o->faults.later)
+		return;
+	o->faults.later = 0;
+	put_in(o, &o->faults.to, &o->faults.held);
+	wire_flush();
+}
+
 int wire_send(const struct address *to, const struct packet *p)
 {
 	struct outbox *o = wire_is_open() ? own_outbox() : NULL;
+	int rc;
 
 	if (!o)
 		return -ENETDOWN;
-	if (is_lost(o)) {
+	switch (faults_choose(&o->faults)) {
+	case FAULT_LOST:
 		wire_count(WIRE_LOST_ON_PURPOSE, 1);
 		return 0;
+	case FAULT_DELAYED:
+		if (!faults_hold(&o->faults, to, p))
+			break;
+		wire_count(WIRE_DELAYED_ON_PURPOSE, 1);
+		timer_set(&o->late, clock_ns() + FAULT_DELAY_NS);
+		return 0;
+	case FAULT_DOUBLED:
+		wire_count(WIRE_DOUBLED_ON_PURPOSE, 1);
+		put_in(o, to, p);
+		break;
+	case FAULT_NONE:
+		break;
 	}
-	return put_in(o, to, p);
+	rc = put_in(o, to, p);
+	if (faults_due(&o->faults))
+		put_in(o, &o->faults.to, &o->faults.held);
+	return rc;
 }

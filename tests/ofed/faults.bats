@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# faults: programs on reliable transports while 1 or 5 of 100 packets are lost,
+# as many doubled and as many delayed.
+#
+# Programs on datagrams that send nothing again (udaddy, udpong, mckey, UD
+# ping-pong and UD perftest) have no way to go on after a loss, on any device.
+# So has ib_send_lat -e, which takes whatever event comes first for the one it
+# waits for.
+# limit: 400
+
+bats_require_minimum_version 1.5.0
+load net
+
+setup_file() {
+	WHY=$(why_not)
+	if [ -z "$WHY" ]; then
+		namespaces || WHY="no network namespaces can be made here"
+	fi
+	export WHY
+	[ -z "$WHY" ] || return 0
+	echo "cm_connect_timeout=300" >"$OFED_CONF"
+	start_both
+	export DAT_OVERRIDE=$BATS_FILE_TMPDIR/dat.conf
+	cat >"$DAT_OVERRIDE" <<-'EOT'
+		ofa u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ent0 0" ""
+		scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "ent0 1" ""
+	EOT
+}
+
+teardown_file() {
+	[ -n "$WHY" ] || end_namespaces
+}
+
+setup() {
+	[ -z "$WHY" ] || skip "$WHY"
+	faults 50
+}
+
+teardown() {
+	[ -n "$WHY" ] || [ -z "${SERVER_PID-}" ] || end_server
+}
+
+# Packets of 1000 to lose, and to double, and to delay.
+faults() { # number
+	local n
+
+	for n in "$A" "$B"; do
+		ask "$n" "set wire_loss $1" >/dev/null
+		ask "$n" "set wire_duplicate $1" >/dev/null
+		ask "$n" "set wire_reorder $1" >/dev/null
+	done
+}
+
+client() { # command...
+	in_ns "$B" "$@" >"$BATS_TEST_TMPDIR/client" 2>&1 || {
+		echo "client: $*: status $?"
+		cat "$BATS_TEST_TMPDIR/client" "$BATS_TEST_TMPDIR/server"
+		return 1
+	}
+}
+
+@test "1 of 100: ping-pong, rping, WRITE, READ, SEND, atomics, rsockets" {
+	faults 10
+	same "$B" "ibv_rc_pingpong -g 1 -n 500 -c -e"
+	same "$B" "ibv_rc_pingpong -g 1 -n 20 -c -e -s 200000"
+	pair "$B" "rping -s -a $SERVER -C 20 -V" "rping -c -a $SERVER -C 20 -V"
+	need ib_write_bw
+	same "$B" "ib_write_bw -x 1 -n 100 -s 65536"
+	same "$B" "ib_read_bw -x 1 -n 100 -s 65536 -e"
+	same "$B" "ib_send_bw -x 1 -n 100 -s 65536 -e"
+	same "$B" "ib_atomic_bw -x 1 -n 100 -e"
+	same_s "$B" "rstream -T b -S 65536 -C 20 -T v"
+}
+
+@test "ping-pong, also with a shared receive queue, IPv6 and long messages" {
+	same "$B" "ibv_rc_pingpong -g 1 -n 200 -c -e"
+	same "$B" "ibv_rc_pingpong -g 2 -n 200 -c -e"
+	same "$B" "ibv_rc_pingpong -g 1 -n 20 -c -e -s 200000"
+	same "$B" "ibv_srq_pingpong -g 1 -n 200 -e"
+}
+
+@test "perftest: WRITE, READ, SEND and atomics" {
+	need ib_write_bw
+	same "$B" "ib_write_bw -x 1 -n 100 -s 65536"
+	same "$B" "ib_read_bw -x 1 -n 100 -s 65536 -e"
+	same "$B" "ib_send_bw -x 1 -n 100 -s 65536 -e"
+	same "$B" "ib_atomic_bw -x 1 -n 100 -e"
+	same "$B" "ib_write_lat -x 1 -n 50"
+	same "$B" "ib_read_lat -x 1 -n 50 -e"
+	same "$B" "ib_send_lat -x 1 -n 50"
+	same "$B" "ib_atomic_lat -x 1 -n 50"
+	same "$B" "ib_write_bw -R -x 1 -n 100 -s 65536"
+}
+
+@test "connection management: rping, ucmatose, cmtime, rdma_client" {
+	pair "$B" "rping -s -a $SERVER -C 20 -V" "rping -c -a $SERVER -C 20 -V"
+	same_s "$B" "ucmatose -c 5"
+	pair "$B" rdma_server "rdma_client -s $SERVER"
+	begin_server cmtime -b "$SERVER" -c 20
+	client cmtime -s "$SERVER" -c 20
+}
+
+@test "rsockets, and a socket program on them" {
+	local library
+
+	same_s "$B" "rstream -T b -S 65536 -C 20 -T v"
+	same_s "$B" "riostream -S 4096 -C 50 -T b"
+	need iperf
+	library=$(echo /usr/lib/*/rsocket/librspreload.so)
+	library="env LD_PRELOAD=$BIN/../lib/libofed_core.so:$library"
+	pair "$B" "$library iperf -s -P 1 -B $SERVER -p 20081" \
+		"$library iperf -c $SERVER -p 20081 -n 2M"
+}
+
+@test "rcopy" {
+	need rcopy
+	local from=$BATS_TEST_TMPDIR/from to=$BATS_TEST_TMPDIR/to
+
+	head -c 1000000 /dev/urandom >"$from"
+	begin_server rcopy
+	client rcopy "$from" "$SERVER:$to"
+	cmp "$from" "$to"
+}
+
+@test "qperf and fio" {
+	need qperf fio
+	local f=$BATS_TEST_TMPDIR verb
+
+	begin_server qperf -lp 20077
+	client qperf -lp 20077 -cm1 -t 1 "$SERVER" rc_lat ver_rc_fetch_add
+	end_server
+	printf '[global]\nioengine=rdma\nport=20078\nbs=64k\nsize=512k\n' |
+		tee "$f/server.fio" >"$f/head"
+	printf '[receiver]\nrw=read\niodepth=16\n' >>"$f/server.fio"
+	for verb in write read send; do
+		{
+			cat "$f/head"
+			printf 'hostname=%s\nverb=%s\n' "$SERVER" $verb
+			printf '[sender]\nrw=write\niodepth=1\n'
+			printf 'iodepth_batch_complete=1\n'
+		} >"$f/client.fio"
+		pair "$B" "fio $f/server.fio" "fio $f/client.fio"
+	done
+}
+
+@test "uDAPL" {
+	need dtest dapltest
+	local p
+
+	for p in ofa scm; do
+		pair "$B" "dtest -B 10 -b 1000 -s -P $p" \
+			"dtest -B 10 -b 1000 -h $SERVER -P $p"
+		pair "$B" "dtestcm -c 10 -s -P $p" \
+			"dtestcm -c 10 -h $SERVER -P $p"
+		pair "$B" "dtestsrq -c 2 -s -P $p" \
+			"dtestsrq -c 2 -h $SERVER -P $p"
+		begin_server dapltest -T S -D $p
+		client dapltest -T T -s "$SERVER" -D $p -i 10 -t 2 -w 2 \
+			client SR 256 server RW 4096 server RR 4096 \
+			server SR 256 client SR 256 server SR 256
+		client dapltest -T Q -s "$SERVER" -D $p
+		wait "$SERVER_PID"
+	done
+}
+
+ucx_pair() { # transports, arguments
+	pair "$B" "env UCX_TLS=$1 UCX_NET_DEVICES=ent0:1 ucx_perftest -p 20079" \
+		"env UCX_TLS=$1 UCX_NET_DEVICES=ent0:1 ucx_perftest $SERVER \
+		-p 20079 -n 50 -w 5 $2"
+}
+
+@test "UCX, over datagrams too, and libfabric" {
+	need ucx_perftest fi_pingpong
+	ucx_pair rc,ud "-t tag_lat -s 1000"
+	ucx_pair rc,ud "-t tag_bw -s 100000"
+	ucx_pair ud_verbs "-t tag_lat -s 1000"
+	same "$B" "fi_pingpong -p verbs -e msg -I 20 -S 4096 -c"
+	same "$B" "fi_pingpong -p verbs;ofi_rxm -e rdm -I 20 -S 65536 -c"
+}
+
+@test "there were faults of every kind, and nothing was malformed" {
+	[ "$(statistic "$A" packets_lost_on_purpose)" -gt 100 ]
+	[ "$(statistic "$A" packets_doubled_on_purpose)" -gt 100 ]
+	[ "$(statistic "$A" packets_delayed_on_purpose)" -gt 100 ]
+	[ "$(statistic "$B" retransmissions)" -gt 10 ]
+	[ "$(statistic "$B" packets_bad_icrc)" = 0 ]
+	[ "$(statistic "$B" packets_malformed)" = 0 ]
+}
