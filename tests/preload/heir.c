@@ -128,8 +128,8 @@ static int early(const char *port, const char *text)
 
 	if (!f || connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
 		err(1, "connect");
-	fprintf(f, "%s\n", text);
-	fflush(f);
+	if (fprintf(f, "%s\n", text) < 0 || fflush(f) != 0)
+		err(1, "write");
 	if (!fgets(line, sizeof(line), f))
 		err(1, "read");
 	printf("%s", line);
@@ -161,7 +161,7 @@ static int late(const char *port)
 	char bytes[LINE_BYTES];
 	ssize_t n;
 
-	connect(fd, (struct sockaddr *)&a, sizeof(a));
+	(void)connect(fd, (struct sockaddr *)&a, sizeof(a));
 	usleep(300000);
 	if (poll(&p, 1, 10000) != 1)
 		errx(1, "no greeting");
