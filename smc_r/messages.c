@@ -27,15 +27,23 @@
 
 /* A client that closed already must not be answered: its kernel would reset
  * the connection, and the program here see that before it did anything, or
- * lose bytes. Its end may still be behind those; but anything that follows its
- * Proposal says that it gave up waiting. */
+ * lose bytes. Its end may still be behind those; but a Decline that follows
+ * its Proposal says that it waits no longer. */
 static bool is_too_late(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-	int there = 0;
+	uint8_t bytes[CLC_BYTES_MAX];
+	struct clc_message m;
+	long n;
 
-	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
-	return there > 0 || SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
+		return true;
+	n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
+		      MSG_PEEK | MSG_DONTWAIT, 0, 0);
+	if (n > 0 && clc_peek_length(bytes, (size_t)n) < n)
+		n = clc_peek_length(bytes, (size_t)n);
+	return n > 0 && clc_decode(&m, bytes, (size_t)n) == 0 &&
+	       m.type == CLC_DECLINE;
 }
 
 static bool send_bytes(int fd, const void *bytes, int n)
