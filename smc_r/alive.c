@@ -91,8 +91,9 @@ bool alive_is_same(pid_t pid, uint64_t start)
 	uint64_t now;
 	int error = look_up(pid, &now);
 
+	/* One that did not know its own start, without /proc. */
 	if (error == 0)
-		return now == start;
+		return now == start || start == UINT64_MAX;
 	return error != -ESRCH && exists(pid);
 }
 

@@ -8,6 +8,7 @@
 #define SMC_R_ENGINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Called by the preload library's constructor and destructor. */
@@ -21,7 +22,8 @@ void engine_fork_failed(void);
 void engine_before_fork(void);
 void engine_after_fork(pid_t pid);
 
-/* The program set up io_uring: no new connection is served from here on. */
-void engine_retire(void);
+/* From here on the program does what we cannot see, or may not do what we must:
+ * its connections go back to TCP, and no new one is served. */
+void engine_retire(uint32_t reason);
 
 #endif

@@ -37,6 +37,7 @@ struct listener {
 	bool matched;       /* its port was, at some time, in the ranges */
 	bool given;         /* somebody without the engine may accept, too */
 	uint64_t marked_at; /* settings_generation then */
+	int32_t marked_by;  /* process: the registry's entry is not inherited */
 };
 
 extern struct fdentry *_Atomic *fdtable;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * preload_limits: the program changes its limits, or sets up io_uring, whose
- * calls nobody can see.
+ * preload_limits: the program changes its limits, confines itself to some
+ * calls, or sets up io_uring, whose calls nobody can see.
  */
 #include "preload_limits.h"
 #include "preload.h"
 
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "engine.h"
 #include "process.h"
+#include "reason.h"
 #include "sys.h"
 
 /* ---- limits ---- */
@@ -95,6 +98,24 @@ PRELOAD int prlimit64(pid_t pid, enum __rlimit_resource resource,
 	return limit_change(pid, (int)resource, (const void *)new, (void *)old);
 }
 
+/* ---- sandboxes ---- */
+
+/* Nobody knows which calls are left; ours on a connection are not only those
+ * that the program makes. */
+PRELOAD int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP && fdtable && !process.off)
+		engine_retire(REASON_DEMOTED_SANDBOX);
+	return real.prctl(option, a[0], a[1], a[2], a[3]);
+}
+
 /* ---- liburing ---- */
 
 struct io_uring;
@@ -107,7 +128,7 @@ static void *liburing(const char *name)
 	static const char *const files[] = {"liburing.so.2", "liburing.so.1"};
 	void *found = dlsym(RTLD_NEXT, name);
 
-	engine_retire();
+	engine_retire(REASON_DEMOTED_IO_URING);
 	for (size_t i = 0; !found && i < sizeof(files) / sizeof(*files); i++) {
 		void *library = dlopen(files[i], RTLD_LAZY | RTLD_NOLOAD);
 

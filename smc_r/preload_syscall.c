@@ -7,14 +7,18 @@
 #include "preload.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine.h"
+#include "process.h"
+#include "reason.h"
 
 /* Exported by ourselves; their headers disagree about attributes. */
 int close_range(unsigned, unsigned, int);
@@ -164,8 +168,17 @@ static bool descriptor_call(long number, const long *a, long *r)
 		*r = execve(P(const char *, a[0]), P(char *const *, a[1]),
 			    P(char *const *, a[2]));
 		return true;
+	case SYS_prctl:
+		*r = prctl((int)a[0], a[1], a[2], a[3], a[4]);
+		return true;
+	case SYS_seccomp:
+		if ((a[0] == SECCOMP_SET_MODE_STRICT ||
+		     a[0] == SECCOMP_SET_MODE_FILTER) &&
+		    !process.off)
+			engine_retire(REASON_DEMOTED_SANDBOX);
+		return false;
 	case SYS_io_uring_setup:
-		engine_retire();
+		engine_retire(REASON_DEMOTED_IO_URING);
 		return false;
 	default:
 		return false;

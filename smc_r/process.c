@@ -33,10 +33,9 @@ static uint32_t *wiped_on_fork = &never_wiped;
 
 /* ---- identity ---- */
 
-static size_t read_file(const char *path, char *out, size_t size)
+static size_t read_file(int dir, const char *path, char *out, size_t size)
 {
-	long fd =
-	    SYS_CALL4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long fd = SYS_CALL4(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC, 0);
 	long n;
 
 	if (fd < 0)
@@ -49,13 +48,18 @@ static size_t read_file(const char *path, char *out, size_t size)
 	return (size_t)n;
 }
 
+static int proc = -1; /* /proc, kept open */
+
+void process_keep_proc(int fd)
+{
+	proc = fd;
+}
+
 static void stat_path(char *out, pid_t pid)
 {
 	char digits[12];
 	int n = 0;
 
-	memcpy(out, "/proc/", 6);
-	out += 6;
 	do {
 		digits[n++] = (char)('0' + pid % 10);
 		pid /= 10;
@@ -73,10 +77,11 @@ static void stat_path(char *out, pid_t pid)
 /* /proc/<pid>/stat; false when the kernel does not tell. */
 static bool read_stat(char text[STAT_BYTES], pid_t pid)
 {
-	char path[32];
+	char path[32] = "/proc/";
 
-	stat_path(path, pid);
-	return read_file(path, text, STAT_BYTES) > 0;
+	stat_path(path + 6, pid);
+	return read_file(proc, proc < 0 ? path : path + 6, text, STAT_BYTES) >
+	       0;
 }
 
 /* Never NULL. The name in field 2 may hold anything, a ')' too. */
@@ -101,12 +106,22 @@ uint64_t process_start_time(pid_t pid)
 	char text[STAT_BYTES];
 
 	if (!read_stat(text, pid))
-		return 0;
+		return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH
+			   ? 0
+			   : PROCESS_HIDDEN;
 	/* The first thread may end and stay a zombie while others work on. */
 	if (is_over(text) &&
 	    strtoul(stat_field(text, FIELD_THREADS), NULL, 10) <= 1)
 		return 0;
 	return strtoull(stat_field(text, FIELD_START), NULL, 10);
+}
+
+bool process_is_same(pid_t pid, uint64_t start)
+{
+	uint64_t now = pid > 0 ? process_start_time(pid) : 0;
+
+	return now && (now == start || now == PROCESS_HIDDEN ||
+		       start == PROCESS_HIDDEN);
 }
 
 bool process_thread_is_dead(uint32_t tid)
@@ -134,7 +149,7 @@ static void find_program(void)
 		name = strrchr(path, '/') + 1;
 	for (size_t i = 0; name[i] && i + 1 < sizeof(process.executable); i++)
 		process.executable[i] = name[i];
-	length = read_file("/proc/self/comm", process.program,
+	length = read_file(AT_FDCWD, "/proc/self/comm", process.program,
 			   sizeof(process.program));
 	if (length > 0 && process.program[length - 1] == '\n')
 		process.program[length - 1] = '\0';

@@ -54,8 +54,15 @@ bool process_thread_is_dead(uint32_t tid);
 bool process_is_foreign(void);
 
 /* Start time of a process, 0 when there is none, or it ended and nobody has
- * waited for it yet. */
+ * waited for it yet; PROCESS_HIDDEN when there is one and the kernel does not
+ * tell (hidepid, no /proc). */
+#define PROCESS_HIDDEN UINT64_MAX
 uint64_t process_start_time(pid_t pid);
+/* Is it the process that began then? Where that is hidden: better a dead one
+ * too many than a living one too few. */
+bool process_is_same(pid_t pid, uint64_t start);
+/* A directory /proc that a chroot cannot take away. */
+void process_keep_proc(int fd);
 
 /* Saves the signal mask in *saved. Never nests. */
 void engine_lock(sigset_t *saved);

@@ -185,6 +185,9 @@ static const struct reason reasons[] = {
      "let the program connect after it forks"},
     {REASON_DEMOTED_PEER, "DEMOTED_PEER",
      "peer moved the connection back to TCP", "look up the reason on the peer"},
+    {REASON_DEMOTED_SANDBOX, "DEMOTED_SANDBOX",
+     "the program confined itself to few system calls (seccomp)",
+     "none; its connections go on over TCP"},
     {REASON_PEER_MEMORY, "PEER_MEMORY",
      "peer wrote values into shared memory that cannot be",
      "see whether the peer's memory is damaged; the connection was "

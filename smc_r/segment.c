@@ -176,12 +176,23 @@ static int make_own(void)
 	return 0;
 }
 
+/* Without it all that is asked later is answered more carefully. */
+static void keep_proc(void)
+{
+	int fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
+				O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+	process_keep_proc(fd < 0 ? -1 : hidden_fd(fd));
+}
+
 int segment_open(void)
 {
 	int result;
 
 	if (segments[0].header)
 		return 0;
+	if (status_dir < 0)
+		keep_proc();
 	result = open_directory();
 	if (result == 0)
 		result = totals_open(status_dir);

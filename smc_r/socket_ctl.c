@@ -68,9 +68,11 @@ static void mark(struct listener *l, int fd)
 	uint32_t reason;
 	const struct snapshot *s = settings_now(&reason);
 
-	if (l->marked_at == settings_generation())
+	if (l->marked_at == settings_generation() &&
+	    l->marked_by == process.pid)
 		return;
 	l->marked_at = settings_generation();
+	l->marked_by = process.pid;
 	if (!s)
 		return;
 	/* Once true it stays: a client may have been answered before the
@@ -124,7 +126,7 @@ bool socket_before_accept(int fd)
 
 	if (!l && fdtable_get(fd))
 		return false;
-	if (l && !settings_moved(l->marked_at))
+	if (l && !settings_moved(l->marked_at) && l->marked_by == process.pid)
 		return l->matched;
 	/* An inherited listener is met here for the first time. */
 	engine_lock(&saved);

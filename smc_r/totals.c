@@ -233,11 +233,6 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 	atomic_store(&h->slot_count, 0);
 }
 
-static bool is_alive(pid_t pid, uint64_t start)
-{
-	return pid > 0 && process_start_time(pid) == start;
-}
-
 bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 {
 	for (;;) {
@@ -246,7 +241,7 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 		*pid = now;
 		if (now <= 0)
 			return now && process_start_time(-now) != 0;
-		if (is_alive(now, atomic_load(&h->start)))
+		if (process_is_same(now, atomic_load(&h->start)))
 			return true;
 		if (atomic_load(&h->pid) == now)
 			return false;
@@ -318,8 +313,8 @@ static void sweep_one(int dir, const char *name, void *argument)
 	(void)argument;
 	if (name[0] < '1' || name[0] > '9' || !dot)
 		return;
-	if (!is_alive((pid_t)strtol(name, NULL, 10),
-		      strtoull(dot + 1, NULL, 10)))
+	if (!process_is_same((pid_t)strtol(name, NULL, 10),
+			     strtoull(dot + 1, NULL, 10)))
 		merge_file(dir, name, false);
 }
 

@@ -4,7 +4,7 @@
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${programs-}" "${smc_new-}" "${tcp_new-}"
+: "${programs-}" "${place-}" "${port-}" "${last-}" "${smc_new-}" "${tcp_new-}"
 
 setup_file() {
 	smc_device
@@ -16,7 +16,11 @@ teardown_file() {
 
 setup() {
 	smc_begin
+	free_port
 	edges=$programs/preload/edges
+	confined=$programs/preload/confined
+	victim=$programs/preload/victim
+	library=$(readlink -f "${SMC_R_BUILD:-build}/lib/libsmc_r.so")
 }
 
 teardown() {
@@ -49,4 +53,124 @@ both() { # least number of ends on SMC, argument of edges...
 
 @test "a program that closes all but its connection" {
 	both 4 range
+}
+
+@test "little address space" {
+	local kilobytes
+	for kilobytes in 20000 40000 80000 200000; do
+		(
+			ulimit -v $kilobytes
+			LD_PRELOAD=$library "$edges" crowd 20
+		)
+	done
+	smc_count
+	[ "$smc_new" -ge 20 ]
+}
+
+@test "a sandbox with no more calls than sshd's" {
+	"$confined" sandbox
+	smc_run "$confined" sandbox
+	smc_count
+	[ "$smc_new" = 2 ]
+	smc_reasons | grep "^DEMOTED_SANDBOX 1"
+}
+
+@test "a server that forks in a directory without /proc" {
+	mkdir "$place/empty"
+	"$confined" chroot "$place/empty"
+	smc_run "$confined" chroot "$place/empty"
+	all_on_smc 1
+}
+
+@test "threads with the least stack there is" {
+	"$confined" stacks
+	smc_run "$confined" stacks
+	smc_count
+	[ "$smc_new" = 8 ]
+}
+
+# Other libraries that define malloc, or calls that we define, too.
+@test "jemalloc, tcmalloc and ASan, loaded before and after us" {
+	local other order tried=0
+	export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+	for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 libasan.so.8; do
+		LD_PRELOAD=$other true 2>"$place/missing"
+		if [ -s "$place/missing" ]; then
+			echo "# $other is not installed" >&3
+			continue
+		fi
+		for order in "$library $other" "$other $library"; do
+			LD_PRELOAD=$order "$edges" crowd 10
+			LD_PRELOAD=$order "$programs/preload/demote" 3
+			tried=$((tried + 1))
+		done
+	done
+	[ $tried -gt 0 ] || skip "none of them is installed"
+	smc_count
+	[ "$smc_new" -ge $((22 * tried)) ]
+}
+
+@test "a set-user-id program as the client of one on SMC" {
+	[ "$(id -u)" = 0 ] || skip "only root makes one"
+	cp "$victim" "$place/secure"
+	chmod 4755 "$place/secure"
+	start server smc_run "$victim" server poll "$port"
+	await_port "$port"
+	smc_run "$victim" client block "$port" | grep "there and back"
+	# The loader takes nothing from the environment there.
+	LD_PRELOAD=$library setpriv --reuid 65534 --clear-groups \
+		"$place/secure" client block "$port" 2>&1 |
+		grep "there and back"
+	stop "$last"
+	smc_count
+	[ "$smc_new" = 2 ]
+	[ "$tcp_new" = 1 ]
+	smc_reasons | grep "^PEER_NO_SMC 1"
+}
+
+# Loaded by /etc/ld.so.preload the library is in set-user-id programs, too.
+# What their caller has in the environment must not tell it where to write.
+@test "a set-user-id program with the library" {
+	local trap=$place/trap
+	[ "$(id -u)" = 0 ] || skip "only root makes one"
+	cp "$victim" "$place/secure"
+	chmod 4755 "$place/secure"
+	mkdir -p "$trap/status" "$trap/peer"
+	cp -r "$SMC_R_RUNDIR/." "$trap"
+	chmod -R a+rwX "$trap"
+	rm -f "$trap"/status/* "$trap"/peer/*
+	echo "$library" >"$place/preload"
+	start server smc_run "$victim" server poll "$port"
+	await_port "$port"
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare -m --propagation private sh -c '
+		touch /etc/ld.so.preload &&
+		mount --bind "$1" /etc/ld.so.preload &&
+		SMC_R_RUNDIR=$2 exec setpriv --reuid 65534 --clear-groups \
+			"$3" client block "$4"' sh \
+		"$place/preload" "$trap" "$place/secure" "$port" 2>&1 |
+		grep "there and back"
+	find "$trap/status" "$trap/peer" -type f -o -type s | tee "$place/caught"
+	[ ! -s "$place/caught" ]
+}
+
+@test "an ordinary user, without BPF" {
+	[ "$(id -u)" = 0 ] || skip "needs another user than the device's"
+	local own=$place/own
+	mkdir -p "$own/odm" "$own/run"
+	chown -R 65534 "$own"
+	(
+		export ODMDIR=$own/odm SMC_R_RUNDIR=$own/run
+		user=(setpriv --reuid 65534 --clear-groups)
+		"${user[@]}" mkdev -q -c tcpip -t smc_r
+		"${user[@]}" chdev -q -l smc_r0 -a enabled=1 \
+			-a port_range_list=1-65535 \
+			-a ip_addr_list=127.0.0.1,::1
+		"${user[@]}" smc_run "$edges" leak 30
+		"${user[@]}" smc_run "$edges" crowd 90
+		"${user[@]}" smc_run "$programs/preload/demote" 5
+		entstat -j smc_r0 | jq -e \
+			".absolute.smc_connections >= 100" >/dev/null
+		"${user[@]}" rmdev -q -dl smc_r0
+	)
 }

@@ -110,6 +110,6 @@ Test(reason, ours_are_in_a_range_of_their_own)
 		else
 			cr_assert(code <= 0x09990003, "%08x", code);
 	}
-	cr_assert_eq(ours, 26);
+	cr_assert_eq(ours, 27);
 	cr_assert_eq(reason_code(0), REASON_NONE);
 }
