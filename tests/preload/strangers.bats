@@ -1,0 +1,307 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# strangers: programs of Debian that nobody here wrote, plainly and under
+# smc_run: the same output, and the state that their file promises. The table
+# in smc_r(7) is made of those promises. "make check-long" runs all of them.
+# limit: 1800
+
+load smc
+
+setup_file() {
+	smc_device
+	# One after the other: what came before must not be counted.
+	export BATS_NO_PARALLELIZE_WITHIN_FILE=true
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+# The one that the test is named after.
+stranger() {
+	local suite=$BATS_TEST_DIRNAME/strangers.sh name=$BATS_TEST_DESCRIPTION
+	if [ -z "${SMC_R_LONG-}" ] &&
+		grep -q '^# length: long' "${suite%.sh}/$name.sh"; then
+		skip "long: make check-long"
+	fi
+	run "$suite" run "$name"
+	echo "$output"
+	[ "$status" -ne 77 ] || skip "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "each stranger has a test of its name" {
+	diff <("$BATS_TEST_DIRNAME/strangers.sh" list) \
+		<(sed -n 's/^@test "\([a-z0-9_]*\)" .*/\1/p' \
+			"$BATS_TEST_FILENAME")
+}
+
+@test "the table in smc_r(7) says what the tests check" {
+	diff <("$BATS_TEST_DIRNAME/strangers.sh" rows) \
+		<(sed -n '/^\.Sh PROGRAMS/,/^\.Sh/{/^\.It.* Ta /p}' \
+			"$BATS_TEST_DIRNAME/../../man/smc_r.7" | tail -n +2)
+}
+
+@test "apache" {
+	stranger
+}
+
+@test "apache_prefork" {
+	stranger
+}
+
+@test "aria2" {
+	stranger
+}
+
+@test "bind" {
+	stranger
+}
+
+@test "busybox" {
+	stranger
+}
+
+@test "chromium" {
+	stranger
+}
+
+@test "curl" {
+	stranger
+}
+
+@test "dbus" {
+	stranger
+}
+
+@test "distcc" {
+	stranger
+}
+
+@test "dns" {
+	stranger
+}
+
+@test "dovecot" {
+	stranger
+}
+
+@test "etcd" {
+	stranger
+}
+
+@test "exim" {
+	stranger
+}
+
+@test "ftp" {
+	stranger
+}
+
+@test "gdb" {
+	stranger
+}
+
+@test "git" {
+	stranger
+}
+
+@test "git_http" {
+	stranger
+}
+
+@test "go" {
+	stranger
+}
+
+@test "grpc" {
+	stranger
+}
+
+@test "haproxy" {
+	stranger
+}
+
+@test "iperf3" {
+	stranger
+}
+
+@test "java" {
+	stranger
+}
+
+@test "lighttpd" {
+	stranger
+}
+
+@test "mariadb" {
+	stranger
+}
+
+@test "mariadb_io_uring" {
+	stranger
+}
+
+@test "memcached" {
+	stranger
+}
+
+@test "mojo" {
+	stranger
+}
+
+@test "mosquitto" {
+	stranger
+}
+
+@test "mpi" {
+	stranger
+}
+
+@test "netcat" {
+	stranger
+}
+
+@test "node" {
+	stranger
+}
+
+@test "nuttcp" {
+	stranger
+}
+
+@test "openldap" {
+	stranger
+}
+
+@test "openssl" {
+	stranger
+}
+
+@test "perl" {
+	stranger
+}
+
+@test "php" {
+	stranger
+}
+
+@test "php_fpm" {
+	stranger
+}
+
+@test "postgresql" {
+	stranger
+}
+
+@test "python_http" {
+	stranger
+}
+
+@test "python_loops" {
+	stranger
+}
+
+@test "python_managers" {
+	stranger
+}
+
+@test "qperf" {
+	stranger
+}
+
+@test "rabbitmq" {
+	stranger
+}
+
+@test "redis" {
+	stranger
+}
+
+@test "redis_cluster" {
+	stranger
+}
+
+@test "rsync" {
+	stranger
+}
+
+@test "ruby" {
+	stranger
+}
+
+@test "rust" {
+	stranger
+}
+
+@test "samba" {
+	stranger
+}
+
+@test "socat" {
+	stranger
+}
+
+@test "socket_activate" {
+	stranger
+}
+
+@test "sockperf" {
+	stranger
+}
+
+@test "squid" {
+	stranger
+}
+
+@test "ssh" {
+	stranger
+}
+
+@test "strace" {
+	stranger
+}
+
+@test "stunnel" {
+	stranger
+}
+
+@test "tcpserver" {
+	stranger
+}
+
+@test "telnet" {
+	stranger
+}
+
+@test "tinyproxy" {
+	stranger
+}
+
+@test "valgrind" {
+	stranger
+}
+
+@test "varnish" {
+	stranger
+}
+
+@test "wget" {
+	stranger
+}
+
+@test "wsgi" {
+	stranger
+}
+
+@test "x11" {
+	stranger
+}
+
+@test "xinetd" {
+	stranger
+}
+
+@test "zeromq" {
+	stranger
+}
