@@ -3,7 +3,12 @@
 # redis: values, pub/sub, MONITOR, a replica, TLS, blocking calls
 # programs: redis
 # needs: redis-server redis-cli openssl
+# length: long
 # gets: smc=10
+replica_is_up() {
+	redis-cli -p "$replica" info replication | grep -q master_link_status:up
+}
+
 stranger() {
 	local replica tls cli=(redis-cli -p "$port")
 	replica=$(another) tls=$(another)
@@ -34,6 +39,7 @@ stranger() {
 	ask "${cli[@]}" --raw lpush later x
 	await_true grep -qs x pop.log
 	ask redis-cli -p "$tls" --tls --cacert cert.pem get n
+	await_true replica_is_up
 	ask "${cli[@]}" wait 1 5000
 	ask redis-cli -p "$replica" get n
 	ask redis-cli -p "$replica" strlen big
