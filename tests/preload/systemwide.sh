@@ -75,7 +75,7 @@ git_server() {
 	git -C "$dir/r" add numbers
 	git -C "$dir/r" -c user.name=a -c user.email=a@b commit -q -m numbers
 	git daemon --export-all --base-path="$dir" --listen=127.0.0.1 \
-		--port="$port" --reuseaddr &
+		--port="$port" --reuseaddr 2>/dev/null &
 	pid=$!
 	await_port "$port"
 	git clone -q "git://127.0.0.1:$port/r" "$dir/c"
