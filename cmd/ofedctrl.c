@@ -37,10 +37,12 @@ static const char usage[] =
     "  -k  the path of the core's program\n"
     "  -c  read the configuration file again\n"
     "  -p  change a parameter until it is read again or the core unloaded\n"
+    "  -n  with -u: only say which programs would be ended, and when\n"
     "  -h  this text\n";
 
 struct options {
 	int action; /* the letter, 0 none */
+	bool is_dry;
 	const char *program;
 	char *assignment;
 };
@@ -356,29 +358,73 @@ static int load(const char *named)
 
 /* ---- -u ----------------------------------------------------------------- */
 
+/* What each program that uses the core has open. */
+struct users {
+	FILE *file;
+	const char *heading;
+	int count;
+};
+
 static void print_client(void *owner, const char *text)
 {
-	int *count = owner;
+	struct users *users = owner;
+	unsigned uid, devices, pairs;
 	char name[64];
 	int pid;
 
-	if (sscanf(text, "%d %*s %*s %*s %63[^\n]", &pid, name) != 2)
+	if (sscanf(text, "%d %u %u %u %63[^\n]", &pid, &uid, &devices, &pairs,
+		   name) != 5)
 		return;
-	if ((*count)++ == 0)
-		fprintf(stderr, "ofedctrl: programs that use " CORE
-				" are told, and ended if they go on:\n");
-	fprintf(stderr, "\t%d %s\n", pid, name);
+	if (users->count++ == 0)
+		fprintf(users->file, "%s", users->heading);
+	fprintf(users->file,
+		"\t%d %s (uid %u; open devices: %u; queue pairs: %u)\n", pid,
+		name, uid, devices, pairs);
 }
 
-static int unload(void)
+/* Says what unload() would do, and changes nothing. */
+static int say_unload(void)
 {
+	struct users users = {.file = stdout,
+			      .heading = "programs that use " CORE ":\n"};
+	struct parameters values;
 	char words[ERROR_BYTES];
-	int count = 0;
 	int error, fd = open_core();
 
 	if (fd < 0)
 		return 1;
-	error = control_call(fd, "clients", print_client, &count, words,
+	parameters_init(&values);
+	error = control_call(fd, "clients", print_client, &users, words,
+			     sizeof(words));
+	if (!error)
+		error = control_call(fd, "query", take_value, &values, words,
+				     sizeof(words));
+	close(fd);
+	if (error)
+		return refused(error, words);
+	if (!users.count) {
+		printf("no program uses " CORE "\n");
+		return 0;
+	}
+	printf("their devices would fail at once; those that go on would get "
+	       "SIGTERM after %ld ms, and SIGKILL %ld ms later\n",
+	       values.value[PARAMETER_DELAY_KILL],
+	       values.value[PARAMETER_DELAY_BETWEEN_SIGNALS]);
+	return 0;
+}
+
+static int unload(void)
+{
+	struct users users = {.file = stderr,
+			      .heading =
+				  "ofedctrl: programs that use " CORE
+				  " are told, and ended if they go on:\n"};
+	char words[ERROR_BYTES];
+	int error, fd = open_core();
+
+	if (fd < 0)
+		return 1;
+	error = control_call(fd, "clients", print_client, &users, words,
 			     sizeof(words));
 	if (!error)
 		error = control_call(fd, "unload", NULL, NULL, words,
@@ -399,10 +445,13 @@ static bool parse(int argc, char **argv, struct options *options)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "luqck:p:h")) != -1) {
+	while ((option = getopt(argc, argv, "luqcnk:p:h")) != -1) {
 		switch (option) {
 		case 'k':
 			options->program = optarg;
+			break;
+		case 'n':
+			options->is_dry = true;
 			break;
 		case 'p':
 			options->assignment = optarg;
@@ -421,6 +470,7 @@ static bool parse(int argc, char **argv, struct options *options)
 		}
 	}
 	return optind == argc && options->action &&
+	       (!options->is_dry || options->action == 'u') &&
 	       (!options->program || strchr("luq", options->action));
 }
 
@@ -430,7 +480,7 @@ static int act(const struct options *options)
 	case 'l':
 		return load(options->program);
 	case 'u':
-		return unload();
+		return options->is_dry ? say_unload() : unload();
 	case 'q':
 		return query();
 	case 'c':

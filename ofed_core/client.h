@@ -32,6 +32,7 @@ struct client {
 	struct client *previous;
 	enum client_kind kind;
 	pid_t pid; /* that opened it */
+	int pidfd; /* of the same, or -1 */
 	uid_t uid;
 	ino_t inode; /* of the program's end: names an rdma_cm channel */
 
@@ -69,9 +70,14 @@ extern struct client *clients; /* list; core_lock */
 
 /* Starts to listen on ofed_rundir_path("verbs"). */
 int clients_listen(void);
-/* Tells every program that the device has gone. */
+/* Tells programs that use the device, or any device (NULL), of an event. */
 void clients_notify(enum event_type type, const struct device *d);
-/* kill() to every process with a node open; how many were reached. */
+/*
+ * The device has gone, or all have (NULL): tells of it, and breaks what is on
+ * it. After all have gone no node can be opened.
+ */
+void clients_lose(const struct device *d);
+/* To every process with a node open, once; how many were reached. */
 unsigned clients_signal(int signal_number);
 
 /* 0 or -errno; fills c->out. */

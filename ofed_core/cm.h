@@ -8,8 +8,18 @@
 
 #include "wire.h"
 
-/* A datagram to queue pair 1. core_lock is held for reading. */
+/*
+ * A datagram to queue pair 1. core_lock is held for reading. It waits for the
+ * thread of the CM; mad_rcvq_size of them may.
+ */
+void cm_arrived(const struct arrival *a);
+/* On that thread. */
 void cm_receive(const struct arrival *a);
+
+/* The device has gone, or all have (NULL): programs with ids hear of it. */
+void cm_lose(const struct device *d);
+/* Some id still points to the device. */
+bool cm_uses(const struct device *d);
 
 /* A program has closed its last node: nobody waits for it to listen again. */
 void cm_vacant_gone(pid_t pid);

@@ -215,12 +215,17 @@ static int find_source(struct cm_id *id, uint8_t source[16])
 		memcpy(source, is_any ? id->dest.ip : id->source.ip, 16);
 		return 0;
 	}
-	rc = route_find(id->dest.ip, is_any ? NULL : id->source.ip,
-			id->dest.scope, &ifindex, source);
 	if (!is_any && param(PARAMETER_BIND_ROUTE_INTERFACE)) {
 		memcpy(source, id->source.ip, 16);
 		return 0;
 	}
+	rc = route_find(id->dest.ip, is_any ? NULL : id->source.ip,
+			id->dest.scope, &ifindex, source);
+	/* The route leaves by another interface than the bound address has. */
+	if (rc == 0 && !is_any &&
+	    device_by_ifindex(ifindex) != device_by_gid(source, NULL))
+		rc = route_find(id->dest.ip, NULL, id->dest.scope, &ifindex,
+				source);
 	return rc;
 }
 

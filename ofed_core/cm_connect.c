@@ -14,7 +14,6 @@
 #define ACK_TIMEOUT  19 /* 4.096 us * 2^19 = 2.1 s, as Linux */
 #define TARGET_DELAY 15
 #define TIMEWAIT_NS  (2000 * NS_PER_MS)
-#define MAX_RETRIES  15
 #define SERVICE_BASE UINT64_C(0x0000000001000000)
 
 static uint32_t random_psn(void)
@@ -178,9 +177,7 @@ static int accept_connection(struct cm_id *id,
 	id->initiator_depth = p->initiator_depth;
 	id->has_srq = p->srq;
 	id->state = CM_REP_SENT;
-	cm_send_repeated(id, MAX_RETRIES,
-			 (uint64_t)param(PARAMETER_CM_CONNECT_TIMEOUT) *
-			     NS_PER_MS);
+	cm_send_repeated(id, id->max_retries, id->response_ns);
 	return 0;
 }
 
@@ -206,7 +203,6 @@ int cm_accept(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 		return accept_datagram(id, p);
 	case CM_REP_RECEIVED:
 		id->state = CM_ESTABLISHED;
-		timer_cancel(&id->timer);
 		send_rtu(id);
 		return 0;
 	default:
@@ -218,7 +214,7 @@ void cm_established(struct cm_id *id)
 {
 	if (id->state != CM_REP_SENT)
 		return;
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	id->state = CM_ESTABLISHED;
 	cm_event_simple(id, CM_EVENT_ESTABLISHED, 0);
 }
@@ -254,7 +250,7 @@ int cm_reject(struct cm_id *id, const void *data, size_t bytes, uint8_t reason)
 	rc = add_private(&m, 0, data, bytes);
 	if (rc < 0)
 		return rc;
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	id->state = CM_CLOSED;
 	cm_send(&id->path, &m);
 	return 0;
@@ -262,6 +258,7 @@ int cm_reject(struct cm_id *id, const void *data, size_t bytes, uint8_t reason)
 
 void cm_timewait(struct cm_id *id)
 {
+	cm_send_answered(id);
 	id->state = CM_TIMEWAIT;
 	timer_set(&id->timer, clock_ns() + TIMEWAIT_NS);
 }
@@ -285,18 +282,6 @@ int cm_disconnect(struct cm_id *id)
 	return 0;
 }
 
-static void repeat(struct cm_id *id)
-{
-	uint64_t ns = (uint64_t)param(id->state == CM_DREQ_SENT
-					  ? PARAMETER_CM_DISCONNECT_TIMEOUT
-					  : PARAMETER_CM_CONNECT_TIMEOUT) *
-		      NS_PER_MS;
-
-	id->retries_left--;
-	cm_send(&id->path, &id->sent);
-	timer_set(&id->timer, clock_ns() + ns);
-}
-
 static void give_up(struct cm_id *id)
 {
 	switch (id->state) {
@@ -306,6 +291,7 @@ static void give_up(struct cm_id *id)
 		cm_event_simple(id, CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		break;
 	case CM_SIDR_SENT:
+		cm_send_answered(id);
 		id->state = CM_CLOSED;
 		cm_event_simple(id, CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 		break;
@@ -331,7 +317,7 @@ void cm_timer(struct timer *t)
 		id->state = CM_CLOSED;
 		cm_event_simple(id, CM_EVENT_TIMEWAIT_EXIT, 0);
 	} else if (waits && id->retries_left) {
-		repeat(id);
+		cm_send_again(id);
 	} else if (waits) {
 		give_up(id);
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "cm.h"
 #include "cm_id.h"
 #include "log.h"
 
@@ -148,4 +149,24 @@ void cm_event_move(struct cm_channel *from, struct cm_channel *to,
 		to->waiting++;
 	}
 	announce(to);
+}
+
+void cm_lose(const struct device *d)
+{
+	pthread_mutex_lock(&cm_lock);
+	for (struct cm_id *id = cm_ids; id; id = id->next)
+		if (!d || id->device == d)
+			cm_event_simple(id, CM_EVENT_DEVICE_REMOVAL, 0);
+	pthread_mutex_unlock(&cm_lock);
+}
+
+bool cm_uses(const struct device *d)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&cm_lock);
+	for (const struct cm_id *id = cm_ids; id && !found; id = id->next)
+		found = id->device == d || id->path.device == d;
+	pthread_mutex_unlock(&cm_lock);
+	return found;
 }

@@ -85,7 +85,7 @@ int cm_id_create(struct cm_id **out, struct cm_channel *ch, uint64_t uid,
 
 void cm_id_release(struct cm_id *id)
 {
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	if (id->previous)
 		id->previous->next = id->next;
 	else

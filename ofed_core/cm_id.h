@@ -125,7 +125,14 @@ struct cm_id {
 
 	struct cm_message sent; /* what is repeated until answered */
 	unsigned retries_left;
+	uint64_t repeat_ns;
+	bool is_sending;        /* counts against mad_sendq_size */
+	bool is_queued;         /* waits for others to be answered */
+	struct cm_id *next_out; /* of the queue */
 	struct timer timer;
+	/* of a REQ: how the REP is repeated */
+	uint64_t response_ns;
+	uint8_t max_retries;
 	uint32_t events_fetched;
 	struct cm_mcast *groups;
 };
@@ -178,8 +185,15 @@ bool cm_ip_is_any(const uint8_t ip[16]);
 
 /* ---- cm_send.c ---- */
 void cm_send(const struct address *to, const struct cm_message *m);
-/* Sends id->sent and repeats it until the state changes. */
+/*
+ * Sends id->sent and repeats it until it is answered. At most mad_sendq_size
+ * messages wait for answers; others wait for their turn.
+ */
 void cm_send_repeated(struct cm_id *id, unsigned retries, uint64_t every_ns);
+/* The timer fired: sends it again. */
+void cm_send_again(struct cm_id *id);
+/* Nothing is waited for any more; also stops the id's timer. */
+void cm_send_answered(struct cm_id *id);
 void cm_send_init(void);
 
 /*

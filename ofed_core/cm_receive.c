@@ -125,6 +125,9 @@ static struct cm_id *new_child(const struct arrival *a,
 	id->device = id->path.device;
 	id->path.traffic_class = m->traffic_class;
 	id->path.flow_label = m->flow_label;
+	/* A request for datagrams does not tell. */
+	id->path.sl =
+	    m->kind == CM_REQ ? m->sl : (uint8_t)param(PARAMETER_DEF_PREC2SL);
 	id->remote_id = m->local_id;
 	id->remote_guid = m->guid;
 	id->transaction = m->transaction;
@@ -154,6 +157,17 @@ static void repeat_answer(struct cm_id *id)
 		cm_send(&id->path, &id->sent);
 	else if (id->state == CM_REQ_RECEIVED)
 		cm_send(&id->path, &m);
+}
+
+/*
+ * A time-out that the peer asks for; max_timeout is the most it gets, and a
+ * millisecond the least: nobody answers faster, and it may be a lie.
+ */
+static uint64_t timeout_ns(unsigned n)
+{
+	if (n > (unsigned)param(PARAMETER_MAX_TIMEOUT))
+		n = (unsigned)param(PARAMETER_MAX_TIMEOUT);
+	return n < 8 ? NS_PER_MS : UINT64_C(4096) << n;
 }
 
 static uint8_t at_most(uint8_t v, uint8_t max)
@@ -193,6 +207,8 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 	id->retry_count = m->retry_count;
 	id->rnr_retry = m->rnr_retry;
 	id->ack_timeout = m->ack_timeout;
+	id->response_ns = timeout_ns(m->local_timeout);
+	id->max_retries = m->max_retries;
 	id->mtu = at_most(m->mtu, (uint8_t)device_mtu(id->device));
 	e = cm_event_new(listener, CM_EVENT_CONNECT_REQUEST, 0);
 	if (!e) {
@@ -272,7 +288,7 @@ static void on_rep(const struct arrival *a, const struct cm_message *m)
 	}
 	if (id->state != CM_REQ_SENT)
 		return;
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	id->state = CM_REP_RECEIVED;
 	id->remote_id = m->local_id;
 	id->remote_qpn = m->qpn;
@@ -303,7 +319,7 @@ static void on_rej(const struct arrival *a, const struct cm_message *m)
 	    (id->state != CM_REQ_SENT && id->state != CM_REP_SENT &&
 	     id->state != CM_REQ_RECEIVED && id->state != CM_REP_RECEIVED))
 		return;
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	id->state = CM_CLOSED;
 	if (id->is_passive && !id->uid)
 		return;
@@ -356,17 +372,14 @@ static void on_rtu(const struct arrival *a, const struct cm_message *m)
 		cm_established(id);
 }
 
-/* The other side needs time: at most what max_timeout allows. */
+/* The other side needs time. */
 static void on_mra(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->remote_id);
-	unsigned n = m->service_timeout;
 
 	if (!id || (id->state != CM_REQ_SENT && id->state != CM_REP_SENT))
 		return;
-	if (n > (unsigned)param(PARAMETER_MAX_TIMEOUT))
-		n = (unsigned)param(PARAMETER_MAX_TIMEOUT);
-	timer_set(&id->timer, clock_ns() + (UINT64_C(4096) << n));
+	timer_set(&id->timer, clock_ns() + timeout_ns(m->service_timeout));
 }
 
 static void on_sidr_rep(const struct arrival *a, const struct cm_message *m)
@@ -377,7 +390,7 @@ static void on_sidr_rep(const struct arrival *a, const struct cm_message *m)
 
 	if (!id || id->state != CM_SIDR_SENT)
 		return;
-	timer_cancel(&id->timer);
+	cm_send_answered(id);
 	if (m->status != CM_SIDR_OK) {
 		id->state = CM_CLOSED;
 		cm_event_simple(id, CM_EVENT_UNREACHABLE, m->status);
@@ -427,6 +440,15 @@ static void handle(const struct arrival *a, const struct cm_message *m)
 		on_sidr_rep(a, m);
 		break;
 	}
+}
+
+void cm_arrived(const struct arrival *a)
+{
+	if (a->p.qkey != CM_QKEY || a->p.payload_bytes != CM_MESSAGE_BYTES)
+		return;
+	pthread_mutex_lock(&cm_lock);
+	cm_receive_later(a, a->p.payload);
+	pthread_mutex_unlock(&cm_lock);
 }
 
 void cm_receive(const struct arrival *a)

@@ -121,9 +121,75 @@ void cm_send(const struct address *to, const struct cm_message *m)
 	wire_flush();
 }
 
+/* ---- Messages that wait for answers ---- */
+
+static unsigned sending;
+static struct cm_id *queue_first;
+static struct cm_id *queue_last;
+
+static void begin(struct cm_id *id)
+{
+	id->is_sending = true;
+	sending++;
+	cm_send(&id->path, &id->sent);
+	timer_set(&id->timer, clock_ns() + id->repeat_ns);
+}
+
+static void leave_queue(struct cm_id *id)
+{
+	struct cm_id **p = &queue_first;
+	struct cm_id *before = NULL;
+
+	while (*p != id) {
+		before = *p;
+		p = &before->next_out;
+	}
+	*p = id->next_out;
+	if (queue_last == id)
+		queue_last = before;
+	id->is_queued = false;
+	id->next_out = NULL;
+}
+
+static void take_turns(void)
+{
+	while (queue_first && (long)sending < param(PARAMETER_MAD_SENDQ_SIZE)) {
+		struct cm_id *id = queue_first;
+
+		leave_queue(id);
+		begin(id);
+	}
+}
+
 void cm_send_repeated(struct cm_id *id, unsigned retries, uint64_t every_ns)
 {
+	cm_send_answered(id);
 	id->retries_left = retries;
+	id->repeat_ns = every_ns;
+	id->is_queued = true;
+	if (queue_last)
+		queue_last->next_out = id;
+	else
+		queue_first = id;
+	queue_last = id;
+	take_turns();
+}
+
+void cm_send_again(struct cm_id *id)
+{
+	id->retries_left--;
 	cm_send(&id->path, &id->sent);
-	timer_set(&id->timer, clock_ns() + every_ns);
+	timer_set(&id->timer, clock_ns() + id->repeat_ns);
+}
+
+void cm_send_answered(struct cm_id *id)
+{
+	timer_cancel(&id->timer);
+	if (id->is_queued)
+		leave_queue(id);
+	if (!id->is_sending)
+		return;
+	id->is_sending = false;
+	sending--;
+	take_turns();
 }

@@ -110,7 +110,7 @@ void control_unload(void)
 {
 	if (unload_step != UNLOAD_NO)
 		return;
-	clients_notify(EVENT_DEVICE_FATAL, NULL);
+	clients_lose(NULL);
 	unload_step = UNLOAD_TERM;
 	unload_deadline =
 	    clock_ns() + (uint64_t)param(PARAMETER_DELAY_KILL) * NS_PER_MS;

@@ -113,13 +113,13 @@ static void to_unconnected(const struct arrival *a)
 		return;
 	}
 	if (a->p.dest_qpn == QPN_CM) {
-		cm_receive(a);
+		cm_arrived(a);
 		return;
 	}
 	to_datagram(a, &d);
 	if (gid_is_multicast(a->dgid)) {
 		if (a->p.dest_qpn == QPN_MCAST)
-			mcast_each(a->dgid, deliver_copy, &d);
+			mcast_each(a->device, a->dgid, deliver_copy, &d);
 		return;
 	}
 	qp = qp_find(a->p.dest_qpn);

@@ -40,7 +40,7 @@ static void on_signal(struct source *s, uint32_t events)
 		return;
 	log_info("signal %u: ending", i.ssi_signo);
 	pthread_rwlock_wrlock(&core_lock);
-	clients_notify(EVENT_DEVICE_FATAL, NULL);
+	clients_lose(NULL);
 	pthread_rwlock_unlock(&core_lock);
 	workers_stop();
 }
@@ -211,6 +211,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	workers_wait();
+	/* Who no longer finds us may start another. */
+	wire_close();
 	sysfs_remove();
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
+#include "params.h"
 #include "requester.h"
 #include "uverbs.h"
 #include "wire.h"
@@ -22,31 +24,132 @@ static struct membership *memberships;
 static unsigned membership_count;
 
 #define MEMBERSHIPS_MAX (MAX_MCAST_GRP * 4)
+#define LEAVE_NS        (100 * NS_PER_MS)
 
-static unsigned members_of(const uint8_t gid[16])
+/*
+ * Groups that could not be left. The kernel may be out of memory for a moment;
+ * where the interface is gone, so is the membership.
+ */
+struct leaving {
+	struct leaving *next;
+	struct device *device;
+	uint8_t gid[16];
+	long retries;
+};
+
+static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct leaving *leavings;
+static struct timer leave_timer;
+
+static bool has_left(const struct device *d, const uint8_t gid[16])
+{
+	int rc = wire_mcast(d, gid, false);
+
+	return rc == 0 || rc == -EADDRNOTAVAIL || rc == -ENODEV ||
+	       rc == -ENETDOWN;
+}
+
+static void leave_again(struct timer *t)
+{
+	struct leaving **p = &leavings;
+
+	pthread_mutex_lock(&leaving_lock);
+	while (*p) {
+		struct leaving *l = *p;
+		bool is_over = has_left(l->device, l->gid);
+
+		if (!is_over && --l->retries <= 0) {
+			log_warning("%s: gave up leaving a multicast group",
+				    l->device->name);
+			is_over = true;
+		}
+		if (is_over) {
+			*p = l->next;
+			free(l);
+		} else {
+			p = &l->next;
+		}
+	}
+	if (leavings)
+		timer_set(t, clock_ns() + LEAVE_NS);
+	pthread_mutex_unlock(&leaving_lock);
+}
+
+static void leave(struct device *d, const uint8_t gid[16])
+{
+	long retries = param(PARAMETER_MCAST_LEAVE_RETRIES);
+	struct leaving *l;
+
+	if (has_left(d, gid) || !retries)
+		return;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return;
+	l->device = d;
+	l->retries = retries;
+	memcpy(l->gid, gid, 16);
+	pthread_mutex_lock(&leaving_lock);
+	l->next = leavings;
+	leavings = l;
+	if (!leave_timer.worker)
+		timer_init(&leave_timer, worker_at(0), leave_again);
+	timer_set(&leave_timer, clock_ns() + LEAVE_NS);
+	pthread_mutex_unlock(&leaving_lock);
+}
+
+/* Somebody joins again what was to be left. */
+static void stay(const struct device *d, const uint8_t gid[16])
+{
+	struct leaving **p = &leavings;
+
+	pthread_mutex_lock(&leaving_lock);
+	while (*p) {
+		struct leaving *l = *p;
+
+		if (l->device == d && memcmp(l->gid, gid, 16) == 0) {
+			*p = l->next;
+			free(l);
+		} else {
+			p = &l->next;
+		}
+	}
+	pthread_mutex_unlock(&leaving_lock);
+}
+
+static bool is_in(const struct membership *m, const struct device *d,
+		  const uint8_t gid[16])
+{
+	return (!d || m->qp->o.client->device == d) &&
+	       memcmp(m->gid, gid, 16) == 0;
+}
+
+static unsigned members_of(const struct device *d, const uint8_t gid[16])
 {
 	unsigned n = 0;
 
 	for (struct membership *m = memberships; m; m = m->next)
-		n += memcmp(m->gid, gid, 16) == 0;
+		n += is_in(m, d, gid);
 	return n;
 }
 
 int mcast_attach(struct qp *qp, const uint8_t gid[16])
 {
+	struct device *d = qp->o.client->device;
 	struct membership *m;
 
 	for (m = memberships; m; m = m->next)
 		if (m->qp == qp && memcmp(m->gid, gid, 16) == 0)
 			return 0;
-	if (members_of(gid) >= MAX_MCAST_QP ||
+	if (members_of(d, gid) >= MAX_MCAST_QP ||
 	    membership_count >= MEMBERSHIPS_MAX)
 		return -ENOMEM;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	if (!members_of(gid))
-		wire_mcast(qp->o.client->device, gid, true);
+	if (!members_of(d, gid)) {
+		stay(d, gid);
+		wire_mcast(d, gid, true);
+	}
 	memcpy(m->gid, gid, 16);
 	m->qp = qp;
 	m->next = memberships;
@@ -59,12 +162,13 @@ int mcast_attach(struct qp *qp, const uint8_t gid[16])
 static void drop(struct membership **p)
 {
 	struct membership *m = *p;
+	struct device *d = m->qp->o.client->device;
 
 	*p = m->next;
 	membership_count--;
 	m->qp->mcast_count--;
-	if (!members_of(m->gid))
-		wire_mcast(m->qp->o.client->device, m->gid, false);
+	if (!members_of(d, m->gid))
+		leave(d, m->gid);
 	free(m);
 }
 
@@ -90,11 +194,11 @@ void mcast_forget(struct qp *qp)
 	}
 }
 
-void mcast_each(const uint8_t gid[16], void (*fn)(struct qp *qp, void *owner),
-		void *owner)
+void mcast_each(const struct device *d, const uint8_t gid[16],
+		void (*fn)(struct qp *qp, void *owner), void *owner)
 {
 	for (struct membership *m = memberships; m; m = m->next)
-		if (memcmp(m->gid, gid, 16) == 0)
+		if (is_in(m, d, gid))
 			fn(m->qp, owner);
 }
 

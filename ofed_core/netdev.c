@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "cm.h"
 #include "log.h"
 #include "sysfs.h"
 
@@ -313,22 +314,26 @@ static void choose_name(struct device *d)
 	}
 }
 
+/* The slot of a deleted interface is free once nobody points to it. */
+static bool is_free(const struct device *d)
+{
+	for (const struct client *c = clients; c; c = c->next)
+		if (c->device == d)
+			return false;
+	return d->is_gone && !cm_uses(d);
+}
+
 static void add_device(const struct device *found)
 {
 	struct device *d;
 	unsigned i;
 
-	for (i = 0; i < device_count && !devices[i].is_gone; i++)
+	for (i = 0; i < device_count && !is_free(&devices[i]); i++)
 		continue;
 	if (i == DEVICES_MAX) {
 		log_warning("no room for a device on %s", found->netdev);
 		return;
 	}
-	/* The slot of a deleted interface is free once nobody points to it. */
-	if (i < device_count)
-		for (struct client *c = clients; c; c = c->next)
-			if (c->device == &devices[i])
-				return;
 	d = &devices[i];
 	*d = *found;
 	d->is_gone = true; /* until it has a name and a number */
@@ -376,7 +381,7 @@ static void apply(const struct snapshot *s)
 		devices[i].is_gone = true;
 		devices[i].is_up = false;
 		log_info("device %s has gone", devices[i].name);
-		clients_notify(EVENT_DEVICE_FATAL, &devices[i]);
+		clients_lose(&devices[i]);
 	}
 	for (unsigned k = 0; k < s->count; k++) {
 		struct device *d = device_by_ifindex(s->found[k].ifindex);

@@ -21,20 +21,21 @@ const struct parameter parameter_table[PARAMETER_COUNT] = {
 			       "1 limits the path MTU to 1024 bytes."},
     [PARAMETER_CMA_RESPONSE_TIMEOUT] = {"cma_response_timeout", NULL, 20, 1, 31,
 					"exponent", PARAMETER_AIX,
-					"Time the peer's CM has to "
-					"answer: 4.096 us * 2^n."},
+					"How long the peer's CM waits "
+					"for our answer before it asks "
+					"again: 4.096 us * 2^n."},
     [PARAMETER_DEF_PREC2SL] = {"def_prec2sl", NULL, 3, 0, 7, "service level",
 			       PARAMETER_AIX,
-			       "Service level of connections that do not "
-			       "ask for one."},
+			       "Service level of connections: the "
+			       "priority of their packets."},
     [PARAMETER_MAD_SENDQ_SIZE] = {"mad_sendq_size", NULL, 128, 16, 65536,
 				  "messages", PARAMETER_AIX,
-				  "CM messages that may wait for an "
-				  "answer."},
+				  "CM messages that are sent and not "
+				  "answered; more wait for their turn."},
     [PARAMETER_MAD_RCVQ_SIZE] = {"mad_rcvq_size", "mad_recvq_size", 512, 16,
 				 65536, "messages", PARAMETER_AIX,
 				 "CM messages that may wait to be "
-				 "handled."},
+				 "handled; more are lost."},
     [PARAMETER_MAX_TIMEOUT] = {"max_timeout", NULL, 21, 1, 31, "exponent",
 			       PARAMETER_AIX,
 			       "Upper limit of time-outs taken from the "
@@ -45,8 +46,8 @@ const struct parameter parameter_table[PARAMETER_COUNT] = {
 					"RDMA listener."},
     [PARAMETER_MCAST_LEAVE_RETRIES] = {"mcast_leave_retries", NULL, 3, 0, 100,
 				       "times", PARAMETER_AIX,
-				       "Attempts to leave a multicast "
-				       "group."},
+				       "Further attempts to leave a "
+				       "multicast group."},
     [PARAMETER_DELAY_KILL] = {"delay_kill", NULL, 10000, 0, 3600000, "ms",
 			      PARAMETER_AIX,
 			      "On unload: wait before programs that use "
@@ -58,7 +59,7 @@ const struct parameter parameter_table[PARAMETER_COUNT] = {
     [PARAMETER_BIND_ROUTE_INTERFACE] = {"bind_route_interface", NULL, 0, 0, 1,
 					"0/1", PARAMETER_AIX,
 					"1 lets a bound address choose "
-					"the device against the route."},
+					"the interface, not the route."},
     [PARAMETER_CM_CONNECT_TIMEOUT] = {"cm_connect_timeout", NULL, 8000, 10,
 				      600000, "ms", PARAMETER_AIX,
 				      "Wait before a CM request is sent "

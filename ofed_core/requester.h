@@ -91,8 +91,11 @@ uint64_t ack_timeout_ns(unsigned code);
 int mcast_attach(struct qp *qp, const uint8_t gid[16]);
 int mcast_detach(struct qp *qp, const uint8_t gid[16]);
 void mcast_forget(struct qp *qp);
-/* Calls fn for every pair attached to the group. */
-void mcast_each(const uint8_t gid[16], void (*fn)(struct qp *qp, void *owner),
-		void *owner);
+/*
+ * Calls fn for every pair that is attached to the group on the device. NULL:
+ * the packet does not say how it came, and any device may have joined.
+ */
+void mcast_each(const struct device *d, const uint8_t gid[16],
+		void (*fn)(struct qp *qp, void *owner), void *owner);
 
 #endif

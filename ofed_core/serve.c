@@ -5,12 +5,12 @@
 #include "client.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -35,6 +35,7 @@ struct message {
 struct client *clients;
 
 static unsigned next_worker;
+static bool is_closed; /* nobody may open a node any more */
 
 /* ---- The end of a client ---- */
 
@@ -89,6 +90,8 @@ static void client_destroy(struct client *c)
 		cm_vacant_gone(c->pid);
 	pthread_rwlock_unlock(&core_lock);
 	log_debug("client %d has gone", (int)c->pid);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
 	close(c->source.fd);
 	free(c);
 }
@@ -150,6 +153,8 @@ static int open_node(struct client *c, const struct shim_request *r)
 	}
 	if (c->kind != CLIENT_NEW)
 		return -EINVAL;
+	if (is_closed)
+		return -ENODEV;
 	if (r->kind == SHIM_OPEN_CM) {
 		int rc = cm_channel_create(&c->cm, c);
 
@@ -348,6 +353,7 @@ static int client_create(int fd)
 	}
 	c->pid = u.pid;
 	c->uid = u.uid;
+	c->pidfd = u.pid > 1 ? (int)syscall(SYS_pidfd_open, u.pid, 0) : -1;
 	pthread_rwlock_wrlock(&core_lock);
 	c->next = clients;
 	if (clients)
@@ -407,13 +413,44 @@ void clients_notify(enum event_type type, const struct device *d)
 			event_send(c, NULL, type);
 }
 
+static void break_pairs(struct client *c)
+{
+	for (uint32_t i = 0; i < c->objects.room; i++) {
+		struct qp *qp = object_find(c, i, OBJECT_QP);
+
+		if (qp && atomic_load(&qp->state) != QP_RESET)
+			qp_set_error(qp);
+	}
+}
+
+void clients_lose(const struct device *d)
+{
+	is_closed |= !d;
+	for (struct client *c = clients; c; c = c->next)
+		if (!d || c->device == d)
+			break_pairs(c);
+	clients_notify(EVENT_DEVICE_FATAL, d);
+	cm_lose(d);
+}
+
+/* The process has a node that stands before this one in the list. */
+static bool is_known(const struct client *c)
+{
+	for (const struct client *k = clients; k != c; k = k->next)
+		if (k->kind != CLIENT_NEW && k->pid == c->pid)
+			return true;
+	return false;
+}
+
+/* By its descriptor: a number may have gone to another process since. */
 unsigned clients_signal(int signal_number)
 {
 	unsigned n = 0;
 
 	for (struct client *c = clients; c; c = c->next)
-		if (c->kind != CLIENT_NEW && c->pid > 1 &&
-		    kill(c->pid, signal_number) == 0)
+		if (c->kind != CLIENT_NEW && c->pidfd >= 0 && !is_known(c) &&
+		    syscall(SYS_pidfd_send_signal, c->pidfd, signal_number,
+			    NULL, 0) == 0)
 			n++;
 	return n;
 }

@@ -120,7 +120,7 @@ static bool deliver_here(struct qp *qp, const struct wqe *w,
 
 	if (gid_is_multicast(a->dgid)) {
 		if (w->ud_qpn == MCAST_QPN)
-			mcast_each(a->dgid, deliver_member, &f);
+			mcast_each(a->device, a->dgid, deliver_member, &f);
 		return false;
 	}
 	if (!device_by_gid(a->dgid, NULL))

@@ -110,6 +110,15 @@ int wire_open(void)
 	return 0;
 }
 
+void wire_close(void)
+{
+	if (holder4 >= 0)
+		close(holder4);
+	if (holder6 >= 0)
+		close(holder6);
+	holder4 = holder6 = -1;
+}
+
 int wire_mcast(const struct device *d, const uint8_t gid[16], bool join)
 {
 	struct ip_mreqn m4 = {.imr_ifindex = (int)d->ifindex};

@@ -18,6 +18,8 @@
  * queue pairs of this core reach each other.
  */
 int wire_open(void);
+/* Gives the port back, so that the next core can have it. */
+void wire_close(void);
 bool wire_is_open(void);
 
 /*

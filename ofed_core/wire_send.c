@@ -40,7 +40,8 @@
 enum packet_way {
 	WAY_IP4,
 	WAY_IP6,
-	WAY_FRAME
+	WAY_FRAME,
+	WAYS
 };
 
 /* What surrounds the payload of one packet, and where it goes. */
@@ -68,6 +69,8 @@ struct outbox {
 	uint16_t port6;
 	unsigned count;
 	enum packet_way way;
+	int priority;  /* of what is queued */
+	int set[WAYS]; /* of each socket */
 	struct faults faults;
 	struct timer late; /* the packet that is held goes, at the latest */
 	struct mmsghdr messages[WIRE_BATCH];
@@ -127,14 +130,25 @@ static struct outbox *own_outbox(void)
 	return o;
 }
 
+/* The service level is the kernel's priority: VLANs map it to theirs. */
+static void set_priority(struct outbox *o, int fd)
+{
+	if (o->set[o->way] == o->priority)
+		return;
+	wire_set(fd, SOL_SOCKET, SO_PRIORITY, o->priority);
+	o->set[o->way] = o->priority;
+}
+
 static void send_queued(struct outbox *o)
 {
+	int fd = o->way == WAY_IP4   ? o->fd4
+		 : o->way == WAY_IP6 ? o->fd6
+				     : o->ether;
 	unsigned done = 0;
 
+	if (o->count)
+		set_priority(o, fd);
 	while (done < o->count) {
-		int fd = o->way == WAY_IP4   ? o->fd4
-			 : o->way == WAY_IP6 ? o->fd6
-					     : o->ether;
 		int n = sendmmsg(fd, o->messages + done, o->count - done, 0);
 
 		if (n > 0) {
@@ -403,6 +417,7 @@ static int put_in(struct outbox *o, const struct address *to,
 		  const struct packet *given)
 {
 	struct packet p = *given;
+	int priority = to->sl & 7; /* programs and peers choose it */
 	enum packet_way way;
 	uint8_t mac[6];
 	struct msghdr *m;
@@ -411,12 +426,14 @@ static int put_in(struct outbox *o, const struct address *to,
 
 	if (rc < 0)
 		return rc;
-	if (o->count == WIRE_BATCH || (o->count && o->way != way))
+	if (o->count == WIRE_BATCH ||
+	    (o->count && (o->way != way || o->priority != priority)))
 		send_queued(o);
 	rc = keep_payload(o, &p);
 	if (rc < 0)
 		return rc;
 	o->way = way;
+	o->priority = priority;
 	s = &o->slots[o->count];
 	m = &o->messages[o->count].msg_hdr;
 	*m = (struct msghdr){0};

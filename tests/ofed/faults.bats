@@ -175,8 +175,9 @@ ucx_pair() { # transports, arguments
 	ucx_pair rc,ud "-t tag_lat -s 1000"
 	ucx_pair rc,ud "-t tag_bw -s 100000"
 	ucx_pair ud_verbs "-t tag_lat -s 1000"
+	# Not ofi_rxm: that of libfabric 1.17 may crash at the end, when the
+	# peer's disconnect overtakes its last message.
 	same "$B" "fi_pingpong -p verbs -e msg -I 20 -S 4096 -c"
-	same "$B" "fi_pingpong -p verbs;ofi_rxm -e rdm -I 20 -S 65536 -c"
 }
 
 @test "there were faults of every kind, and nothing was malformed" {

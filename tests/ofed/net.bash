@@ -170,6 +170,46 @@ same_s() { # with -s before the address, as the programs of librdmacm
 	pair "$1" "$2" "$2 -s $SERVER"
 }
 
+# Python on standard input, in $B, with roce.py; its core must be stopped when
+# answers are to come back.
+peer() { # argument...
+	ip netns exec "$B" env PYTHONPATH="$BATS_TEST_DIRNAME" \
+		PYTHONDONTWRITEBYTECODE=1 timeout -k 5 60 python3 - "$@"
+}
+
+# Captures what comes in at an interface, until capture_end; see captured.
+capture_begin() { # namespace, interface
+	CAPTURE=$BATS_TEST_TMPDIR/capture
+	ip netns exec "$1" tshark -q -i "$2" -w "$CAPTURE" \
+		2>"$CAPTURE.err" 3>&- &
+	CAPTURE_PID=$!
+	wait_for grep -q "Capturing on" "$CAPTURE.err"
+	# The words come a little before the socket.
+	wait_for has_packet_socket "$1"
+}
+
+has_packet_socket() { # namespace: another one than the core's
+	ip netns exec "$1" ss -0 -H -p | grep -q dumpcap
+}
+
+capture_end() {
+	# What has been sent is to be in the file.
+	sleep 0.3
+	kill -INT "$CAPTURE_PID"
+	wait "$CAPTURE_PID" || :
+}
+
+# Lines of fields of the packets that a filter lets through.
+captured() { # filter, field...
+	local filter=$1 field words=()
+
+	shift
+	for field in "$@"; do
+		words+=(-e "$field")
+	done
+	tshark -r "$CAPTURE" -Y "$filter" -T fields "${words[@]}" 2>/dev/null
+}
+
 need() { # command...
 	local tool
 
