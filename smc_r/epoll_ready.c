@@ -2,6 +2,7 @@
 /* epoll_ready: which members of a large instance may be ready. */
 #include "epoll_ready.h"
 
+#include "epoll_fetch.h"
 #include "linkgroup.h"
 #include "process.h"
 
@@ -133,12 +134,17 @@ static bool each_group(
     struct epoll *e, struct epoll_group *from, const struct epoll_group *to,
     bool (*look)(struct epoll_member *m, bool *again, void *owner), void *owner)
 {
+	bool fetch = atomic_load_explicit(&e->joined, memory_order_relaxed) >=
+		     EPOLL_FETCH_MIN;
+
 	for (struct epoll_group *g = from; g && g != to;
 	     g = atomic_load(&g->next)) {
 		uint64_t bits =
 		    atomic_load_explicit(word_of(g), memory_order_relaxed) &
 		    atomic_load_explicit(&g->mask, memory_order_relaxed);
 
+		if (bits && fetch && (bits & (bits - 1)))
+			epoll_fetch(g->members, bits);
 		if (bits && !each_bit(g, bits, look, owner)) {
 			/* The others have their turn next time. */
 			atomic_store(&e->resume, atomic_load(&g->next));
