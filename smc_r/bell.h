@@ -7,6 +7,10 @@
  * SA_RESTART does not, just as for a read of the TCP socket. A peer that died
  * closed its end, which ends the sleep too.
  *
+ * Each ring of bytes has its pair. Not one for bytes and one for room: who
+ * takes a byte from a pair wakes whoever sleeps on its other end, as that may
+ * wait to write; and after a request the client sleeps.
+ *
  * A spurious ring costs one look; a missing one would be a hang. So whoever
  * publishes rings after the fact, and whoever sleeps looks again after arming.
  */

@@ -83,7 +83,7 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	}
 	c->entry.kind = FDENTRY_SOCKET;
 	c->slot = slot;
-	c->bell_data = c->bell_room = -1;
+	c->bell_in = c->bell_out = -1;
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
@@ -114,8 +114,8 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->peer_ready = &h->ready[!side][0];
 	c->out = rmb_ring(&rmb->map, element, side);
 	c->in = rmb_ring(&rmb->map, element, !side);
-	c->bell_data = rmb->bell_data[element];
-	c->bell_room = rmb->bell_room[element];
+	c->bell_in = rmb->bell_in[element];
+	c->bell_out = rmb->bell_out[element];
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
@@ -137,9 +137,9 @@ void connection_detach(struct connection *c, bool reuse)
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
 		if (atomic_load(&c->own_wait->rings_data) != c->drained_data)
-			bell_drain(c->bell_data);
+			bell_drain(c->bell_in);
 		if (atomic_load(&c->own_wait->rings_room) != c->drained_room)
-			bell_drain(c->bell_room);
+			bell_drain(c->bell_out);
 	}
 	linkgroup_give(rmb, c->element, reuse);
 }
@@ -229,7 +229,7 @@ static void ring_data(struct connection *c)
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
-	bell_ring(c->bell_data);
+	bell_ring(c->bell_out);
 }
 
 /* An epoll instance of the peer that has this connection sleeps: any bell of
@@ -292,7 +292,7 @@ void connection_signal_room(struct connection *c)
 		segment_count(doorbells);
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);
-		bell_ring(c->bell_room);
+		bell_ring(c->bell_in);
 		wake_waiter(c);
 	}
 }

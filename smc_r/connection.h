@@ -71,8 +71,10 @@ struct connection {
 	_Atomic uint64_t *peer_ready; /* one bit an element */
 	uint8_t *out;
 	uint8_t *in;
-	int bell_data;
-	int bell_room;
+	/* Of the ring that we read: sleeps for bytes, tells of room. Of the
+	 * one that we write: tells of bytes, sleeps for room. */
+	int bell_in;
+	int bell_out;
 
 	_Atomic uint32_t sleepers_data; /* threads asleep, this process */
 	_Atomic uint32_t sleepers_room;

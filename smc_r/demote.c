@@ -36,8 +36,8 @@ static void note(struct connection *c, uint32_t reason)
 
 static void ring_both(struct connection *c)
 {
-	bell_ring(c->bell_data);
-	bell_ring(c->bell_room);
+	bell_ring(c->bell_in);
+	bell_ring(c->bell_out);
 }
 
 /* ---- our writing direction ---- */
@@ -166,7 +166,7 @@ static void leave_frozen_ring(struct connection *c)
 
 	atomic_fetch_or(&rx->flags, STREAM_TCP);
 	stream_unlock(rx, taken);
-	connection_wake_own(c, rx, c->bell_data);
+	connection_wake_own(c, rx, c->bell_in);
 }
 
 /* The rest is in the ring for good, and a relay would give it to the successor
@@ -204,13 +204,13 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 {
 	bool first = sleepers_first(&c->slot->rx);
 	struct pollfd p[2] = {
-	    {.fd = first ? c->bell_data : -1, .events = POLLIN},
+	    {.fd = first ? c->bell_in : -1, .events = POLLIN},
 	    {.fd = fd, .events = POLLRDHUP},
 	};
 
 	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
 	if (first)
-		bell_drain(c->bell_data);
+		bell_drain(c->bell_in);
 	/* The peer is gone: the ring's rest is ours to pass on. */
 	return !(p[1].revents & (POLLRDHUP | POLLHUP | POLLERR));
 }

@@ -186,8 +186,8 @@ static void detach(struct epoll_member *m)
 	if (e->pid == process.pid) {
 		ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 		if (c->rmb && m->attached) {
-			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_data, 0, 0);
-			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_room, 0, 0);
+			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_in, 0, 0);
+			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_out, 0, 0);
 		}
 	}
 	epoll_ready_leave(m);
@@ -245,9 +245,9 @@ void epoll_member_attach(struct epoll_member *m)
 	if (!ring || m->attached)
 		return;
 	take_waiter_word(m);
-	ctl(shadow, EPOLL_CTL_ADD, c->bell_data, EPOLLIN | EPOLLET, data);
+	ctl(shadow, EPOLL_CTL_ADD, c->bell_in, EPOLLIN | EPOLLET, data);
 	if (m->shared)
-		ctl(shadow, EPOLL_CTL_ADD, c->bell_room, EPOLLIN | EPOLLET,
+		ctl(shadow, EPOLL_CTL_ADD, c->bell_out, EPOLLIN | EPOLLET,
 		    data);
 	m->attached = true;
 	if (!m->shared)

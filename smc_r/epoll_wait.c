@@ -181,13 +181,13 @@ static void empty_bell(struct connection *c)
 
 	if (rings - c->drained_data <= RINGS_MAX)
 		return;
-	there = bell_rings(c->bell_data);
+	there = bell_rings(c->bell_in);
 	inject_nap();
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&c->slot->rx.sleepers) > 0)
 		return;
 	c->drained_data = rings;
-	bell_take(c->bell_data, there);
+	bell_take(c->bell_in, there);
 }
 
 struct scan {

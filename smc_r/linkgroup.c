@@ -134,10 +134,10 @@ static bool is_unused(struct rmb *r)
 static void rmb_free(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++) {
-		if (r->bell_data[i] >= 0)
-			hidden_close(r->bell_data[i]);
-		if (r->bell_room[i] >= 0)
-			hidden_close(r->bell_room[i]);
+		if (r->bell_in[i] >= 0)
+			hidden_close(r->bell_in[i]);
+		if (r->bell_out[i] >= 0)
+			hidden_close(r->bell_out[i]);
 	}
 	if (r->reserved) {
 		segment_give_back(r->reserved);
@@ -156,7 +156,7 @@ static struct rmb *rmb_new(struct linkgroup *g)
 	r->group = g;
 	r->side = g->side;
 	for (unsigned i = 0; i < RMB_ELEMENTS_MAX; i++)
-		r->bell_data[i] = r->bell_room[i] = -1;
+		r->bell_in[i] = r->bell_out[i] = -1;
 	return r;
 }
 
@@ -208,10 +208,10 @@ static int make_bells(struct rmb *r, int *fds)
 	int result;
 
 	for (uint32_t i = 0; i < r->map.elements; i++) {
-		result = bell_pair(&r->bell_data[i], &fds[2 * i]);
+		result = bell_pair(&r->bell_out[i], &fds[2 * i]);
 		if (result < 0)
 			return result;
-		result = bell_pair(&r->bell_room[i], &fds[2 * i + 1]);
+		result = bell_pair(&r->bell_in[i], &fds[2 * i + 1]);
 		if (result < 0)
 			return result;
 	}
@@ -541,8 +541,8 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	if (reuse && r->side == SIDE_CLIENT)
 		rmb_element_release(e);
 	if (!g) { /* a forked child: the element is the parent's */
-		hidden_close(r->bell_data[element]);
-		hidden_close(r->bell_room[element]);
+		hidden_close(r->bell_in[element]);
+		hidden_close(r->bell_out[element]);
 		if (r->references == 0) {
 			bury(&r->map, false);
 			pool_put(r, sizeof(*r));
@@ -554,9 +554,9 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		/* Others of this end still use it. Our copies of its bells
 		 * must not keep it alive for the peer. */
 		r->leaked |= 1u << element;
-		hidden_close(r->bell_data[element]);
-		hidden_close(r->bell_room[element]);
-		r->bell_data[element] = r->bell_room[element] = -1;
+		hidden_close(r->bell_in[element]);
+		hidden_close(r->bell_out[element]);
+		r->bell_in[element] = r->bell_out[element] = -1;
 	}
 	g->connections--;
 	if (g->side == SIDE_SERVER)
@@ -595,8 +595,8 @@ static void adopt(struct linkgroup *g, const struct rendezvous_message *m,
 	hidden_close(fds[0]);
 	r->number = m->rmb_number;
 	for (uint32_t i = 0; i < m->elements; i++) {
-		r->bell_data[i] = fds[1 + 2 * i];
-		r->bell_room[i] = fds[2 + 2 * i];
+		r->bell_in[i] = fds[1 + 2 * i];
+		r->bell_out[i] = fds[2 + 2 * i];
 	}
 	rmb_link(g, r);
 }
@@ -690,8 +690,8 @@ static void orphan(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++)
 		if (!(r->busy >> i & 1)) {
-			hidden_close(r->bell_data[i]);
-			hidden_close(r->bell_room[i]);
+			hidden_close(r->bell_in[i]);
+			hidden_close(r->bell_out[i]);
 		}
 	r->group = NULL;
 	r->reserved = 0;

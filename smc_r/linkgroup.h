@@ -53,8 +53,8 @@ struct rmb {
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
 	uint32_t spin_score; /* what connections learnt: spin.h */
-	int bell_data[RMB_ELEMENTS_MAX];
-	int bell_room[RMB_ELEMENTS_MAX];
+	int bell_in[RMB_ELEMENTS_MAX]; /* connection.h */
+	int bell_out[RMB_ELEMENTS_MAX];
 };
 
 /* Our peer ID. Makes it, and the rendezvous socket, at the first call: 0 or

@@ -239,9 +239,9 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	if (asked->events & (POLLOUT | POLLWRNORM))
 		own->events |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
 	readiness_arm(c, (uint32_t)(unsigned short)asked->events);
-	at = add_bell(p, at, c->bell_data, own->events & FIRST_DATA);
+	at = add_bell(p, at, c->bell_in, own->events & FIRST_DATA);
 	if (own->events & ON_ROOM)
-		at = add_bell(p, at, c->bell_room, own->events & FIRST_ROOM);
+		at = add_bell(p, at, c->bell_out, own->events & FIRST_ROOM);
 	/* The end of the peer concerns everybody, the rest who asks for it. */
 	return add(p->all, at, asked->fd, share & (asked->events | POLLRDHUP));
 }
@@ -306,10 +306,10 @@ static void leave_member(struct connection *c, int fd, short on)
 	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
 
 	/* As long as we are the first; then rings are another's to take. */
-	if (active && (on & FIRST_DATA) && bell_drain(c->bell_data))
+	if (active && (on & FIRST_DATA) && bell_drain(c->bell_in))
 		tcp_has_ended(c, fd);
 	if (active && (on & FIRST_ROOM))
-		bell_drain(c->bell_room);
+		bell_drain(c->bell_out);
 	inject_nap();
 	sleepers_leave(&c->slot->rx);
 	if (on & ON_ROOM)

@@ -20,7 +20,9 @@
 
 #define RENDEZVOUS_FDS_MAX (1 + 2 * RMB_ELEMENTS_MAX)
 
-/* What a server tells a client of one RMB. */
+/* What a server tells a client of one RMB. With it come the RMB and, for each
+ * element, the client's ends of its two bells: of the ring that the server
+ * writes and of the one that the client writes. */
 struct rendezvous_message {
 	uint32_t magic;
 	uint32_t version;
@@ -35,7 +37,7 @@ struct rendezvous_message {
 };
 
 #define RENDEZVOUS_MAGIC   0x5a444e52u
-#define RENDEZVOUS_VERSION 1u
+#define RENDEZVOUS_VERSION 2u
 
 /* Listens under our peer ID: a hidden descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);

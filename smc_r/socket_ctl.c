@@ -149,7 +149,7 @@ static void shut_output(struct connection *c)
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
 	stream_unlock(tx, taken);
 	connection_signal_data(c);
-	connection_wake_own(c, tx, c->bell_room);
+	connection_wake_own(c, tx, c->bell_out);
 }
 
 int socket_shut_state(struct connection *c)
@@ -191,7 +191,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		shut_output(c);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
 		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
-		connection_wake_own(c, &c->slot->rx, c->bell_data);
+		connection_wake_own(c, &c->slot->rx, c->bell_in);
 	}
 	epoll_poke(c);
 	if (how == SHUT_RDWR)

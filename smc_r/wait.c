@@ -398,7 +398,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_data, first, &slices,
+		result = sleep_on(c, fd, c->bell_in, first, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
@@ -442,7 +442,7 @@ static int sleep_for_output(struct connection *c, int fd,
 		inject_nap();
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_room, first, &slices,
+		result = sleep_on(c, fd, c->bell_out, first, &slices,
 				  deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	return result;

@@ -223,8 +223,8 @@ void line_tcp_echo(struct line *l)
 
 void line_ring_bells(struct line *l)
 {
-	bell_ring(l->rmb->bell_data[l->element]);
-	bell_ring(l->rmb->bell_room[l->element]);
+	bell_ring(l->rmb->bell_in[l->element]);
+	bell_ring(l->rmb->bell_out[l->element]);
 }
 
 void line_put(struct line *l, const void *bytes, size_t n)

@@ -324,8 +324,8 @@ static void flood_of_rings(struct line *l, uint16_t port)
 static void bells_shut(struct line *l, uint16_t port)
 {
 	begin_talk(l, port);
-	shutdown(l->rmb->bell_data[l->element], SHUT_RDWR);
-	shutdown(l->rmb->bell_room[l->element], SHUT_RDWR);
+	shutdown(l->rmb->bell_in[l->element], SHUT_RDWR);
+	shutdown(l->rmb->bell_out[l->element], SHUT_RDWR);
 	line_sleep(1500);
 	/* TCP still stands, and the cursors too. */
 	if (!l->server)
