@@ -40,6 +40,7 @@ enum shim_fd_kind {
 	SHIM_FD_UVERBS,
 	SHIM_FD_CM,
 	SHIM_FD_NETLINK,
+	SHIM_FD_CHANNEL, /* completion events */
 };
 
 /* Descriptors of ours. Numbers beyond the table are never ours. */
@@ -78,6 +79,9 @@ int shim_open_uverbs(unsigned number, int flags);
 int shim_open_cm(int flags);
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count);
 ssize_t shim_cm_write(int fd, const void *bytes, size_t count);
+
+/* read() of a completion channel. */
+ssize_t shim_event_read(int fd, void *bytes, size_t count);
 
 /*
  * Rings that the program has mapped, by queue pair or completion queue (their

@@ -26,10 +26,18 @@ SHIM_EXPORT ssize_t write(int fd, const void *bytes, size_t count)
 	case SHIM_FD_CM:
 		return shim_cm_write(fd, bytes, count);
 	case SHIM_FD_NETLINK:
+	case SHIM_FD_CHANNEL:
 	case SHIM_FD_NONE:
 		break;
 	}
 	return SHIM_NEXT(write)(fd, bytes, count);
+}
+
+SHIM_EXPORT ssize_t read(int fd, void *bytes, size_t count)
+{
+	if (shim_fd_kind(fd) == SHIM_FD_CHANNEL)
+		return shim_event_read(fd, bytes, count);
+	return SHIM_NEXT(read)(fd, bytes, count);
 }
 
 /* The write() interface is the one served; libibverbs falls back to it. */

@@ -243,6 +243,8 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 		return fail(rc);
 	if (answer.result == 0)
 		follow(fd, command, bytes, &answer);
+	if (command == IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL && answer.fd >= 0)
+		shim_fd_set(answer.fd, SHIM_FD_CHANNEL, 0);
 	response = pointer_at(bytes, count,
 			      command == IB_USER_VERBS_CMD_MODIFY_SRQ
 				  ? DRIVER_POINTER_OFFSET

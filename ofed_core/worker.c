@@ -10,23 +10,16 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "awake.h"
 #include "log.h"
 
 #define EVENTS_MAX 32
 #define BATCH_MAX  64 /* timers and work items before looking at sources */
-
-/* Staying awake; in ns, as worker.spin_ns. */
-#define SPIN_MAX   50000
-#define SPIN_MIN   2000
-#define SPIN_STEP  5000
-#define SHORT_WAIT 120000
 #define SLICE_NS   100000
-#define CROWDED_NS (20 * NS_PER_MS)
 
 struct worker {
 	pthread_t thread;
@@ -43,10 +36,8 @@ struct worker {
 
 	/* Of its thread. */
 	void *buffers[WORKER_BUFFERS];
-	uint64_t spin_ns; /* how long to stay awake */
+	struct awake awake;
 	bool is_watching;
-	long preempted;         /* when the watch began */
-	uint64_t crowded_until; /* no watch */
 };
 
 pthread_rwlock_t core_lock;
@@ -56,8 +47,6 @@ const struct worker_watch *worker_watch;
 static struct worker workers[WORKERS_MAX];
 static unsigned worker_total;
 static atomic_bool stopping;
-static atomic_uint spinners;
-static unsigned spinners_max;
 static __thread struct worker *self;
 
 uint64_t clock_ns(void)
@@ -359,41 +348,11 @@ static bool is_due(struct worker *w)
 	return sleep_time(w, &t) && !t.tv_sec && !t.tv_nsec;
 }
 
-/*
- * Staying awake is right when a sleep would have been short. A short one is
- * no sign against it, even where staying awake ended too early: two ends that
- * both sleep answer each other slowly only because they do.
- */
-static void learn(struct worker *w, uint64_t waited_ns)
-{
-	if (waited_ns < SHORT_WAIT)
-		w->spin_ns += SPIN_STEP;
-	else
-		w->spin_ns /= 2;
-	if (w->spin_ns > SPIN_MAX)
-		w->spin_ns = SPIN_MAX;
-	if (w->spin_ns < SPIN_MIN)
-		w->spin_ns = SPIN_MIN;
-}
-
-/* How often the thread lost its processor to another that wanted it. */
-static long preemptions(void)
-{
-	struct rusage u;
-
-	return getrusage(RUSAGE_THREAD, &u) < 0 ? 0 : u.ru_nivcsw;
-}
-
 static void begin_watch(struct worker *w, uint64_t now)
 {
-	if (w->is_watching || !worker_watch || now < w->crowded_until)
+	if (w->is_watching || !worker_watch || awake_is_crowded(&w->awake, now))
 		return;
-	if (atomic_fetch_add(&spinners, 1) >= spinners_max) {
-		atomic_fetch_sub(&spinners, 1);
-		return;
-	}
 	w->is_watching = true;
-	w->preempted = preemptions();
 	worker_watch->begin(w);
 }
 
@@ -403,10 +362,17 @@ static void end_watch(struct worker *w)
 		return;
 	worker_watch->end(w);
 	w->is_watching = false;
-	atomic_fetch_sub(&spinners, 1);
-	/* Others want the processors: who has slept is the sooner served. */
-	if (preemptions() != w->preempted)
-		w->crowded_until = clock_ns() + CROWDED_NS;
+}
+
+static uint64_t step_aside(struct worker *w)
+{
+	uint64_t before = clock_ns();
+	uint64_t now;
+
+	sched_yield();
+	now = clock_ns();
+	awake_stepped(&w->awake, before, now);
+	return now;
 }
 
 /*
@@ -417,22 +383,19 @@ static void end_watch(struct worker *w)
 static int stay_awake(struct worker *w, struct epoll_event *events)
 {
 	uint64_t now = clock_ns();
-	uint64_t end = now + w->spin_ns;
+	uint64_t begin = now;
 	int n;
 
-	/* Where sleeps are long, only when there is nothing else to do. */
-	if (w->spin_ns > SPIN_MIN)
-		begin_watch(w, now);
-	do {
+	for (;;) {
 		if (w->is_watching && worker_watch->look(w))
-			end = now + w->spin_ns;
+			begin = now;
 		n = poll_sources(w, events);
-		if (n || is_due(w))
-			break;
+		if (n || is_due(w) || !awake_may(&w->awake, begin, now) ||
+		    atomic_load(&stopping))
+			return n;
 		begin_watch(w, now);
-		now = clock_ns();
-	} while (w->is_watching && now < end && !atomic_load(&stopping));
-	return n;
+		now = step_aside(w);
+	}
 }
 
 /* Waits for sources; also returns when a timer or work is due. */
@@ -453,7 +416,7 @@ static int await(struct worker *w, struct epoll_event *events)
 				 sleep_time(w, &t), NULL);
 		atomic_store(&w->is_awake, true);
 	}
-	learn(w, clock_ns() - begin);
+	awake_learn(&w->awake, clock_ns() - begin);
 	return n;
 }
 
@@ -540,7 +503,6 @@ int workers_start(unsigned count)
 	int rc = init_lock();
 
 	worker_total = count;
-	spinners_max = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) / 2;
 	for (unsigned i = 0; i < count && rc == 0; i++) {
 		struct worker *w = &workers[i];
 

@@ -90,9 +90,9 @@ void work_cancel(struct work *k);
 extern void (*worker_after_batch)(void);
 
 /*
- * A worker that had something to do stays awake for a moment before it sleeps,
- * at most 50 us, and only while that has paid; at most every second processor
- * is spent so. From then until it sleeps it calls these.
+ * A worker that had something to do stays awake for a moment before it sleeps
+ * (awake.h), and lets others have the processor meanwhile. From then until it
+ * sleeps it calls these.
  */
 struct worker_watch {
 	void (*begin)(struct worker *w);

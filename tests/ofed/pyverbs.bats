@@ -81,3 +81,37 @@ explained() { # reason
 is_idle() {
 	[ "$(statistic "$A" queue_pairs)" = 0 ]
 }
+
+@test "a completion channel is read as the kernel's: EAGAIN, EINTR, sleep" {
+	run -0 in_ns "$A" /usr/bin/python3 -c '
+import ctypes, fcntl, os, signal, time
+from pyverbs.cq import CompChannel
+from pyverbs.device import Context
+
+libc = ctypes.CDLL(None, use_errno=True)
+context = Context(name="ent0")
+before = set(os.listdir("/proc/self/fd"))
+channel = CompChannel(context)
+fd = next(int(n) for n in set(os.listdir("/proc/self/fd")) - before
+          if os.path.exists(f"/proc/self/fd/{n}"))
+
+def read():
+    n = libc.read(fd, ctypes.create_string_buffer(8), 8)
+    return n, os.strerror(ctypes.get_errno()) if n < 0 else ""
+
+flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+print("nonblocking", *read())
+fcntl.fcntl(fd, fcntl.F_SETFL, flags)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+used = time.process_time()
+print("interrupted", *read())
+# It slept nearly all of that half second.
+print("slept", time.process_time() - used < 0.1)
+'
+	[[ $output == *"nonblocking -1 Resource temporarily unavailable"* ]]
+	[[ $output == *"interrupted -1 Interrupted system call"* ]]
+	[[ $output == *"slept True"* ]]
+}

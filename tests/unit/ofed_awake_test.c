@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <criterion/criterion.h>
+
+#include "ofed_core/awake.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define T0 (1000 * MS)
+
+/* For how long a wait that begins now stays awake. */
+static uint64_t budget(const struct awake *a, uint64_t now)
+{
+	uint64_t ns = 0;
+
+	while (awake_may(a, now, now + ns))
+		ns += 100;
+	return ns;
+}
+
+Test(awake, short_waits_teach_it_and_it_is_bounded)
+{
+	struct awake a = {0};
+
+	cr_assert_eq(budget(&a, T0), 2 * US);
+	awake_learn(&a, 10 * US);
+	cr_assert_eq(budget(&a, T0), 5 * US);
+	for (int i = 0; i < 100; i++)
+		awake_learn(&a, 100 * US);
+	cr_assert_eq(budget(&a, T0), 50 * US);
+}
+
+Test(awake, long_waits_end_it_soon)
+{
+	struct awake a = {0};
+
+	for (int i = 0; i < 100; i++)
+		awake_learn(&a, 1 * US);
+	for (int i = 0; i < 5; i++)
+		awake_learn(&a, 10 * MS);
+	cr_assert_eq(budget(&a, T0), 2 * US);
+}
+
+Test(awake, beside_a_thread_that_computes_it_sleeps_at_once)
+{
+	struct awake a = {0};
+
+	for (int i = 0; i < 100; i++)
+		awake_learn(&a, 1 * US);
+	awake_stepped(&a, T0, T0 + 10 * US);
+	cr_assert_eq(budget(&a, T0), 50 * US);
+	awake_stepped(&a, T0, T0 + 4 * MS);
+	cr_assert_eq(budget(&a, T0 + 4 * MS), 0);
+	cr_assert_eq(budget(&a, T0 + 23 * MS), 0);
+	cr_assert_eq(budget(&a, T0 + 24 * MS), 50 * US);
+}
+
+Test(awake, tries_again_less_and_less_often_until_all_is_well)
+{
+	struct awake a = {0};
+	uint64_t now = T0;
+	uint64_t pause = 20 * MS;
+
+	for (int i = 0; i < 10; i++) {
+		awake_stepped(&a, now - 4 * MS, now);
+		cr_assert(awake_is_crowded(&a, now + pause - 1));
+		cr_assert_not(awake_is_crowded(&a, now + pause));
+		now += pause;
+		if (pause < 640 * MS)
+			pause *= 2;
+	}
+	cr_assert_eq(pause, 640 * MS);
+	awake_stepped(&a, now, now + 1 * US);
+	now += 1000 * MS;
+	awake_stepped(&a, now, now + 1 * US);
+	awake_stepped(&a, now, now + 1 * MS);
+	cr_assert_not(awake_is_crowded(&a, now + 1 * MS + 20 * MS));
+}
