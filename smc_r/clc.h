@@ -25,7 +25,9 @@
  *
  * A server never sends first, not even at its deadline: a client that never
  * got the TCP option back would read a Decline as data. It goes on to TCP
- * (CLC_LATE), and declines if a Proposal comes after all.
+ * (CLC_LATE), and declines if a Proposal comes after all. If it sent data by
+ * then, a client that runs this code takes that for its Decline; any other one
+ * is reset.
  *
  * Locking: none; the owner serializes the calls for one machine.
  */
@@ -89,7 +91,7 @@ struct clc_action {
 
 struct clc_config {
 	bool server;
-	bool peer_is_ours; /* client: the server is known to run this code */
+	bool peer_is_ours; /* the other side is known to run this code */
 	/* Waits in milliseconds; 0 waits for ever. */
 	uint32_t answer_ms;  /* for the peer's first message */
 	uint32_t confirm_ms; /* server: for Confirm or Decline */
@@ -134,8 +136,8 @@ struct clc_action clc_closed(struct clc *c);
 struct clc_action clc_time(struct clc *c, uint64_t now_ms);
 
 /*
- * This side does not want SMC, or cannot have it. On CLC_WAIT it has to wait
- * for the peer. A server that gets CLC_USE_SMC in spite of it must go back to
+ * This side does not want SMC, or cannot have it; REASON_TIMEOUT: it must
+ * write now. On CLC_WAIT it has to wait for the peer. A server that gets CLC_USE_SMC in spite of it must go back to
  * TCP by other means: the client had committed itself.
  */
 struct clc_action clc_abort(struct clc *c, uint32_t reason, uint64_t now_ms);

@@ -77,9 +77,14 @@ struct clc_action clc_on_await_accept(struct clc *c, enum clc_event event,
 		return clc_stay(c);
 	case EVENT_CLOSED:
 		return clc_on_closed(c);
+	case EVENT_FOREIGN:
+		/* Data of a server that did not get our Proposal in time. */
+		if (!c->config.peer_is_ours)
+			return clc_fail(c, REASON_MESSAGE);
+		clc_set_reason(c, REASON_TIMEOUT);
+		return clc_go_tcp(c);
 	case EVENT_PROPOSAL:
 	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
 	case EVENT_GARBLED:
 		return clc_fail(c, REASON_MESSAGE);
 	case EVENT_START:

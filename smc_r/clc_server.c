@@ -29,6 +29,8 @@ struct clc_action clc_on_await_proposal(struct clc *c, enum clc_event event,
 		return clc_go(c, CLC_LATE, CLC_SEND_NOTHING, CLC_WAIT);
 	case EVENT_ABORT:
 		clc_set_reason(c, in->reason);
+		if (in->reason == REASON_TIMEOUT)
+			return clc_go(c, CLC_LATE, CLC_SEND_NOTHING, CLC_WAIT);
 		return clc_stay(c);
 	case EVENT_CLOSED:
 		return clc_on_closed(c);
@@ -119,17 +121,22 @@ struct clc_action clc_on_await_confirm(struct clc *c, enum clc_event event,
 /*
  * Nobody may be there to take a Decline, and data must not be held up for
  * ever. So the server sends what it has and still knows a Proposal when it
- * comes; the answer to it is a Decline, if that can still come first.
+ * comes; the answer to it is a Decline, if that can still come first. If not,
+ * the data is the answer; only a client of ours takes it for one.
  */
 struct clc_action clc_on_late(struct clc *c, enum clc_event event,
 			      const struct clc_input *in)
 {
 	switch (event) {
 	case EVENT_PROPOSAL:
-		if (c->wrote)
+		if (c->wrote && !c->config.peer_is_ours)
 			return clc_fail(c, REASON_TIMEOUT);
 		clc_know_peer(c, in->message->proposal.peer_id);
 		c->version = in->message->proposal.version > 1 ? 2 : 1;
+		if (c->wrote)
+			return clc_take(
+			    clc_go(c, CLC_LOOK, CLC_SEND_NOTHING, CLC_WAIT),
+			    in);
 		return clc_take(clc_decline_to(c, CLC_LOOK), in);
 	case EVENT_DECLINE:
 		return clc_on_decline(c, in);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 
 #include "lock.h"
@@ -128,9 +129,20 @@ static void leave_uncounted(struct connection *c)
 	atomic_store(&c->slot->phase, PHASE_NATIVE);
 }
 
+/* A server that could wait no longer sent data, or closed: it says so without
+ * a Proposal, too. */
+static bool has_spoken(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
 /* TCP is connected: was the offer taken? */
 static void client_connected(struct connection *c, int fd)
 {
+	/* Since when, nobody knows. */
+	bool late = !c->connected;
 	int state;
 
 	if (c->slot->peer_port == 0 || !c->connected)
@@ -139,7 +151,9 @@ static void client_connected(struct connection *c, int fd)
 		return;
 	read_local(c, fd);
 	state = c->offer_entry ? 0 : offer_state(fd);
-	if (c->offer_entry || (state > 0 && (state & OFFER_AGREED)))
+	if (state > 0 && (state & OFFER_AGREED) && late && has_spoken(fd))
+		stay_native(c, REASON_TIMEOUT);
+	else if (c->offer_entry || (state > 0 && (state & OFFER_AGREED)))
 		start_client(c, fd);
 	else if (is_foreign(c))
 		leave_uncounted(c);
@@ -217,6 +231,22 @@ void handshake_abort(struct connection *c, int fd, uint32_t reason)
 	handshake_step_locked(c, fd);
 	abort_locked(c, fd, reason);
 	engine_unlock(&saved);
+}
+
+bool handshake_leave(struct connection *c, int fd)
+{
+	bool leaves;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	handshake_step_locked(c, fd);
+	leaves = messages_await_confirm(c);
+	if (leaves)
+		connection_use_smc(c);
+	else
+		abort_locked(c, fd, REASON_CLOSED);
+	engine_unlock(&saved);
+	return leaves;
 }
 
 void handshake_give_up(struct connection *c, int fd)

@@ -54,6 +54,10 @@ void handshake_wait_until(int fd, uint64_t until_ns);
 /* Ends it: this connection stays on TCP as soon as that can be. */
 void handshake_abort(struct connection *c, int fd, uint32_t reason);
 
+/* Before a close. Ends it like handshake_abort(); but a server that sent its
+ * Accept leaves over SMC, without the client's word. True: it did so. */
+bool handshake_leave(struct connection *c, int fd);
+
 /* After that: waits, not for ever, for what the peer still owes, as a program
  * that follows us could not read it. */
 void handshake_for_successor(struct connection *c, int fd);

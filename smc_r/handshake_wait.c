@@ -191,6 +191,17 @@ static uint64_t patience_ns(const struct connection *c)
 	return NONBLOCK_PATIENCE_MS * 1000000u;
 }
 
+/* Data now goes ahead of what the machine would still say. */
+static void note_write(struct connection *c)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		clc_wrote(connection_clc(c));
+	engine_unlock(&saved);
+}
+
 enum way handshake_for_write(struct connection *c, int fd, bool wait)
 {
 	uint64_t until = c->deadline_ns;
@@ -211,6 +222,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
+	if (way == WAY_KERNEL && connection_phase(c) == PHASE_HANDSHAKE)
+		note_write(c);
 	return way;
 }
 

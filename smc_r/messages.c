@@ -25,18 +25,24 @@
 
 /* ---- sending and carrying out ---- */
 
+static bool has_ended(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
 /* A client that closed already must not be answered: its kernel would reset
  * the connection, and the program here see that before it did anything, or
  * lose bytes. Its end may still be behind those; but a Decline that follows
  * its Proposal says that it waits no longer. */
 static bool is_too_late(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 	uint8_t bytes[CLC_BYTES_MAX];
 	struct clc_message m;
 	long n;
 
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
+	if (has_ended(fd))
 		return true;
 	n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
 		      MSG_PEEK | MSG_DONTWAIT, 0, 0);
@@ -226,9 +232,12 @@ static struct clc_action prepare(struct connection *c,
 {
 	struct clc *machine = connection_clc(c);
 	bool server = c->slot->role == STATUS_SERVER;
-	uint32_t reason = c->mute  ? REASON_CLOSED
-			  : server ? attach_server(c, m)
-				   : attach_client(c, m);
+	uint32_t reason;
+
+	if (server)
+		reason = c->mute ? REASON_CLOSED : attach_server(c, m);
+	else
+		reason = attach_client(c, m);
 
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
@@ -257,6 +266,9 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 {
 	if (m && m->type == CLC_PROPOSAL)
 		c->mute = is_too_late(fd);
+	/* Nor a server: what it wrote is in the ring, and its end on TCP. */
+	else if (m && m->type == CLC_ACCEPT)
+		c->mute = has_ended(fd);
 	if (a.next == CLC_PREPARE && m)
 		a = prepare(c, m);
 	if (!c->mute)
@@ -267,6 +279,7 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		break;
 	case CLC_USE_SMC:
 		if (confirm_is_right(c, m)) {
+			atomic_store(&c->tcp_ended, c->mute);
 			connection_use_smc(c);
 			break;
 		}
@@ -280,6 +293,22 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		finish_failed(c, fd);
 		break;
 	}
+}
+
+bool messages_await_confirm(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE && c->rmb &&
+	       connection_clc(c)->state == CLC_AWAIT_CONFIRM;
+}
+
+/* The end of the stream; or our own, which no word of the client's follows. */
+static void read_end(struct connection *c, int fd)
+{
+	if (messages_await_confirm(c) &&
+	    (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+		connection_use_smc(c);
+	else
+		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
 }
 
 /* ---- the peer's messages ---- */
@@ -355,7 +384,7 @@ void messages_read(struct connection *c, int fd)
 		if (n == -EAGAIN || n == -EINTR)
 			break;
 		if (n <= 0) {
-			messages_carry_out(c, fd, clc_closed(machine), NULL);
+			read_end(c, fd);
 			return;
 		}
 		a = clc_feed(machine, bytes, (size_t)n, &m,

@@ -25,6 +25,10 @@ void messages_read(struct connection *c, int fd);
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m);
 
+/* Is the Accept out, and the client's word to it not here? What we wrote since
+ * is in the ring, where a client finds it that takes the Accept late. */
+bool messages_await_confirm(struct connection *c);
+
 /* The stream is TCP's from here on. Its kernel took our messages for a dialogue
  * and would delay its ACKs, which a program's first bytes would wait for, as
  * they did not without us. No lock is needed. */

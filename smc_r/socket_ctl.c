@@ -240,10 +240,12 @@ static void reset_if_unread(struct connection *c, int fd)
  * rings after the close: the reader then finds the FIN without waiting. */
 static void say_goodbye(struct connection *c, int fd)
 {
-	if (connection_phase(c) == PHASE_HANDSHAKE)
-		handshake_step(c, fd);
-	if (connection_phase(c) == PHASE_HANDSHAKE)
-		handshake_abort(c, fd, REASON_CLOSED);
+	uint32_t end = PRODUCER_CLOSED;
+
+	/* A Confirm that crosses the close makes TCP reset the connection, as
+	 * a program's bytes would; the client made no such call. */
+	if (connection_phase(c) == PHASE_HANDSHAKE && handshake_leave(c, fd))
+		end |= PRODUCER_FIN;
 	/* Handed over to a program without the engine: that one ends it. */
 	if (connection_phase(c) != PHASE_ACTIVE ||
 	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
@@ -251,7 +253,7 @@ static void say_goodbye(struct connection *c, int fd)
 	demote_serve(c, fd);
 	linger(c, fd);
 	reset_if_unread(c, fd);
-	atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
+	atomic_fetch_or(&c->out_producer->flags, end);
 	inject_nap();
 }
 

@@ -100,33 +100,14 @@ wrongs() {
 	wrongs | xargs -L 1 -P 8 "$here/oracle.sh" -w
 }
 
-known() { # names of scenarios that differ today
-	grep -v '^#' "$here/known_differences"
-}
-
-expected_equal() { # names of all others
-	local f name
-	for f in "$here"/scenarios/*.txt; do
-		name=${f##*/}
-		name=${name%.txt}
-		known | grep -qx "$name" || echo "$name"
-	done
-}
-
-@test "scenarios that differ today (tests/oracle/known_differences)" {
-	skip "$(known | tr '\n' ' ')differ; the file says why"
-}
-
 @test "scenarios with the library in both processes, on SMC" {
-	# shellcheck disable=SC2046
-	"$here/oracle.sh" -j 4 -m both $(expected_equal)
+	"$here/oracle.sh" -j 4 -m both all
 	smc_count
 	[ "$smc_new" -ge 200 ]
 }
 
 @test "scenarios with the library in one process" {
-	# shellcheck disable=SC2046
-	"$here/oracle.sh" -j 4 -m A,B $(expected_equal)
+	"$here/oracle.sh" -j 4 -m A,B all
 	smc_count
 	# One of them, two_ends_one_process, has both ends where the library is.
 	[ "$smc_new" -le 2 ]

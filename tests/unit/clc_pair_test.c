@@ -36,6 +36,7 @@ struct plan {
 	bool server_times_out;
 	bool server_gives_up; /* on a Confirm that does not come */
 	bool link;
+	bool known;    /* each side knows what the other one is */
 	bool may_fail; /* runs in which failing is an honest end */
 };
 
@@ -351,7 +352,7 @@ static void init_side(struct side *s, const char *name, enum dialect dialect,
 	s->dialect = dialect;
 	memset(s->id, server ? 0x55 : 0xcc, sizeof(s->id));
 	/* Each side may know what the other one is, or not. */
-	config.peer_is_ours = peer == OURS && chance(50);
+	config.peer_is_ours = peer == OURS && (chance(50) || plan->known);
 	if (times_out)
 		config.answer_ms = 1 + random_below(100);
 	if (plan->server_gives_up && server)
@@ -483,6 +484,17 @@ Test(clc_pair, an_impatient_server_never_makes_anyone_read_garbage)
 				  .may_fail = true};
 
 	run_many(&plan, "stf");
+}
+
+Test(clc_pair, two_of_ours_agree_when_the_server_loses_patience)
+{
+	const struct plan plan = {.name = "impatient server of ours",
+				  .abort_percent = 10,
+				  .client_times_out = true,
+				  .server_times_out = true,
+				  .known = true};
+
+	run_many(&plan, "st");
 }
 
 Test(clc_pair, a_server_that_gives_up_on_a_confirm_resets)

@@ -53,7 +53,7 @@ static const struct row rows[] = {
 	{CLC_START, false, OURS,       {"fail", "fail", "fail", "fail", "tcp", "fail", "-", "tcp", "-", "D tcp", "-"}},
 	{CLC_AWAIT_ACCEPT, false, 0,   {"fail", "prepare confirm*", "fail", "tcp*", GARBAGE, "-", "tcp", "D skip answer", "-", "-"}},
 	{CLC_AWAIT_ACCEPT, false, OURS,
-		{"fail", "prepare confirm*", "fail", "tcp*", GARBAGE, "-", "tcp", "D skip answer", "D skip answer", "-"}},
+		{"fail", "prepare confirm*", "fail", "tcp*", "tcp", "fail", "-", "tcp", "D skip answer", "D skip answer", "-"}},
 	{CLC_AWAIT_ACCEPT, false, REASON,
 		{"fail", "D tcp*", "fail", "tcp*", GARBAGE, "-", "tcp", "D skip answer", "-", "-"}},
 	{CLC_PREPARE_CONFIRM, false, 0, {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "-", "D tcp", "C smc"}},
@@ -78,6 +78,7 @@ static const struct row rows[] = {
 	{CLC_AWAIT_LINK, true, LINK,   {"fail", "fail", "fail", "tcp*", GARBAGE, "-", "tcp", "D look", "D look", "smc"}},
 	{CLC_SKIP_ANSWER, false, 0,    {"fail", "tcp*", "fail", "tcp*", "tcp", "fail", "-", "tcp", "-", "-", "-"}},
 	{CLC_LATE, true, 0,            {"D look*", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
+	{CLC_LATE, true, WROTE | OURS, {"look*", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_LATE, true, WROTE,        {"fail", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_LOOK, false, 0,           {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
 	{CLC_LOOK, true, 0,            {"tcp", "tcp", "tcp", "tcp*", "tcp", "tcp", "-", "tcp", "tcp", "-", "-"}},
@@ -283,6 +284,18 @@ Test(clc, every_state_does_with_every_event_what_the_table_says)
 	}
 	for (int i = 0; i < CLC_STATE_COUNT; i++)
 		cr_assert(seen[i], "no row for %s", clc_state_name(i));
+}
+
+Test(clc, a_server_that_must_write_waits_no_longer_for_a_proposal)
+{
+	struct clc_action a;
+	struct clc c;
+
+	set_up(&c, CLC_AWAIT_PROPOSAL, true, OURS);
+	a = clc_abort(&c, REASON_TIMEOUT, 0);
+	cr_assert_eq(a.send, CLC_SEND_NOTHING);
+	cr_assert_eq(c.state, CLC_LATE);
+	cr_assert(clc_can_write(&c));
 }
 
 Test(clc, what_is_taken_is_one_message_exactly)
