@@ -76,6 +76,8 @@ struct cm_event *cm_event_take(struct cm_channel *ch)
 		if (!ch->first)
 			ch->last = NULL;
 		ch->waiting--;
+		if (e->child)
+			e->child->is_unheard = false;
 		if (e->mcast)
 			e->mcast->events_fetched++;
 		else
@@ -140,6 +142,9 @@ void cm_event_move(struct cm_channel *from, struct cm_channel *to,
 		}
 		*p = e->next;
 		from->waiting--;
+		/* What the program has not heard of goes with its event. */
+		if (e->child)
+			e->child->channel = to;
 		e->next = NULL;
 		if (to->last)
 			to->last->next = e;

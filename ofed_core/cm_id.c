@@ -34,7 +34,7 @@ struct cm_id *cm_id_find(struct cm_channel *ch, uint32_t number)
 
 	for (struct cm_id *id = cm_ids; id && entry; id = id->next)
 		if (id == entry)
-			return id->channel == ch ? id : NULL;
+			return id->channel == ch && !id->is_unheard ? id : NULL;
 	return NULL;
 }
 

@@ -91,6 +91,7 @@ struct cm_id {
 	uint16_t space; /* RDMA_PS_* */
 	enum cm_state state;
 	bool is_passive;
+	bool is_unheard; /* the event that tells of it is not fetched */
 
 	struct cm_end source;
 	struct cm_end dest;
@@ -145,7 +146,7 @@ int cm_id_create(struct cm_id **out, struct cm_channel *ch, uint64_t uid,
 		 uint16_t space);
 /* Tells the peer when there is one; the id may outlive this. */
 void cm_id_destroy(struct cm_id *id);
-/* NULL unless the number names an id of the channel. */
+/* NULL unless the number names an id of the channel that it has heard of. */
 struct cm_id *cm_id_find(struct cm_channel *ch, uint32_t number);
 struct cm_id *cm_id_by_local(uint32_t local_id);
 /* Numbers of multicast memberships come from the same table. */

@@ -119,6 +119,7 @@ static struct cm_id *new_child(const struct arrival *a,
 	if (cm_id_create(&id, listener->channel, 0, listener->space) < 0)
 		return NULL;
 	id->is_passive = true;
+	id->is_unheard = true;
 	id->listener = listener;
 	listener->requests++;
 	answer_path(a, &id->path);

@@ -22,6 +22,7 @@
 #include "ofed_rundir.h"
 #include "params.h"
 #include "qp.h"
+#include "stranger.h"
 #include "wire.h"
 
 #define OUTPUT_BYTES 65536
@@ -343,7 +344,7 @@ static void session_ready(struct source *source, uint32_t events)
 
 static void listener_ready(struct source *source, uint32_t events)
 {
-	int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
+	int fd = stranger_accept(source->fd, SOCK_CLOEXEC);
 	struct session *s;
 	struct ucred u;
 	socklen_t size = sizeof(u);

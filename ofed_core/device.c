@@ -57,6 +57,14 @@ struct device *device_by_gid(const uint8_t gid[16], unsigned *index)
 	return d ? d : device_by_gid_version(gid, true, index);
 }
 
+bool device_has_gid(const struct device *d, const uint8_t gid[16])
+{
+	for (unsigned i = 0; i < GIDS_MAX && !d->is_gone; i++)
+		if (d->gids[i].is_used && memcmp(d->gids[i].raw, gid, 16) == 0)
+			return true;
+	return false;
+}
+
 unsigned mtu_bytes(unsigned value)
 {
 	return value >= 1 && value <= 5 ? 128u << value : 0;

@@ -82,6 +82,9 @@ struct device *device_by_gid(const uint8_t gid[16], unsigned *index);
 struct device *device_by_gid_version(const uint8_t gid[16], bool is_v1,
 				     unsigned *index);
 
+/* Devices on one cable (VLANs) share their link-local GID. */
+bool device_has_gid(const struct device *d, const uint8_t gid[16]);
+
 /* Largest path MTU (enum 1..5) that fits the interface. */
 unsigned device_mtu(const struct device *d);
 unsigned mtu_bytes(unsigned mtu_enum);

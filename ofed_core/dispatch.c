@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "client.h"
 #include "cm.h"
 #include "completer.h"
 #include "qp_echo.h"
@@ -35,10 +36,14 @@ static void deliver_copy(struct qp *qp, void *owner)
 	ud_deliver(qp, owner);
 }
 
-/* The addresses must be those the pair was connected with. */
+/*
+ * The addresses must be those the pair was connected with. A peer in this core
+ * sends nothing by the wire.
+ */
 static bool is_from_peer(const struct qp *qp, const struct arrival *a)
 {
-	return memcmp(a->sgid, qp->attr.address.dgid, 16) == 0 &&
+	return !qp->is_local &&
+	       memcmp(a->sgid, qp->attr.address.dgid, 16) == 0 &&
 	       memcmp(a->dgid, qp->attr.address.sgid, 16) == 0;
 }
 
@@ -113,7 +118,9 @@ static void to_unconnected(const struct arrival *a)
 		return;
 	}
 	if (a->p.dest_qpn == QPN_CM) {
-		cm_arrived(a);
+		/* Nobody out there has an address of ours. */
+		if (!device_by_gid(a->sgid, NULL))
+			cm_arrived(a);
 		return;
 	}
 	to_datagram(a, &d);
@@ -123,7 +130,8 @@ static void to_unconnected(const struct arrival *a)
 		return;
 	}
 	qp = qp_find(a->p.dest_qpn);
-	if (qp && qp->type == QP_UD)
+	if (qp && qp->type == QP_UD &&
+	    device_has_gid(qp->o.client->device, a->dgid))
 		ud_deliver(qp, &d);
 	else
 		wire_count(WIRE_NO_QP, 1);

@@ -9,15 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "worker.h"
 
 /* Up to here /proc/PID/mem is the faster way (measured: 0.9 against 1.2 us
  * for a page, 8.8 against 5.0 us for 64 KiB). */
 #define SMALL_BYTES  8192
 #define BOUNCE_BYTES 262144
+
+/*
+ * Between its request and our open a process may have begun a program that runs
+ * as somebody else. The kernel gives the file to root where the user himself
+ * must not look.
+ */
+static bool is_of(const char *path, uid_t uid)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
 
 int owner_create(struct owner **out, pid_t pid, uid_t uid)
 {
@@ -35,6 +49,13 @@ int owner_create(struct owner **out, pid_t pid, uid_t uid)
 		rc = errno == EACCES ? -EPERM : -errno;
 		free(o);
 		return rc;
+	}
+	if (!o->is_trusted && !is_of(path, uid)) {
+		log_warning("pid %d is not user %u's alone: it cannot register "
+			    "memory",
+			    (int)pid, (unsigned)uid);
+		owner_destroy(o);
+		return -EPERM;
 	}
 	*out = o;
 	return 0;

@@ -115,6 +115,17 @@ struct atomic_result {
 	bool is_write; /* an atomic WRITE, which brings nothing back */
 };
 
+/* A READ that is being answered (responder_read.c). */
+struct reading {
+	bool is_active; /* more is to be sent */
+	bool is_repeat; /* asked for again */
+	uint32_t psn;
+	uint32_t rkey;
+	uint64_t address;
+	uint32_t bytes;
+	uint32_t sent; /* packets */
+};
+
 struct responder {
 	uint32_t psn; /* expected */
 	uint32_t msn;
@@ -132,6 +143,7 @@ struct responder {
 	bool has_comm_est;
 	struct atomic_result results[MAX_RD_ATOM];
 	unsigned next_result;
+	struct reading reading;
 };
 
 struct qp_attr {
@@ -182,6 +194,7 @@ struct qp {
 	pthread_mutex_t rq_lock;
 	struct ring *rq; /* NULL with a shared receive queue */
 	struct responder resp;
+	struct work answer; /* more of a READ */
 };
 
 /* Attribute masks of MODIFY_QP, as programs give them. */

@@ -13,11 +13,13 @@
 #include "log.h"
 #include "qp_echo.h"
 #include "requester.h"
+#include "responder.h"
 #include "shim_protocol.h"
 #include "uverbs.h"
 
 #define SLOT_BITS 14 /* of a number; the rest tells generations apart */
 #define SLOT_MASK ((1u << SLOT_BITS) - 1)
+#define TURNS     4 /* of a pair that keeps posting, before others have one */
 
 _Static_assert(MAX_QP == 1 << SLOT_BITS, "a slot fits the number");
 
@@ -48,6 +50,15 @@ static void on_work(struct work *k)
 	qp_run((struct qp *)((char *)k - offsetof(struct qp, work)));
 }
 
+static void on_answer(struct work *k)
+{
+	struct qp *qp = (struct qp *)((char *)k - offsetof(struct qp, answer));
+
+	pthread_mutex_lock(&qp->rq_lock);
+	responder_go_on(qp);
+	pthread_mutex_unlock(&qp->rq_lock);
+}
+
 static void on_timer(struct timer *t)
 {
 	struct qp *qp = (struct qp *)((char *)t - offsetof(struct qp, timer));
@@ -74,6 +85,7 @@ int qp_register(struct qp *qp)
 		qp->qpn = generation << SLOT_BITS | qp->slot;
 	} while (qpn_worker(qp->qpn) != qp->o.client->worker);
 	work_init(&qp->work, qpn_worker(qp->qpn), on_work);
+	work_init(&qp->answer, qpn_worker(qp->qpn), on_answer);
 	timer_init(&qp->timer, qpn_worker(qp->qpn), on_timer);
 	return 0;
 }
@@ -84,6 +96,7 @@ void qp_destroy(struct qp *qp)
 
 	timer_cancel(&qp->timer);
 	work_cancel(&qp->work);
+	work_cancel(&qp->answer);
 	qp_echo_keep(qp);
 	mcast_forget(qp);
 	mw_forget(qp);
@@ -124,17 +137,21 @@ void qp_set_error(struct qp *qp)
 void qp_flush_receives(struct qp *qp)
 {
 	struct responder *r = &qp->resp;
+	const uint32_t most = qp->rq ? ring_capacity(qp->rq) : 1;
 	bool had = r->has_recv;
+	uint32_t n = 0;
 
-	for (;;) {
+	while (n <= most && (r->has_recv || (!qp->srq && responder_take_recv(
+							     qp) != -EAGAIN))) {
 		struct ib_uverbs_wc wc = {.status = WC_WR_FLUSH_ERR,
 					  .opcode = WC_RECV};
 
-		if (!r->has_recv &&
-		    (qp->srq || responder_take_recv(qp) == -EAGAIN))
-			break;
 		responder_complete(qp, &wc, false);
+		n++;
 	}
+	/* A ring that fills as fast as it is emptied: others have a turn. */
+	if (n > most)
+		work_post(&qp->work);
 	if (qp->srq && !r->has_comm_est)
 		return;
 	if (qp->srq && (had || r->has_comm_est)) {
@@ -158,20 +175,31 @@ static void run_queue(struct qp *qp)
  * While the ring is looked at, the program need not ring. What it posts before
  * it sees the word fall is seen here after that: both sides write, then read.
  */
+static bool run_once(struct qp *qp)
+{
+	uint32_t before = qp->req.head;
+
+	ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+	run_queue(qp);
+	ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+	return qp->req.head != before && requester_has_posted(qp) &&
+	       atomic_load(&qp->state) == QP_RTS;
+}
+
 static void run_until_quiet(struct qp *qp)
 {
-	struct requester *r = &qp->req;
-	uint32_t first = r->head;
-	uint32_t before;
+	uint32_t first = qp->req.head;
+	unsigned turns = 0;
 
-	do {
-		before = r->head;
+	while (run_once(qp)) {
+		if (++turns < TURNS)
+			continue;
+		/* It is looked at again before anybody sleeps. */
 		ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
-		run_queue(qp);
-		ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
-	} while (r->head != before && requester_has_posted(qp) &&
-		 atomic_load(&qp->state) == QP_RTS);
-	if (r->head != first)
+		work_post(&qp->work);
+		break;
+	}
+	if (qp->req.head != first)
 		qp_watch_busy(qp);
 }
 
@@ -187,8 +215,10 @@ void qp_run(struct qp *qp)
 			requester_drained(qp);
 		state = atomic_load(&qp->state);
 	}
-	if (state == QP_SQE || state == QP_ERR)
+	if (state == QP_SQE || state == QP_ERR) {
+		ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
 		requester_flush(qp);
+	}
 	pthread_mutex_unlock(&qp->sq_lock);
 	if (state != QP_ERR)
 		return;

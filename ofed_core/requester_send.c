@@ -413,6 +413,7 @@ static void run_unreliable(struct qp *qp)
 			if (!requester_do_local(qp, w))
 				return;
 			requester_take(qp);
+			n++;
 			continue;
 		}
 		if (w->error == WC_SUCCESS && !send_message(qp, w, BURST))

@@ -13,7 +13,6 @@
 #include "requester.h"
 #include "wire.h"
 
-#define READ_BURST   64 /* packets whose data is fetched at once */
 #define HELD_AT_ONCE 64
 
 void responder_reset(struct qp *qp)
@@ -37,13 +36,14 @@ static void send_ack(struct qp *qp, uint8_t syndrome, uint32_t psn)
 }
 
 /* Acknowledgements wait until what has arrived was looked at: one for all. */
-static void pay_ack(struct qp *qp)
+void responder_pay_ack(struct qp *qp)
 {
-	if (qp->resp.owes_ack)
+	/* No answer overtakes another. */
+	if (qp->resp.owes_ack && !qp->resp.reading.is_active)
 		send_ack(qp, AETH_ACK | AETH_ACK_UNLIMITED, qp->resp.psn - 1);
 }
 
-static void refuse(struct qp *qp, enum verdict v, uint32_t psn)
+void responder_refuse(struct qp *qp, enum verdict v, uint32_t psn)
 {
 	struct responder *r = &qp->resp;
 	enum event_type event = EVENT_QP_REQ_ERR;
@@ -69,94 +69,6 @@ static void refuse(struct qp *qp, enum verdict v, uint32_t psn)
 	qp_set_error(qp);
 }
 
-/* ---- READ ---- */
-
-static uint8_t read_opcode(uint32_t i, uint32_t n)
-{
-	if (n == 1)
-		return OP_READ_ONLY;
-	if (i == 0)
-		return OP_READ_FIRST;
-	return i == n - 1 ? OP_READ_LAST : OP_READ_MIDDLE;
-}
-
-static void send_response(struct qp *qp, const struct packet *p, uint32_t i,
-			  uint32_t n, const uint8_t *data, size_t bytes)
-{
-	struct packet a = {.opcode = TRANSPORT_RC | read_opcode(i, n),
-			   .pkey = PACKET_PKEY,
-			   .dest_qpn = qp->attr.dest_qpn,
-			   .psn = (p->psn + i) & PSN_MASK,
-			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
-			   .msn = qp->resp.msn,
-			   .payload = data,
-			   .payload_bytes = bytes};
-
-	wire_send(&qp->attr.address, &a);
-}
-
-static enum verdict send_data(struct qp *qp, const struct packet *p,
-			      const struct span *from)
-{
-	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
-	uint32_t n = packets_of(p->dma_bytes, mtu);
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < n; i += READ_BURST) {
-		uint64_t bytes = p->dma_bytes - at;
-		uint8_t *data;
-
-		if (bytes > (uint64_t)READ_BURST * mtu)
-			bytes = (uint64_t)READ_BURST * mtu;
-		data = wire_space(bytes);
-		if (!data)
-			return VERDICT_LOCAL;
-		if (spans_read(from, 1, at, data, bytes) < 0)
-			return VERDICT_ACCESS;
-		for (uint32_t k = i; k < n && k < i + READ_BURST; k++) {
-			uint64_t skip = (uint64_t)(k - i) * mtu;
-			uint64_t size = bytes - skip < mtu ? bytes - skip : mtu;
-
-			send_response(qp, p, k, n, data + skip, size);
-		}
-		at += bytes;
-	}
-	return VERDICT_OK;
-}
-
-static enum verdict resolve_read(struct qp *qp, const struct packet *p,
-				 struct span *from)
-{
-	if (!(qp->attr.access & ACCESS_REMOTE_READ) ||
-	    !qp->attr.max_dest_rd_atomic || p->dma_bytes > MAX_MSG_BYTES ||
-	    qp->resp.open != MESSAGE_NONE)
-		return VERDICT_INVALID;
-	if (mr_resolve_remote(qp, p->rkey,
-			      (struct remote_range){p->address, p->dma_bytes,
-						    ACCESS_REMOTE_READ, NULL},
-			      from) < 0)
-		return VERDICT_ACCESS;
-	return VERDICT_OK;
-}
-
-static enum verdict do_read(struct qp *qp, const struct packet *p)
-{
-	uint32_t mtu = mtu_bytes(qp->attr.path_mtu);
-	struct span from;
-	enum verdict v = resolve_read(qp, p, &from);
-
-	if (v != VERDICT_OK)
-		return v;
-	responder_established(qp);
-	pay_ack(qp);
-	qp->resp.msn++;
-	v = send_data(qp, p, &from);
-	if (v == VERDICT_OK)
-		qp->resp.psn =
-		    (p->psn + packets_of(p->dma_bytes, mtu)) & PSN_MASK;
-	return v;
-}
-
 /* ---- Atomics ---- */
 
 static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
@@ -175,8 +87,10 @@ static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
 static void answer_atomic(struct qp *qp, const struct packet *p,
 			  const struct atomic_result *result)
 {
+	const struct response empty = {.psn = p->psn, .n = 1};
+
 	if (result->is_write)
-		send_response(qp, p, 0, 1, NULL, 0);
+		responder_respond(qp, &empty);
 	else
 		send_atomic(qp, p->psn, result->original);
 }
@@ -188,7 +102,7 @@ static void keep_atomic(struct qp *qp, const struct packet *p,
 	struct responder *r = &qp->resp;
 
 	responder_established(qp);
-	pay_ack(qp);
+	responder_pay_ack(qp);
 	r->results[r->next_result] = *result;
 	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
 	r->msn++;
@@ -239,35 +153,15 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 
 /* ---- Sequence ---- */
 
-static void repeat_read(struct qp *qp, const struct packet *p)
-{
-	uint32_t n = packets_of(p->dma_bytes, mtu_bytes(qp->attr.path_mtu));
-	enum message_kind open = qp->resp.open;
-	struct span from;
-	enum verdict v;
-
-	/* Only what was asked before may be asked again. */
-	if (psn_diff(p->psn + n, qp->resp.psn) > 0)
-		return;
-	/* A later message may be open; it has nothing to do with this. */
-	qp->resp.open = MESSAGE_NONE;
-	v = resolve_read(qp, p, &from);
-	if (v == VERDICT_OK)
-		v = send_data(qp, p, &from);
-	qp->resp.open = open;
-	if (v != VERDICT_OK)
-		refuse(qp, v, p->psn);
-}
-
 static void handle_duplicate(struct qp *qp, const struct packet *p)
 {
 	if (p->properties & (PACKET_SEND | PACKET_WRITE)) {
 		qp->resp.owes_ack |= p->wants_ack;
 	} else if (p->properties & PACKET_READ_REQUEST) {
-		pay_ack(qp);
-		repeat_read(qp, p);
+		responder_pay_ack(qp);
+		responder_read_again(qp, p);
 	} else {
-		pay_ack(qp);
+		responder_pay_ack(qp);
 		for (unsigned i = 0; i < MAX_RD_ATOM; i++) {
 			struct atomic_result *k = &qp->resp.results[i];
 
@@ -287,7 +181,7 @@ static unsigned handle_expected(struct qp *qp, const struct packet *const *p,
 
 	r->has_nak = false;
 	if (p[0]->properties & PACKET_READ_REQUEST) {
-		v = do_read(qp, p[0]);
+		v = responder_read(qp, p[0]);
 	} else if (p[0]->properties & PACKET_ATOMIC) {
 		v = do_atomic(qp, p[0]);
 	} else if (p[0]->properties & PACKET_ATOMIC_WRITE) {
@@ -302,7 +196,7 @@ static unsigned handle_expected(struct qp *qp, const struct packet *const *p,
 			r->msn++;
 	}
 	if (v != VERDICT_OK)
-		refuse(qp, v, p[0]->psn);
+		responder_refuse(qp, v, p[0]->psn);
 	return n;
 }
 
@@ -313,22 +207,28 @@ static void complain(struct qp *qp)
 	qp->resp.has_nak = true;
 }
 
+static bool may_go_on(const struct qp *qp)
+{
+	return !qp->resp.has_nak && !qp->resp.reading.is_active &&
+	       atomic_load(&((struct qp *)(uintptr_t)qp)->state) != QP_ERR;
+}
+
 /* A gap closed: what was kept behind it, up to the next. */
 static void take_held(struct qp *qp)
 {
 	const struct packet *p[HELD_AT_ONCE];
 	unsigned count;
 
-	while (atomic_load(&qp->state) != QP_ERR && !qp->resp.has_nak &&
-	       (count = responder_held(qp, p, HELD_AT_ONCE))) {
+	while (may_go_on(qp) && (count = responder_held(qp, p, HELD_AT_ONCE))) {
 		unsigned n = 0;
 
-		while (n < count && !qp->resp.has_nak &&
-		       atomic_load(&qp->state) != QP_ERR)
+		while (n < count && may_go_on(qp))
 			n += handle_expected(qp, p + n, count - n);
+		while (n < count && qp->resp.reading.is_active)
+			responder_hold(qp, p[n++]);
 		responder_release(p, count);
 	}
-	if (responder_has_held(qp))
+	if (responder_has_held(qp) && !qp->resp.reading.is_active)
 		complain(qp);
 }
 
@@ -341,18 +241,32 @@ void responder_handle(struct qp *qp, const struct packet *const *p,
 	while (i < count && atomic_load(&qp->state) != QP_ERR) {
 		int32_t distance = psn_diff(p[i]->psn, r->psn);
 
-		if (distance == 0) {
+		if (distance < 0) {
+			handle_duplicate(qp, p[i++]);
+		} else if (r->reading.is_active) {
+			responder_hold(qp, p[i++]);
+		} else if (distance == 0) {
 			i += handle_expected(qp, p + i, count - i);
 			if (r->held)
 				take_held(qp);
-		} else if (distance < 0) {
-			handle_duplicate(qp, p[i++]);
 		} else {
 			responder_hold(qp, p[i++]);
 			complain(qp);
 		}
 	}
-	pay_ack(qp);
+	responder_pay_ack(qp);
+}
+
+void responder_go_on(struct qp *qp)
+{
+	enum qp_state s = atomic_load(&qp->state);
+
+	if (!qp->resp.reading.is_active || s < QP_RTR || s == QP_ERR)
+		return;
+	responder_read_turn(qp);
+	if (qp->resp.held)
+		take_held(qp);
+	responder_pay_ack(qp);
 }
 
 /* Unreliable: a gap or an error costs the message, and nobody is told. */

@@ -16,6 +16,9 @@ void responder_handle(struct qp *qp, const struct packet *const *p,
 void responder_handle_uc(struct qp *qp, const struct packet *const *p,
 			 unsigned count);
 
+/* The rest of a READ has its turn. */
+void responder_go_on(struct qp *qp);
+
 /* What a packet of a message comes to; shared by RC and UC. */
 enum verdict {
 	VERDICT_OK,
@@ -44,5 +47,26 @@ void responder_release(const struct packet *const *p, unsigned count);
 void responder_release_all(struct qp *qp);
 /* Something waits behind a gap. */
 bool responder_has_held(const struct qp *qp);
+
+/* Acknowledges what was taken, if somebody waits for that and may hear it. */
+void responder_pay_ack(struct qp *qp);
+/* NAKs the packet; unless it only came too early the pair is at its end. */
+void responder_refuse(struct qp *qp, enum verdict v, uint32_t psn);
+
+/* A READ that is next, and one that was asked for before. */
+enum verdict responder_read(struct qp *qp, const struct packet *p);
+void responder_read_again(struct qp *qp, const struct packet *p);
+/* Sends more of the one that is active. */
+void responder_read_turn(struct qp *qp);
+
+/* Packet i of n that answer the request with number psn. */
+struct response {
+	uint32_t psn;
+	uint32_t i;
+	uint32_t n;
+	const uint8_t *data;
+	size_t bytes;
+};
+void responder_respond(struct qp *qp, const struct response *a);
 
 #endif

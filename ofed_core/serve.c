@@ -19,6 +19,7 @@
 #include "log.h"
 #include "ofed_rundir.h"
 #include "qp.h"
+#include "stranger.h"
 #include "wire.h"
 
 #define MESSAGES_MAX 32 /* of one client before others have their turn */
@@ -276,11 +277,20 @@ static void take_control(struct message *m, struct msghdr *h)
 			memcpy(&u, CMSG_DATA(c), sizeof(u));
 			m->pid = u.pid;
 		}
-		if (c->cmsg_type == SCM_RIGHTS) {
+		if (c->cmsg_type == SCM_RIGHTS && bytes <= sizeof(m->fds)) {
 			m->fd_count = (unsigned)(bytes / sizeof(int));
 			memcpy(m->fds, CMSG_DATA(c), bytes);
 		}
 	}
+}
+
+/* The shim sends sockets only. */
+static bool are_sockets(const struct message *m)
+{
+	for (unsigned i = 0; i < m->fd_count; i++)
+		if (!stranger_is_socket(m->fds[i]))
+			return false;
+	return true;
 }
 
 /* 1: a message, 0: none now, -1: the connection has ended. */
@@ -324,9 +334,10 @@ static void client_ready(struct source *s, uint32_t events)
 		}
 		if (rc == 0)
 			return;
-		handle(c, &m);
+		if (are_sockets(&m))
+			handle(c, &m);
 		for (unsigned k = 0; k < m.fd_count; k++)
-			close(m.fds[k]);
+			stranger_close(m.fds[k]);
 	}
 }
 
@@ -372,7 +383,7 @@ fail:
 
 static void listener_ready(struct source *s, uint32_t events)
 {
-	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = stranger_accept(s->fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)events;
 	if (fd < 0)

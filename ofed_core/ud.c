@@ -126,7 +126,8 @@ static bool deliver_here(struct qp *qp, const struct wqe *w,
 	if (!device_by_gid(a->dgid, NULL))
 		return false;
 	peer = qp_find(w->ud_qpn);
-	if (peer && peer->type == QP_UD)
+	if (peer && peer->type == QP_UD &&
+	    device_has_gid(peer->o.client->device, a->dgid))
 		ud_deliver(peer, d);
 	return true;
 }

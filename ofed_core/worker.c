@@ -302,12 +302,17 @@ static void run_batch(struct worker *w)
 {
 	uint64_t now = clock_ns();
 	struct timer *t;
-	struct work *k;
+	struct work *last;
+	struct work *k = NULL;
 
 	pthread_rwlock_rdlock(&core_lock);
 	for (int i = 0; i < BATCH_MAX && (t = due(w, now)); i++)
 		t->fire(t);
-	for (int i = 0; i < BATCH_MAX && (k = next_work(w)); i++)
+	/* What is posted again meanwhile waits for the next batch. */
+	pthread_mutex_lock(&w->lock);
+	last = w->last;
+	pthread_mutex_unlock(&w->lock);
+	for (int i = 0; i < BATCH_MAX && k != last && (k = next_work(w)); i++)
 		k->run(k);
 	if (worker_after_batch)
 		worker_after_batch();

@@ -10,6 +10,8 @@
 #include "client.h"
 #include "log.h"
 
+#define NUMBERS_MAX (1 << 22)
+
 struct wqe *requester_wqe(struct qp *qp, uint32_t counter)
 {
 	return &qp->req.wqes[counter & (qp->req.slots - 1)];
@@ -150,13 +152,27 @@ static void assign_psns(struct qp *qp, struct wqe *w)
 	r->psn = (r->psn + n) & PSN_MASK;
 }
 
+/*
+ * Sequence numbers compare over half their range only. The longest message has
+ * a quarter of it: another may be added while less than a quarter is in use.
+ */
+static bool has_numbers(const struct qp *qp)
+{
+	const struct requester *r = &qp->req;
+
+	return qp->type == QP_UD || qp->is_local ||
+	       atomic_load(&((struct qp *)(uintptr_t)qp)->state) == QP_ERR ||
+	       psn_diff(r->psn, r->una) < NUMBERS_MAX;
+}
+
 void requester_take(struct qp *qp)
 {
 	struct requester *r = &qp->req;
 	uint32_t waiting = ring_waiting(qp->sq);
 
 	/* The ring's index stands at the tail: it moves on completion. */
-	while (r->head - r->tail < waiting && r->head - r->tail < r->slots) {
+	while (r->head - r->tail < waiting && r->head - r->tail < r->slots &&
+	       has_numbers(qp)) {
 		struct wqe *w = requester_wqe(qp, r->head);
 
 		wqe_copy(qp, w, ring_peek(qp->sq, r->head - r->tail));
@@ -170,7 +186,7 @@ bool requester_has_posted(const struct qp *qp)
 	const struct requester *r = &qp->req;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	return r->head - r->tail < r->slots &&
+	return r->head - r->tail < r->slots && has_numbers(qp) &&
 	       ring_waiting(qp->sq) > r->head - r->tail;
 }
 
@@ -260,8 +276,14 @@ void requester_flush(struct qp *qp)
 	struct requester *r = &qp->req;
 
 	r->wait = WAIT_NOTHING;
-	for (requester_take(qp); r->tail != r->head; requester_take(qp))
+	requester_take(qp);
+	for (uint32_t n = 0; n < r->slots && r->tail != r->head; n++) {
 		requester_complete(qp, WC_WR_FLUSH_ERR);
+		requester_take(qp);
+	}
+	/* A ring that fills as fast as it is emptied: others have a turn. */
+	if (r->tail != r->head)
+		work_post(&qp->work);
 }
 
 void requester_reset(struct qp *qp)

@@ -103,10 +103,13 @@ long() {
 	both_ways "ib_send_lat -x 1 -n 100 -e"
 	both_ways "ib_write_lat -x 1 -n 100"
 	both_ways "ib_send_bw -c UD -x 1 -n 100 -s 1024 -e"
-	# A server that was asked twice has to listen again in between: not the
-	# other way round, where it may be asked too early.
-	to_kernel "ib_send_bw -R -x 1 -n 50 -s 65536 -e" \
-		"ib_send_bw -R -x 1 -n 50 -s 65536 -e $GUEST"
+	# Its server is asked twice and listens again in between. Ours lets the
+	# client wait; the kernel refuses one that comes too early, so not the
+	# other way round.
+	from_kernel "ib_send_bw -R -x 1 -n 50 -s 65536 -e" \
+		"ib_send_bw -R -x 1 -n 50 -s 65536 -e $SERVER"
+	# The kernel asks for all of it at once.
+	both_ways "ib_read_bw -x 1 -n 5 -s 4000000 -e"
 	both_ways "ib_write_bw -x 1 -n 50 -s 65536 -q 8"
 }
 

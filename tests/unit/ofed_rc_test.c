@@ -406,3 +406,144 @@ Test(rc, an_answer_to_what_was_never_sent_changes_nothing)
 	cr_assert_eq(sides[0].done_count, 1);
 	close_pair();
 }
+
+/* ---- What is too much at once ---- */
+
+static void ask_to_read(uint32_t psn, uint64_t at, uint32_t bytes)
+{
+	const struct packet ask = {
+	    .opcode = TRANSPORT_RC | OP_READ_REQUEST,
+	    .properties = packet_properties(TRANSPORT_RC | OP_READ_REQUEST),
+	    .psn = psn & PSN_MASK,
+	    .rkey = KEY,
+	    .address = at,
+	    .dma_bytes = bytes};
+	const struct packet *p = &ask;
+
+	responder_handle(&sides[1].qp, &p, 1);
+}
+
+static void send_word(uint32_t psn, uint8_t word)
+{
+	const struct packet send = {
+	    .opcode = TRANSPORT_RC | OP_SEND_ONLY,
+	    .properties = packet_properties(TRANSPORT_RC | OP_SEND_ONLY),
+	    .psn = psn & PSN_MASK,
+	    .wants_ack = true,
+	    .payload = &word,
+	    .payload_bytes = 1};
+	const struct packet *p = &send;
+
+	responder_handle(&sides[1].qp, &p, 1);
+}
+
+/* The answers on the wire are those to so many packets from psn on. */
+static void expect_answers(uint32_t psn, unsigned count)
+{
+	struct packet p;
+
+	cr_assert_eq(flying_count, count);
+	for (unsigned i = 0; i < count; i++) {
+		cr_assert_eq(
+		    packet_decode(&p, flying[i].bytes, flying[i].count), 0);
+		cr_assert(p.properties & PACKET_READ_RESPONSE);
+		cr_assert_eq(p.psn, (psn + i) & PSN_MASK);
+	}
+	flying_count = 0;
+}
+
+Test(rc, a_long_read_is_answered_in_turns_and_what_follows_waits)
+{
+	const uint32_t psn = 0xfffff0;
+	struct packet p;
+
+	open_pair(0, 0, 1);
+	post_receive(&sides[1], 0, 16, 7);
+	ask_to_read(psn, 0, MEMORY_BYTES);
+	expect_answers(psn, 256);
+	cr_assert_eq(posted, 1);
+	/* Neither done nor complained of. */
+	send_word(psn + 1024, 'x');
+	cr_assert_eq(flying_count, 0);
+	cr_assert_eq(sides[1].done_count, 0);
+	for (unsigned i = 1; i < 4; i++) {
+		responder_go_on(&sides[1].qp);
+		if (i < 3)
+			expect_answers(psn + i * 256, 256);
+	}
+	cr_assert_eq(flying_count, 257);
+	cr_assert_eq(packet_decode(&p, flying[256].bytes, flying[256].count),
+		     0);
+	cr_assert(p.properties & PACKET_ACK);
+	cr_assert_eq(p.psn, (psn + 1024) & PSN_MASK);
+	cr_assert_eq(sides[1].done_count, 1);
+	close_pair();
+}
+
+Test(rc, a_read_that_is_asked_for_again_begins_anew_and_gains_no_turn)
+{
+	const uint32_t psn = 0xfffff0;
+
+	open_pair(0, 0, 1);
+	ask_to_read(psn, 0, MEMORY_BYTES);
+	expect_answers(psn, 256);
+	for (unsigned i = 0; i < 10; i++)
+		ask_to_read(psn + 100, 100 * 1024, MEMORY_BYTES - 100 * 1024);
+	cr_assert_eq(flying_count, 0);
+	responder_go_on(&sides[1].qp);
+	expect_answers(psn + 100, 256);
+	close_pair();
+}
+
+Test(rc, a_region_that_goes_while_it_is_read_ends_the_pair)
+{
+	const uint32_t psn = 0xfffff0;
+	struct packet p;
+
+	open_pair(0, 0, 1);
+	ask_to_read(psn, 0, MEMORY_BYTES);
+	expect_answers(psn, 256);
+	sides[1].qp.resp.reading.rkey = KEY + 1; /* as if */
+	responder_go_on(&sides[1].qp);
+	cr_assert_eq(flying_count, 1);
+	cr_assert_eq(packet_decode(&p, flying[0].bytes, flying[0].count), 0);
+	cr_assert_eq(p.syndrome, NAK_ACCESS);
+	cr_assert_eq(p.psn, (psn + 256) & PSN_MASK);
+	cr_assert_eq(atomic_load(&sides[1].qp.state), QP_ERR);
+	flying_count = 0;
+	close_pair();
+}
+
+/* More than half of all sequence numbers would compare the wrong way. */
+Test(rc, long_messages_wait_until_there_are_numbers_for_them)
+{
+	struct requester *r;
+
+	open_pair(0, 0, 1);
+	r = &sides[0].qp.req;
+	sides[0].qp.attr.path_mtu = 1;
+	for (unsigned i = 0; i < 60; i++)
+		post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, MAX_MSG_BYTES, 0,
+		     i);
+	requester_take(&sides[0].qp);
+	cr_assert_eq(r->head, 1);
+	cr_assert_gt(psn_diff(r->psn, r->una), 0);
+	cr_assert_not(requester_has_posted(&sides[0].qp));
+	/* At its end the pair needs none. */
+	atomic_store(&sides[0].qp.state, QP_ERR);
+	requester_flush(&sides[0].qp);
+	cr_assert_eq(sides[0].done_count, 60);
+	close_pair();
+}
+
+Test(rc, a_ring_that_fills_while_it_is_flushed_waits_for_its_turn)
+{
+	open_pair(0, 0, 1);
+	post(&sides[0], IB_UVERBS_WR_SEND, 0, 1, 0, 0);
+	is_greedy = true;
+	atomic_store(&sides[0].qp.state, QP_ERR);
+	requester_flush(&sides[0].qp);
+	cr_assert_eq(sides[0].done_count, sides[0].qp.req.slots);
+	cr_assert_eq(posted, 1);
+	close_pair();
+}

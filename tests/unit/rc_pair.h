@@ -54,6 +54,8 @@ static uint32_t lose[4]; /* numbers of packets to lose, the first time */
 static unsigned lose_count;
 static bool forgets; /* the responder keeps nothing behind a gap */
 static unsigned sent_requests;
+static unsigned posted; /* work */
+static bool is_greedy;  /* the program posts as fast as it gets completions */
 
 static inline uint32_t random_number(void)
 {
@@ -150,6 +152,7 @@ void timer_cancel(struct timer *t)
 void work_post(struct work *k)
 {
 	(void)k;
+	posted++;
 }
 
 void event_send(struct client *c, struct object *o, enum event_type type)
@@ -238,6 +241,8 @@ void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
 	(void)is_solicited;
 	cr_assert_lt(s->done_count, sizeof(s->done) / sizeof(s->done[0]));
 	s->done[s->done_count++] = *wc;
+	if (is_greedy)
+		s->sq.shared->producer_index++;
 }
 
 /* ---- The two sides ---- */
@@ -286,6 +291,8 @@ static inline void open_pair(unsigned lost, unsigned messy, uint32_t seed)
 	lose_count = 0;
 	forgets = false;
 	sent_requests = 0;
+	posted = 0;
+	is_greedy = false;
 	flying = calloc(WIRE_PACKETS + 2, sizeof(*flying));
 	side_open(&sides[0], 0x101, 0x202);
 	side_open(&sides[1], 0x202, 0x101);
@@ -392,6 +399,7 @@ static inline void run(struct side *s)
 {
 	if (atomic_load(&s->qp.state) == QP_RTS)
 		requester_run(&s->qp);
+	responder_go_on(&s->qp);
 	if (atomic_load(&s->qp.state) == QP_ERR)
 		requester_flush(&s->qp);
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * stranger: descriptors of programs that nobody has reason to trust.
+ *
+ * Closing the last reference to some kinds of files waits, for as long as the
+ * program likes: sockets that linger, files of a FUSE server. A thread of the
+ * core must not.
+ *
+ * Locking: none needed.
+ */
+#ifndef OFED_CORE_STRANGER_H
+#define OFED_CORE_STRANGER_H
+
+#include <stdbool.h>
+
+/*
+ * accept4(). When the core has no descriptor left the connection is refused at
+ * once, where it would otherwise wait, and keep its listener ready, for ever.
+ * The new descriptor or -errno.
+ */
+int stranger_accept(int listener, int flags);
+
+/* An AF_UNIX socket: no call on it waits when it is told not to. */
+bool stranger_is_socket(int fd);
+
+/* Closes it, on a thread of its own if that may take long. */
+void stranger_close(int fd);
+
+#endif
