@@ -163,6 +163,15 @@ void connection_use_smc(struct connection *c)
 	atomic_store(&c->slot->state, STATUS_ACTIVE);
 }
 
+void (*connection_on_native)(struct connection *c, bool gone);
+
+void connection_set_native(struct connection *c)
+{
+	if (c->members)
+		connection_on_native(c, false);
+	atomic_store(&c->slot->phase, PHASE_NATIVE);
+}
+
 void connection_use_tcp(struct connection *c, uint32_t reason,
 			uint32_t peer_reason)
 {
@@ -175,7 +184,7 @@ void connection_use_tcp(struct connection *c, uint32_t reason,
 	c->slot->reason = reason;
 	c->slot->peer_reason = peer_reason;
 	c->slot->link = STATUS_LINK_NONE;
-	atomic_store(&c->slot->phase, PHASE_NATIVE);
+	connection_set_native(c);
 	atomic_store(&c->slot->state, STATUS_TCP);
 }
 

@@ -140,6 +140,12 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 /* Gives the element back; the peer must not be using it. */
 void connection_detach(struct connection *c, bool reuse);
 
+/* Plain TCP from here on. */
+void connection_set_native(struct connection *c);
+/* Called before that, with the engine lock, if anybody waits for the connection
+ * in an epoll instance. gone: it will be released. */
+extern void (*connection_on_native)(struct connection *c, bool gone);
+
 /* Final: on TCP, for this reason. Counts it. */
 void connection_use_tcp(struct connection *c, uint32_t reason,
 			uint32_t peer_reason);

@@ -305,7 +305,7 @@ void demote_settle(struct connection *c)
 		return;
 	engine_lock(&saved);
 	if (connection_phase(c) == PHASE_ACTIVE) {
-		atomic_store(&c->slot->phase, PHASE_NATIVE);
+		connection_set_native(c);
 		atomic_store(&c->slot->state,
 			     c->slot->reason ? STATUS_TCP : STATUS_CLOSING);
 	}

@@ -6,7 +6,6 @@
 
 #include "conf/rundir.h"
 #include "connection.h"
-#include "epoll_set.h"
 #include "fdtable.h"
 #include "handshake.h"
 #include "image.h"
@@ -110,31 +109,20 @@ void engine_fork_failed(void)
 	engine_unlock(&saved);
 }
 
-static void leave_instances(struct connection *c)
-{
-	struct epoll_member *m;
-
-	while ((m = c->members) != NULL) {
-		epoll_member_to_kernel(m);
-		if (c->members == m)
-			return;
-	}
-}
-
 void engine_retire(uint32_t reason)
 {
 	sigset_t saved;
 
 	successor_all(reason);
 	process.off = true;
+	engine_lock(&saved);
 	for (int fd = 0; fd < fdtable_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
-		if (c && connection_phase(c) == PHASE_NATIVE)
-			leave_instances(c);
+		if (c && c->members && connection_phase(c) == PHASE_NATIVE)
+			connection_on_native(c, true);
 	}
 	/* So that a close needs nothing but the kernel's. */
-	engine_lock(&saved);
 	connection_drop_native();
 	engine_unlock(&saved);
 }

@@ -10,12 +10,14 @@
 
 #include "epoll_nested.h"
 #include "epoll_ready.h"
+#include "epoll_shadow.h"
 #include "process.h"
 #include "real.h"
 #include "registrations.h"
 #include "sys.h"
 
 #define MEMBERS_FIRST 64u
+#define RETIRED       64u
 /* What epoll_ctl(2) allows beside EPOLLEXCLUSIVE. */
 #define EXCLUSIVE_OK                                                           \
 	(EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLWAKEUP | EPOLLET |    \
@@ -33,6 +35,26 @@ static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
 
 /* ---- instances ---- */
 
+/* Of all instances of this process; those that were inherited are their maker's
+ * to change. gone: the connection is about to be forgotten. */
+static void leave_all(struct connection *c, bool gone)
+{
+	struct epoll_member *m = c->members;
+
+	while (m) {
+		struct epoll_member *next = m->next;
+
+		if (gone)
+			epoll_member_to_kernel(m);
+		/* One that is silent stays until it is asked for again: the
+		 * kernel would tell of errors and ends all the same. */
+		else if (m->epoll->pid == process.pid &&
+			 atomic_load(&m->enabled))
+			epoll_member_leave(m);
+		m = next;
+	}
+}
+
 void epoll_created(int fd)
 {
 	struct epoll *e;
@@ -47,6 +69,7 @@ void epoll_created(int fd)
 		e->poke = -1;
 		e->pid = process.pid;
 		fdtable_set(fd, &e->entry);
+		connection_on_native = leave_all;
 	}
 	engine_unlock(&saved);
 }
@@ -196,6 +219,19 @@ static void detach(struct epoll_member *m)
 	m->attached = false;
 }
 
+/* A thread may stand on it in the middle of a look. */
+static void retire(struct epoll_member *m)
+{
+	static struct epoll_member *waiting[RETIRED];
+	static unsigned next;
+	struct epoll_member *oldest = waiting[next];
+
+	waiting[next] = m;
+	next = (next + 1) % RETIRED;
+	if (oldest)
+		pool_put(oldest, sizeof(*oldest));
+}
+
 static void drop(struct epoll_member *m)
 {
 	struct epoll *e = m->epoll;
@@ -216,7 +252,7 @@ static void drop(struct epoll_member *m)
 			break;
 		}
 	atomic_fetch_add(&e->version, 1);
-	pool_put(m, sizeof(*m));
+	retire(m);
 }
 
 /* One instance may own a connection's waiter word; a second one is served by
@@ -231,6 +267,22 @@ static void take_waiter_word(struct epoll_member *m)
 						    m->epoll->waiter);
 }
 
+static void attach_bells(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	int shadow = m->epoll->shadow;
+	uint64_t data = (uint64_t)(uintptr_t)m | EPOLL_BELL;
+
+	take_waiter_word(m);
+	ctl(shadow, EPOLL_CTL_ADD, c->bell_in, EPOLLIN | EPOLLET, data);
+	if (m->shared)
+		ctl(shadow, EPOLL_CTL_ADD, c->bell_out, EPOLLIN | EPOLLET,
+		    data);
+	m->attached = true;
+	if (!m->shared)
+		epoll_ready_join(m);
+}
+
 void epoll_member_attach(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
@@ -242,32 +294,42 @@ void epoll_member_attach(struct epoll_member *m)
 
 	if (ctl(shadow, EPOLL_CTL_ADD, m->fd, tcp, data) == -EEXIST)
 		ctl(shadow, EPOLL_CTL_MOD, m->fd, tcp, data);
-	if (!ring || m->attached)
-		return;
-	take_waiter_word(m);
-	ctl(shadow, EPOLL_CTL_ADD, c->bell_in, EPOLLIN | EPOLLET, data);
-	if (m->shared)
-		ctl(shadow, EPOLL_CTL_ADD, c->bell_out, EPOLLIN | EPOLLET,
-		    data);
-	m->attached = true;
-	if (!m->shared)
-		epoll_ready_join(m);
+	if (ring && !m->attached)
+		attach_bells(m);
+	/* That it is ready now is no edge of the kernel's. */
+	if (atomic_load(&m->events) & EPOLLET) {
+		epoll_harvest_locked(m->epoll);
+		epoll_wake(m->epoll);
+	}
 }
 
 void epoll_member_to_kernel(struct epoll_member *m)
 {
 	struct epoll *e = m->epoll;
 	uint32_t events = atomic_load(&m->events);
+
+	if (!atomic_load(&m->live))
+		return;
+	/* Disabled by EPOLLONESHOT: registered, but silent. */
+	if (!atomic_load(&m->enabled))
+		events &= EPOLLET | EPOLLONESHOT;
+	if (!atomic_load(&m->parked))
+		ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
+	e->moved = true;
+	drop(m);
+}
+
+void epoll_give_all(struct epoll *e)
+{
 	sigset_t saved;
 
 	engine_lock(&saved);
-	if (atomic_load(&m->live)) {
-		/* Disabled by EPOLLONESHOT: registered, but silent. */
-		if (!atomic_load(&m->enabled))
-			events &= EPOLLET | EPOLLONESHOT;
-		if (!atomic_load(&m->parked))
-			ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
-		drop(m);
+	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
+		struct epoll_member *m =
+		    atomic_load(&atomic_load(&e->members)[i - 1]);
+
+		if (atomic_load(&m->late))
+			epoll_member_to_kernel(m);
 	}
 	engine_unlock(&saved);
 }
@@ -288,6 +350,7 @@ static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
 	atomic_store(&m->events, event->events);
 	atomic_store(&m->enabled, 1);
 	epoll_ready_mark(m);
+	epoll_note_late(m);
 	atomic_fetch_add(&m->epoll->version, 1);
 }
 
@@ -420,6 +483,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	struct connection *c = connection_of(fd);
 	struct epoll_member *m;
 	sigset_t saved;
+	bool native;
 	int result;
 
 	if (!e)
@@ -438,15 +502,16 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	}
 	engine_lock(&saved);
 	m = find(e, fd);
+	native = belongs_to_kernel(c);
+	if (!native)
+		result = control_member(e, op, fd, event);
+	else if (m && op == EPOLL_CTL_ADD && !atomic_load(&m->parked))
+		result = -EEXIST;
+	else if (m)
+		epoll_member_to_kernel(m);
 	engine_unlock(&saved);
-	if (belongs_to_kernel(c)) {
-		if (m)
-			epoll_member_to_kernel(m);
+	if (native && result >= 0)
 		return control_kernel(e, op, fd, event);
-	}
-	engine_lock(&saved);
-	result = control_member(e, op, fd, event);
-	engine_unlock(&saved);
 	if (result == 0)
 		return 0;
 	errno = -result;

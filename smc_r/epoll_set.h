@@ -9,7 +9,8 @@
  * instances and poll included; and which members are ready is read off their
  * cursors, without entering the kernel.
  *
- * Members become kernel registrations when their connection is plain TCP.
+ * Members become kernel registrations when their connection is plain TCP, or
+ * with the next edge after that (epoll_shadow.h).
  *
  * Locking: the table changes under the engine lock. Waiting threads read it
  *          without a lock: members are never unmapped, `live` is cleared
@@ -51,6 +52,8 @@ struct epoll_member {
 	_Atomic uint32_t bits_seen;
 	_Atomic uint32_t
 	    tcp_input; /* the kernel's edges behind a sealed ring */
+	_Atomic uint32_t tcp_output; /* and of room, before it was noticed */
+	_Atomic uint32_t late;       /* plain TCP; see epoll_shadow.h */
 };
 
 #define EPOLL_NESTED_MAX 8
@@ -91,7 +94,9 @@ struct epoll {
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count; /* that are ours */
+	_Atomic uint32_t due;  /* late members that must move */
 	bool unharvested;      /* the shadow has events nobody looked at */
+	bool moved;            /* members became the kernel's */
 	bool filled;           /* members filled the last array */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
@@ -150,9 +155,14 @@ void epoll_wake(struct epoll *e);
 /* The state of c changed by our own doing: wake who sleeps on it. */
 void epoll_poke(struct connection *c);
 
-/* Moves a member whose connection is plain TCP to the kernel. */
+/* Moves a member whose connection is plain TCP to the kernel. Engine lock held.
+ */
 void epoll_member_to_kernel(struct epoll_member *m);
-/* (Re)places a member's descriptors in the shadow for its phase. */
+/* All members that only wait for an edge, without the lock: somebody else will
+ * use the instance. */
+void epoll_give_all(struct epoll *e);
+/* (Re)places a member's descriptors in the shadow for its phase. Engine lock
+ * held. */
 void epoll_member_attach(struct epoll_member *m);
 
 #endif

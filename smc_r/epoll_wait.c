@@ -6,8 +6,10 @@
 #include <poll.h>
 
 #include "bell.h"
+#include "epoll_edge.h"
 #include "epoll_nested.h"
 #include "epoll_ready.h"
+#include "epoll_shadow.h"
 #include "handshake.h"
 #include "inject.h"
 #include "process.h"
@@ -19,89 +21,11 @@
 #include "sys.h"
 #include "wait.h"
 
-#define ALWAYS    (EPOLLERR | EPOLLHUP)
 #define ASK_EVERY 16u    /* calls between questions to the kernel */
 #define ASK_NS    50000u /* time between them */
-#define HARVEST   64
-#define RINGS_MAX 64u /* outstanding bytes in a bell before it is emptied */
+#define RINGS_MAX 64u    /* outstanding bytes in a bell before it is emptied */
 
 /* ---- one member ---- */
-
-/* What wakes an edge-triggered registration, as sock_def_readable() and the
- * others of the kernel do: bytes that came wake those that ask for input, room
- * those that ask for room, and an end, the own one too, everybody. Once woken,
- * all that is asked for and there is reported. */
-struct marks {
-	uint64_t input; /* END_BITS beside the cursor */
-	uint32_t output;
-};
-
-#define END_BITS 7u
-
-static struct marks marks_of(const struct epoll_member *m)
-{
-	struct connection *c = m->connection;
-	struct marks k = {0, 0};
-	uint32_t flags;
-
-	if (connection_phase(c) != PHASE_ACTIVE)
-		return k;
-	flags = atomic_load(&c->in_producer->flags);
-	k.input =
-	    (atomic_load(&c->in_producer->cursor) + atomic_load(&m->tcp_input))
-	    << 3;
-	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-	    atomic_load(&c->tcp_ended))
-		k.input |= 1u;
-	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
-		k.input |= 2u;
-	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-		k.input |= 4u;
-	k.output = atomic_load(&c->slot->tx.blocked);
-	return k;
-}
-
-static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
-{
-	return now != seen && (((now ^ seen) & END_BITS) || (events & EPOLLIN));
-}
-
-/* New bits without a mark: the kernel's half of a demoted connection. */
-static bool bits_woke(uint32_t bits, uint32_t seen)
-{
-	return (bits & ~seen & ~(uint32_t)EPOLLOUT) != 0;
-}
-
-/* What takes_edge would say, and nothing is taken. */
-static bool has_edge(struct epoll_member *m, const struct marks *now,
-		     uint32_t bits)
-{
-	uint32_t events = atomic_load(&m->events);
-
-	return bits_woke(bits, atomic_load(&m->bits_seen)) ||
-	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
-	       ((bits & EPOLLOUT) && now->output != atomic_load(&m->out_seen));
-}
-
-/* The marks are from before the bits: what comes in between is an edge of the
- * next look. A wake that finds nothing is over, too. */
-static bool takes_edge(struct epoll_member *m, const struct marks *now,
-		       uint32_t bits)
-{
-	uint32_t events = atomic_load(&m->events);
-	uint64_t in_seen = atomic_load(&m->in_seen);
-	uint32_t out_seen = atomic_load(&m->out_seen);
-	bool edge = bits_woke(bits, atomic_exchange(&m->bits_seen, bits));
-
-	if (now->input != in_seen &&
-	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, now->input))
-		edge |= input_woke(now->input, in_seen, events);
-	if ((bits & EPOLLOUT) && now->output != out_seen &&
-	    atomic_compare_exchange_strong(&m->out_seen, &out_seen,
-					   now->output))
-		edge = true;
-	return edge;
-}
 
 /* The events to report, 0 for none. */
 static uint32_t evaluate(struct epoll_member *m)
@@ -111,18 +35,20 @@ static uint32_t evaluate(struct epoll_member *m)
 	uint32_t one = 1;
 	uint32_t bits;
 
-	struct marks now = {0, 0};
+	struct epoll_marks now = {0, 0};
 
-	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed))
+	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
+	    atomic_load_explicit(&m->late, memory_order_relaxed))
 		return 0;
 	if (events & EPOLLET)
-		now = marks_of(m);
+		now = epoll_marks(m);
 	/* Only what reaches the phase by itself tells that it is TCP now, and
 	 * then the kernel reports it. */
-	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
+	bits =
+	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
-	if ((events & EPOLLET) && !takes_edge(m, &now, bits))
+	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
 		return 0;
 	if (bits == 0)
 		return 0;
@@ -143,20 +69,18 @@ static bool follow_phase(struct epoll_member *m)
 	uint32_t phase = connection_phase(m->connection);
 	sigset_t saved;
 
-	/* One that is silent stays until it is asked for again: the kernel
-	 * would tell of errors and ends all the same. */
-	if (phase == PHASE_NATIVE) {
-		if (atomic_load(&m->enabled))
-			epoll_member_to_kernel(m);
+	if (phase == PHASE_NATIVE &&
+	    (atomic_load(&m->late) || !atomic_load(&m->enabled)))
 		return false;
-	}
-	if (phase == PHASE_ACTIVE && !m->attached) {
+	if (phase == PHASE_NATIVE || (phase == PHASE_ACTIVE && !m->attached)) {
 		engine_lock(&saved);
-		if (atomic_load(&m->live))
+		if (atomic_load(&m->live) && phase == PHASE_NATIVE)
+			epoll_member_leave(m);
+		else if (atomic_load(&m->live))
 			epoll_member_attach(m);
 		engine_unlock(&saved);
 	}
-	return true;
+	return phase != PHASE_NATIVE;
 }
 
 /* ---- all members ---- */
@@ -315,39 +239,6 @@ static void arm(struct epoll *e)
 
 /* ---- the kernel's events ---- */
 
-static void note_event(struct epoll_member *m, uint32_t events)
-{
-	if (connection_phase(m->connection) == PHASE_ACTIVE &&
-	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-		tcp_has_ended(m->connection, m->fd);
-	/* Behind a sealed ring with bytes in it. */
-	if ((events & EPOLLIN) && m->attached &&
-	    stream_is_sealed(m->connection))
-		atomic_fetch_add(&m->tcp_input, 1);
-	epoll_ready_mark(m);
-}
-
-/* What the shadow knows and cursors do not show: the end of a peer. */
-static void harvest(struct epoll *e)
-{
-	struct epoll_event events[HARVEST];
-	long n;
-
-	e->unharvested = false;
-	do {
-		n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
-			      0);
-		for (long i = 0; i < n; i++) {
-			struct epoll_member *m =
-			    (struct epoll_member *)(uintptr_t)events[i]
-				.data.u64;
-
-			if (m && atomic_load(&m->live) && m->epoll == e)
-				note_event(m, events[i].events);
-		}
-	} while (n == HARVEST);
-}
-
 /* Takes our own cookie out of what the kernel returned. */
 static int filter(struct epoll *e, struct epoll_event *events, int n,
 		  bool *woken)
@@ -365,17 +256,31 @@ static int filter(struct epoll *e, struct epoll_event *events, int n,
 	return kept;
 }
 
+/* Nothing of the shadow. */
+static int ask_now(struct epoll *e, struct epoll_event *events, int max)
+{
+	bool woken = false;
+	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
+
+	n = n > 0 ? filter(e, events, n, &woken) : 0;
+	if (woken)
+		e->unharvested = true;
+	return n;
+}
+
 static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 {
 	bool woken = false;
 	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
 
 	atomic_store(&e->asked_ns, sys_now_ns());
-	if (n > 0)
-		n = filter(e, events, n, &woken);
-	if (woken || e->unharvested)
-		harvest(e);
-	return n > 0 ? n : 0;
+	n = n > 0 ? filter(e, events, n, &woken) : 0;
+	if (!woken && !e->unharvested)
+		return n;
+	e->moved = false;
+	epoll_harvest(e);
+	/* What is the kernel's since then it was not asked about. */
+	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
 
 /* Descriptors of the kernel must not starve beside ready members, nor behind
@@ -407,7 +312,7 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 
 	e->filled = false;
 	if (e->shadow >= 0)
-		harvest(e);
+		epoll_harvest(e);
 	n = first ? look(e, events, max) : ask_kernel(e, events, max);
 	if (n == max) {
 		e->filled = first;
@@ -422,15 +327,19 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 static bool may_spin(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
+	bool any = false;
 
 	for (uint32_t i = 0; i < count && i < 4; i++) {
 		struct epoll_member *m = member_at(e, i);
 
-		if (m && connection_phase(m->connection) == PHASE_ACTIVE &&
+		if (!m || atomic_load(&m->late))
+			continue;
+		any = true;
+		if (connection_phase(m->connection) == PHASE_ACTIVE &&
 		    peer_is_on_our_core(m->connection))
 			return false;
 	}
-	return true;
+	return any;
 }
 
 /* *spun is when a spin in vain began. */
@@ -532,7 +441,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	/* What woke us last time may have been the end of a peer as well. Not
 	 * after arming: a ring that is taken then would wake nobody. */
 	if (e->unharvested)
-		harvest(e);
+		epoll_harvest(e);
 	inject_nap();
 	arm(e);
 	inject_nap();
@@ -583,7 +492,10 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 
 	/* What the kernel told may be news of a member. */
 	if (n == 0 && only_looks) {
+		e->moved = false;
 		n = look(e, events, max);
+		if (n == 0 && e->moved)
+			n = ask_kernel(e, events, max);
 	} else if (n == 0) {
 		if (timeout)
 			until.end_ns = sys_now_ns() +
@@ -616,13 +528,14 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 static bool is_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
-	struct marks now = marks_of(m);
+	struct epoll_marks now = epoll_marks(m);
 	uint32_t bits;
 
-	if (!atomic_load(&m->enabled))
+	if (!atomic_load(&m->enabled) || atomic_load(&m->late))
 		return false;
-	bits = readiness(m->connection, m->fd, events) & (events | ALWAYS);
-	return bits && (!(events & EPOLLET) || has_edge(m, &now, bits));
+	bits =
+	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
+	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
 }
 
 bool epoll_members_ready(struct epoll *e)
@@ -651,7 +564,7 @@ bool epoll_members_ready(struct epoll *e)
 static void settle(struct epoll *e)
 {
 	if (e->shadow >= 0)
-		harvest(e);
+		epoll_harvest(e);
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
 			settle(e->nested[i].inner);
@@ -686,13 +599,13 @@ uint64_t epoll_nested_mark(struct epoll *e)
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = member_at(e, i);
-		struct marks now;
+		struct epoll_marks now;
 		uint32_t events;
 
 		if (!m || !atomic_load(&m->enabled))
 			continue;
 		events = atomic_load(&m->events);
-		now = marks_of(m);
+		now = epoll_marks(m);
 		if (events & EPOLLIN)
 			mark += now.input;
 		if (events & EPOLLOUT)

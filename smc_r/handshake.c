@@ -117,7 +117,9 @@ static void forget(struct connection *c, int fd)
 	if (c->offer_entry)
 		registry_withdraw(c->offer_entry);
 	c->offer_entry = 0;
-	atomic_store(&c->slot->phase, PHASE_NATIVE);
+	connection_set_native(c);
+	if (c->members)
+		connection_on_native(c, true);
 	if (fdtable_clear(fd, &e))
 		connection_release(c);
 }
@@ -126,7 +128,7 @@ static void leave_uncounted(struct connection *c)
 {
 	c->slot->reason = REASON_ADDRESS;
 	atomic_store(&c->slot->state, STATUS_TCP);
-	atomic_store(&c->slot->phase, PHASE_NATIVE);
+	connection_set_native(c);
 }
 
 /* A server that could wait no longer sent data, or closed: it says so without

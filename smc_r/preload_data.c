@@ -172,6 +172,18 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 
 /* ---- out ---- */
 
+/* What TCP did not take, while readiness is still read off the cursors. */
+static ssize_t by_kernel(int fd, ssize_t result, const struct iovec *v,
+			 size_t count)
+{
+	struct connection *c = served(fd);
+
+	if (c && (result < 0 ? errno == EAGAIN
+			     : (size_t)result < socket_bytes(v, count)))
+		atomic_fetch_add(&c->slot->tx.blocked, 1);
+	return result;
+}
+
 PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
@@ -183,7 +195,9 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		r = socket_send(c, fd, &v, 1, flags);
 		leave_call(c);
 	}
-	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, a, l) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(fd, real.sendto(fd, p, n, flags, a, l), &v, 1);
 }
 
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
@@ -196,7 +210,9 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 		r = socket_send(c, fd, &v, 1, flags);
 		leave_call(c);
 	}
-	return r == SOCKET_KERNEL ? real.sendto(fd, p, n, flags, NULL, 0) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(fd, real.sendto(fd, p, n, flags, NULL, 0), &v, 1);
 }
 
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
@@ -209,7 +225,9 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 		r = socket_send(c, fd, &v, 1, 0);
 		leave_call(c);
 	}
-	return r == SOCKET_KERNEL ? real.write(fd, p, n) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(fd, real.write(fd, p, n), &v, 1);
 }
 
 static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
@@ -225,7 +243,9 @@ PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	ssize_t r = send_vector(fd, v, n, 0);
 
-	return r == SOCKET_KERNEL ? real.writev(fd, v, n) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(fd, real.writev(fd, v, n), v, (size_t)n);
 }
 
 PRELOAD ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t at,
@@ -236,7 +256,9 @@ PRELOAD ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t at,
 	if (at == -1 && (flags & ~RWF_NOWAIT) == 0)
 		r = send_vector(fd, v, n,
 				flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
-	return r == SOCKET_KERNEL ? real.pwritev2(fd, v, n, at, flags) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(fd, real.pwritev2(fd, v, n, at, flags), v, (size_t)n);
 }
 
 PRELOAD_ALIAS(pwritev64v2, pwritev2);
@@ -254,6 +276,13 @@ static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 	return socket_send(c, fd, m->msg_iov, m->msg_iovlen, flags);
 }
 
+static ssize_t message_by_kernel(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t r = real.sendmsg(fd, m, flags);
+
+	return m ? by_kernel(fd, r, m->msg_iov, m->msg_iovlen) : r;
+}
+
 PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r;
@@ -261,7 +290,9 @@ PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	if (m && m->msg_controllen)
 		successor_message(m);
 	r = send_message(fd, m, flags);
-	return r == SOCKET_KERNEL ? real.sendmsg(fd, m, flags) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return message_by_kernel(fd, m, flags);
 }
 
 PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
@@ -277,7 +308,7 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 		ssize_t r = send_message(fd, &m[done].msg_hdr, flags);
 
 		if (r == SOCKET_KERNEL)
-			r = real.sendmsg(fd, &m[done].msg_hdr, flags);
+			r = message_by_kernel(fd, &m[done].msg_hdr, flags);
 		if (r < 0)
 			return done ? (int)done : -1;
 		m[done++].msg_len = (unsigned)r;
@@ -303,7 +334,9 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 		r = socket_send_file(c, out, in, at, n);
 	else if (c && !at)
 		r = splice_copy(in, out, n, 0);
-	return r == SOCKET_KERNEL ? real.sendfile(out, in, at, n) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(out, real.sendfile(out, in, at, n), NULL, 0);
 }
 
 PRELOAD_ALIAS(sendfile64, sendfile);
@@ -315,7 +348,9 @@ PRELOAD ssize_t splice(int in, loff_t *ia, int out, loff_t *oa, size_t n,
 
 	if ((served(in) || served(out)) && !ia && !oa)
 		r = splice_copy(in, out, n, flags);
-	return r == SOCKET_KERNEL ? real.splice(in, ia, out, oa, n, flags) : r;
+	if (r != SOCKET_KERNEL)
+		return r;
+	return by_kernel(out, real.splice(in, ia, out, oa, n, flags), NULL, 0);
 }
 
 /* ---- formatted ---- */

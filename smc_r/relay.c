@@ -173,7 +173,9 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 				  .ring = c->in,
 				  .size = c->size,
 				  .from = &c->slot->rx.position,
-				  .to = &c->in_producer->cursor};
+				  .to = &c->in_producer->cursor,
+				  .shut = atomic_load(&c->slot->tx.flags) &
+					  STREAM_SHUT};
 
 	hold.entry = segment_holders(c->slot, &hold.others);
 	return hold.entry && start(c, l, fd, NULL, 0, &hold);

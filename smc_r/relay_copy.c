@@ -121,11 +121,18 @@ static bool wait_for_both(const struct flow *a, const struct flow *b,
 	p[0].events = (short)(in | (b->count > 0 ? POLLOUT : 0));
 	p[1].fd = b->from;
 	p[1].events = (short)(back | (a->count > 0 ? POLLOUT : 0));
-	/* One that only hangs up would wake us for ever. */
-	for (int i = 0; i < 2; i++)
-		if (p[i].events == 0)
-			p[i].fd = -1;
+	/* One that only hangs up would wake us for ever; but after its end of
+	 * stream only a reset can come, which the other one must see. */
+	if (p[0].events == 0 && !a->ended)
+		p[0].fd = -1;
+	if (p[1].events == 0 && !b->ended)
+		p[1].fd = -1;
 	return SYS_CALL3(SYS_poll, p, 2, a->hold ? HOLD_MS : -1) > 0;
+}
+
+static bool was_reset(const struct flow *f, short from)
+{
+	return f->ended && (from & (POLLERR | POLLHUP));
 }
 
 /* A reset of one is a reset of the other. */
@@ -148,7 +155,8 @@ static void copy(struct flow *a, struct flow *b)
 		p[0].revents = p[1].revents = 0;
 		if (!wait_for_both(a, b, p))
 			continue;
-		if (!step(a, p[0].revents, p[1].revents) ||
+		if (was_reset(a, p[0].revents) || was_reset(b, p[1].revents) ||
+		    !step(a, p[0].revents, p[1].revents) ||
 		    !step(b, p[1].revents, p[0].revents)) {
 			if (a->hold)
 				return;
@@ -182,7 +190,8 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct flow a = {
 	    .from = 0, .to = 1, .bytes = first, .count = bytes, .hold = hold};
-	struct flow b = {.from = 1, .to = 0};
+	/* What was shut before is shut for the successor, and no news. */
+	struct flow b = {.from = 1, .to = 0, .ended = hold && hold->shut};
 
 	/* Without memory both connections end, which both ends see. */
 	leave_program(from, to);

@@ -25,7 +25,7 @@
 /* Linux moves at most this much in one call. */
 #define CALL_BYTES_MAX 0x7ffff000u
 
-static size_t total(const struct iovec *v, size_t count)
+size_t socket_bytes(const struct iovec *v, size_t count)
 {
 	size_t n = 0;
 
@@ -288,7 +288,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		if (result)
 			return result;
 	}
-	r.want = total(v, count);
+	r.want = socket_bytes(v, count);
 	if (r.want == 0)
 		return receive_nothing(&r);
 	r.need = low_water(c, fd, r.want, flags);
@@ -304,7 +304,8 @@ static ssize_t broken_pipe(int flags)
 	return fail(EPIPE);
 }
 
-static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
+static ssize_t send_rest(struct connection *c, int fd, const struct place *at,
+			 size_t done, int flags)
 {
 	struct iovec v[8] = {{NULL, 0}};
 	struct msghdr h = {.msg_iov = v};
@@ -319,6 +320,8 @@ static ssize_t send_rest(int fd, const struct place *at, size_t done, int flags)
 	v[0].iov_base = (char *)v[0].iov_base + at->offset;
 	v[0].iov_len -= at->offset;
 	n = real.sendmsg(fd, &h, flags);
+	if (n < (ssize_t)socket_bytes(v, h.msg_iovlen))
+		atomic_fetch_add(&c->slot->tx.blocked, 1);
 	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
 
@@ -421,7 +424,7 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 		if (n == -EPIPE) {
 			demote_serve(c, fd);
 			demote_settle(c);
-			return send_rest(fd, place, done, flags);
+			return send_rest(c, fd, place, done, flags);
 		}
 		if (n < 0)
 			return done ? (ssize_t)done : fail((int)-n);
@@ -464,7 +467,7 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		if (result)
 			return result;
 	}
-	want = total(v, count);
+	want = socket_bytes(v, count);
 	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		return broken_pipe(flags);
 	if (want == 0)

@@ -25,6 +25,9 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 
+/* All buffers together, at most what Linux moves in one call. */
+size_t socket_bytes(const struct iovec *v, size_t count);
+
 /* What the kernel's socket would do now: does a call wait? */
 bool socket_waits(struct connection *c, int flags);
 

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "epoll_set.h"
 #include "offer.h"
+#include "process.h"
 #include "reason.h"
 #include "sys.h"
 
@@ -58,6 +60,8 @@ static void pass_on(int fd, uint32_t reason, enum heir heir)
 		demote_for_successor(c, fd, reason, heir);
 	else if (listener_of(fd))
 		give_listener(fd);
+	else if (epoll_of(fd) && !process_is_foreign())
+		epoll_give_all(epoll_of(fd));
 	errno = error;
 }
 
@@ -91,11 +95,11 @@ bool successor_exec(const struct image *image, enum heir heir)
 	if (fdtable && end < HEIRLOOM_END)
 		end = HEIRLOOM_END;
 	for (int fd = 0; fd < end; fd++) {
-		bool connection = connection_of(fd) != NULL;
+		bool listener = is_listener(fd);
 
-		if ((!connection && !is_listener(fd)) || !is_inherited(fd))
+		if ((!listener && !fdtable_get(fd)) || !is_inherited(fd))
 			continue;
-		if (connection)
+		if (!listener)
 			pass_on(fd, REASON_DEMOTED_EXEC,
 				fd <= STDERR_FILENO ? HEIR_GIVEN : heir);
 		else

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_edge: what an edge-triggered registration has been told. */
+#include "epoll_edge.h"
+
+#define END_BITS 7u
+
+static uint64_t input_mark(const struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t flags = atomic_load(&c->in_producer->flags);
+	uint64_t mark =
+	    (atomic_load(&c->in_producer->cursor) + atomic_load(&m->tcp_input))
+	    << 3;
+
+	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	    atomic_load(&c->tcp_ended))
+		mark |= 1u;
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		mark |= 2u;
+	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		mark |= 4u;
+	return mark;
+}
+
+struct epoll_marks epoll_marks(const struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	struct epoll_marks k = {0, atomic_load(&m->tcp_output) +
+				       atomic_load(&c->slot->tx.blocked)};
+
+	/* Demoted, the rings still tell how far they went. */
+	if (connection_phase(c) < PHASE_ACTIVE || !c->rmb)
+		return k;
+	k.input = input_mark(m);
+	return k;
+}
+
+static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
+{
+	return now != seen && (((now ^ seen) & END_BITS) || (events & EPOLLIN));
+}
+
+/* New bits without a mark: the kernel's half of a demoted connection. */
+static bool bits_woke(uint32_t bits, uint32_t seen)
+{
+	return (bits & ~seen & ~(uint32_t)EPOLLOUT) != 0;
+}
+
+bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
+		    uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+
+	return bits_woke(bits, atomic_load(&m->bits_seen)) ||
+	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
+	       ((bits & EPOLLOUT) && now->output != atomic_load(&m->out_seen));
+}
+
+bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
+		      uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+	uint64_t in_seen = atomic_load(&m->in_seen);
+	uint32_t out_seen = atomic_load(&m->out_seen);
+	bool edge = bits_woke(bits, atomic_exchange(&m->bits_seen, bits));
+
+	if (now->input != in_seen &&
+	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, now->input))
+		edge |= input_woke(now->input, in_seen, events);
+	if ((bits & EPOLLOUT) && now->output != out_seen &&
+	    atomic_compare_exchange_strong(&m->out_seen, &out_seen,
+					   now->output))
+		edge = true;
+	return edge;
+}

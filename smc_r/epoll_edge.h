@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_edge: what an edge-triggered registration has been told.
+ *
+ * Locking: none; what is told is taken by compare-and-swap.
+ */
+#ifndef SMC_R_EPOLL_EDGE_H
+#define SMC_R_EPOLL_EDGE_H
+
+#include "epoll_set.h"
+
+/* Reported although nobody asks for them. */
+#define EPOLL_ALWAYS (EPOLLERR | EPOLLHUP)
+
+/* What wakes an edge-triggered registration, as sock_def_readable() and the
+ * others of the kernel do: bytes that came wake those that ask for input, room
+ * those that ask for room, and an end, the own one too, everybody. Once woken,
+ * all that is asked for and there is reported. */
+struct epoll_marks {
+	uint64_t input; /* end bits beside the cursor */
+	uint32_t output;
+};
+
+struct epoll_marks epoll_marks(const struct epoll_member *m);
+
+/* Would these bits be reported? Nothing is taken. */
+bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
+		    uint32_t bits);
+
+/* The same, and it is told. The marks are from before the bits: what comes in
+ * between is an edge of the next look. A wake that finds nothing is over, too.
+ */
+bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
+		      uint32_t bits);
+
+#endif

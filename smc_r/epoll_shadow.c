@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_shadow: what the kernel tells of members. */
+#include "epoll_shadow.h"
+
+#include <poll.h>
+
+#include "epoll_edge.h"
+#include "epoll_ready.h"
+#include "process.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+#define HARVEST 64
+
+static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event e = {.events = events, .data.u64 = data};
+
+	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
+}
+
+/* ---- what it tells ---- */
+
+void epoll_note_late(struct epoll_member *m)
+{
+	uint32_t late = LATE_WAITS;
+
+	if (!atomic_compare_exchange_strong(&m->late, &late, LATE_EDGE))
+		return;
+	atomic_fetch_add(&m->epoll->due, 1);
+	m->epoll->unharvested = true;
+}
+
+static void note_event(struct epoll_member *m, uint32_t events)
+{
+	uint32_t phase = connection_phase(m->connection);
+
+	if (atomic_load(&m->late)) {
+		epoll_note_late(m);
+		return;
+	}
+	if (phase == PHASE_ACTIVE &&
+	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+		tcp_has_ended(m->connection, m->fd);
+	/* Behind a sealed ring with bytes in it. */
+	if ((events & EPOLLIN) && m->attached &&
+	    stream_is_sealed(m->connection))
+		atomic_fetch_add(&m->tcp_input, 1);
+	/* It became plain TCP in another process of this end. */
+	if ((events & EPOLLOUT) && phase == PHASE_NATIVE)
+		atomic_fetch_add(&m->tcp_output, 1);
+}
+
+void epoll_harvest_locked(struct epoll *e)
+{
+	struct epoll_event events[HARVEST];
+	long n;
+
+	do {
+		n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
+			      0);
+		for (long i = 0; i < n; i++) {
+			uint64_t data = events[i].data.u64;
+			struct epoll_member *m =
+			    (void *)(uintptr_t)(data & ~(uint64_t)EPOLL_BELL);
+
+			if (!m || !atomic_load(&m->live) || m->epoll != e)
+				continue;
+			if (!(data & EPOLL_BELL))
+				note_event(m, events[i].events);
+			epoll_ready_mark(m);
+		}
+	} while (n == HARVEST);
+}
+
+static struct epoll_member *find_due(struct epoll *e)
+{
+	struct epoll_member *_Atomic *table = atomic_load(&e->members);
+	uint32_t n = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct epoll_member *m = atomic_load(&table[i]);
+
+		if (atomic_load(&m->late) == LATE_EDGE)
+			return m;
+	}
+	return NULL;
+}
+
+static void move_due(struct epoll *e)
+{
+	struct epoll_member *m;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	while (atomic_load(&e->due) && (m = find_due(e)) != NULL)
+		epoll_member_to_kernel(m);
+	atomic_store(&e->due, 0);
+	engine_unlock(&saved);
+}
+
+void epoll_harvest(struct epoll *e)
+{
+	e->unharvested = false;
+	epoll_harvest_locked(e);
+	if (__builtin_expect(atomic_load(&e->due) != 0, 0))
+		move_due(e);
+}
+
+/* ---- leaving ---- */
+
+/* An instance that sees every wake of this socket from now on. */
+static int observer_open(int fd)
+{
+	struct epoll_event event;
+	int o = (int)SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
+
+	if (o < 0)
+		return -1;
+	if (ctl(o, EPOLL_CTL_ADD, fd,
+		EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET, 0) < 0) {
+		sys_close(o);
+		return -1;
+	}
+	SYS_CALL6(SYS_epoll_pwait, o, &event, 1, 0, 0, 0);
+	return o;
+}
+
+static bool observer_saw(int o)
+{
+	struct epoll_event event;
+
+	return SYS_CALL6(SYS_epoll_pwait, o, &event, 1, 0, 0, 0) != 0;
+}
+
+static bool knows_all(struct epoll_member *m)
+{
+	struct pollfd p = {.fd = m->fd,
+			   .events = POLLIN | POLLOUT | POLLPRI | POLLRDHUP};
+	struct epoll_marks now;
+	uint32_t bits;
+
+	epoll_harvest_locked(m->epoll);
+	now = epoll_marks(m);
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) < 0)
+		return false;
+	bits = (uint32_t)(unsigned short)p.revents &
+	       (atomic_load(&m->events) | EPOLL_ALWAYS);
+	return bits && !epoll_has_edge(m, &now, bits);
+}
+
+/* From here on the shadow tells what the program's own registration would. */
+static void ask_exactly(struct epoll_member *m)
+{
+	uint32_t events =
+	    atomic_load(&m->events) & ~(uint32_t)(EPOLLONESHOT | EPOLLWAKEUP);
+	int shadow = m->epoll->shadow;
+
+	ctl(shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
+	ctl(shadow, EPOLL_CTL_ADD, m->fd, events | EPOLLET,
+	    (uint64_t)(uintptr_t)m);
+	epoll_harvest_locked(m->epoll);
+}
+
+/* False: something happened meanwhile, and nobody knows whether it was told. */
+static bool become_late(struct epoll_member *m)
+{
+	int o = observer_open(m->fd);
+	bool quiet;
+
+	if (o < 0)
+		return false;
+	quiet = knows_all(m);
+	if (quiet) {
+		atomic_store(&m->late, LATE_SETTLE);
+		ask_exactly(m);
+		quiet = !observer_saw(o);
+		atomic_store(&m->late, quiet ? LATE_WAITS : LATE_NOT);
+	}
+	sys_close(o);
+	return quiet;
+}
+
+void epoll_member_leave(struct epoll_member *m)
+{
+	bool stays =
+	    atomic_load(&m->late) != LATE_NOT ||
+	    ((atomic_load(&m->events) & EPOLLET) && !atomic_load(&m->parked) &&
+	     knows_all(m) && become_late(m));
+
+	if (!stays)
+		epoll_member_to_kernel(m);
+	epoll_wake(m->epoll);
+}
