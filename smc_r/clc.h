@@ -137,8 +137,9 @@ struct clc_action clc_time(struct clc *c, uint64_t now_ms);
 
 /*
  * This side does not want SMC, or cannot have it; REASON_TIMEOUT: it must
- * write now. On CLC_WAIT it has to wait for the peer. A server that gets CLC_USE_SMC in spite of it must go back to
- * TCP by other means: the client had committed itself.
+ * write now. On CLC_WAIT it has to wait for the peer. A server that gets
+ * CLC_USE_SMC in spite of it must go back to TCP by other means: the client had
+ * committed itself.
  */
 struct clc_action clc_abort(struct clc *c, uint32_t reason, uint64_t now_ms);
 

@@ -37,13 +37,14 @@ struct epoll_marks epoll_marks(const struct epoll_member *m)
 
 static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
 {
-	return now != seen && (((now ^ seen) & END_BITS) || (events & EPOLLIN));
+	return now != seen &&
+	       (((now ^ seen) & END_BITS) || (events & EPOLL_INPUT));
 }
 
 /* New bits without a mark: the kernel's half of a demoted connection. */
 static bool bits_woke(uint32_t bits, uint32_t seen)
 {
-	return (bits & ~seen & ~(uint32_t)EPOLLOUT) != 0;
+	return (bits & ~seen & ~(uint32_t)EPOLL_OUTPUT) != 0;
 }
 
 bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
@@ -53,7 +54,8 @@ bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
 
 	return bits_woke(bits, atomic_load(&m->bits_seen)) ||
 	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
-	       ((bits & EPOLLOUT) && now->output != atomic_load(&m->out_seen));
+	       ((bits & EPOLL_OUTPUT) &&
+		now->output != atomic_load(&m->out_seen));
 }
 
 bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
@@ -67,7 +69,7 @@ bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
 	if (now->input != in_seen &&
 	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, now->input))
 		edge |= input_woke(now->input, in_seen, events);
-	if ((bits & EPOLLOUT) && now->output != out_seen &&
+	if ((bits & EPOLL_OUTPUT) && now->output != out_seen &&
 	    atomic_compare_exchange_strong(&m->out_seen, &out_seen,
 					   now->output))
 		edge = true;

@@ -12,6 +12,10 @@
 /* Reported although nobody asks for them. */
 #define EPOLL_ALWAYS (EPOLLERR | EPOLLHUP)
 
+/* The keys of sock_def_readable() and of sk_stream_write_space(). */
+#define EPOLL_INPUT  (EPOLLIN | EPOLLRDNORM | EPOLLPRI | EPOLLRDBAND)
+#define EPOLL_OUTPUT (EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND)
+
 /* What wakes an edge-triggered registration, as sock_def_readable() and the
  * others of the kernel do: bytes that came wake those that ask for input, room
  * those that ask for room, and an end, the own one too, everybody. Once woken,

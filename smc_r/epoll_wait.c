@@ -167,7 +167,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	}
 	empty_bell(c);
 	bits = add_events(s, m);
-	if (!(bits & EPOLLOUT) && (events & EPOLLOUT) && m->attached) {
+	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
 		atomic_store(&c->own_wait->armed_room, 1);
 		if (!bits)
 			bits = add_events(s, m);
@@ -212,7 +212,7 @@ static void arm_member(struct epoll_member *m)
 		armed = &c->own_waiters->armed[m->epoll->waiter];
 		if (!atomic_load_explicit(armed, memory_order_relaxed))
 			atomic_store(armed, 1);
-		if (events & EPOLLOUT)
+		if (events & EPOLL_OUTPUT)
 			atomic_store(&c->own_wait->armed_room, 1);
 	}
 	empty_bell(c);
@@ -606,9 +606,9 @@ uint64_t epoll_nested_mark(struct epoll *e)
 			continue;
 		events = atomic_load(&m->events);
 		now = epoll_marks(m);
-		if (events & EPOLLIN)
+		if (events & EPOLL_INPUT)
 			mark += now.input;
-		if (events & EPOLLOUT)
+		if (events & EPOLL_OUTPUT)
 			mark += now.output;
 	}
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)

@@ -48,11 +48,11 @@ struct rmb {
 	int side;                /* ours */
 	uint32_t number;         /* within the group, from 1 */
 	struct rmb_map map;
-	uint32_t busy;       /* bit: element taken on this side */
-	uint32_t leaked;     /* bit: never to be used again */
-	uint32_t references; /* elements taken */
-	uint64_t reserved;   /* bytes of max_memory that we pay */
-	uint32_t spin_score; /* what connections learnt: spin.h */
+	uint32_t busy;                 /* bit: element taken on this side */
+	uint32_t leaked;               /* bit: never to be used again */
+	uint32_t references;           /* elements taken */
+	uint64_t reserved;             /* bytes of max_memory that we pay */
+	uint32_t spin_score;           /* what connections learnt: spin.h */
 	int bell_in[RMB_ELEMENTS_MAX]; /* connection.h */
 	int bell_out[RMB_ELEMENTS_MAX];
 };

@@ -68,6 +68,18 @@ PRELOAD int listen(int fd, int backlog)
 	return result;
 }
 
+/* The kernel resets the connection, and the socket begins anew. */
+static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+	int error = errno;
+
+	if (result == 0)
+		socket_disconnected(fd);
+	errno = error;
+	return result;
+}
+
 PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct connection *c = connection_of(fd);
@@ -75,6 +87,8 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	int result;
 	int error;
 
+	if (c && a && n >= sizeof(a->sa_family) && a->sa_family == AF_UNSPEC)
+		return disconnect(fd, a, n);
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
 		return real.connect(fd, a, n);
@@ -385,8 +399,15 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 
 	if (!process.off)
 		traits_option(fd, level, name);
-	if (__builtin_expect(!c, 1))
-		return real.setsockopt(fd, level, name, v, n);
+	if (__builtin_expect(!c, 1)) {
+		result = real.setsockopt(fd, level, name, v, n);
+		if (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT && fdtable)
+			socket_listener_deferred(fd);
+		return result;
+	}
+	/* Bytes in the ring would lie ahead of the offset. */
+	if (level == SOL_SOCKET && name == SO_PEEK_OFF)
+		successor_descriptor(fd, REASON_DEMOTED_OPTION);
 	if (level == SOL_SOCKET && name == SO_LINGER)
 		c->lingers = true;
 	/* As the kernel's SMC: no kernel TLS on top. */

@@ -113,7 +113,7 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 	if (r >= 0) {
 		m->msg_namelen = 0;
 		m->msg_controllen = 0;
-		m->msg_flags = 0;
+		m->msg_flags = flags & MSG_CMSG_CLOEXEC;
 	}
 	return r;
 }

@@ -27,6 +27,7 @@
 #include "socket_io.h"
 #include "stream.h"
 #include "sys.h"
+#include "traits.h"
 #include "wait.h"
 
 /* ---- listeners ---- */
@@ -79,6 +80,9 @@ static void mark(struct listener *l, int fd)
 	 * settings changed. */
 	if (settings_match(s, NULL, l->port) == REASON_NONE)
 		l->matched = true;
+	/* The client's first message would be taken for its first bytes. */
+	if (traits_deferred(fd))
+		l->given = true;
 	if (!l->given && offer_mark(fd) < 0)
 		registry_listen(l->port);
 }
@@ -419,6 +423,22 @@ void socket_forget(int fd)
 	engine_unlock(&saved);
 }
 
+void socket_disconnected(int fd)
+{
+	struct connection *c = connection_of(fd);
+	sigset_t saved;
+
+	if (!c || process_is_foreign())
+		return;
+	engine_lock(&saved);
+	if (c->members)
+		connection_on_native(c, true);
+	if (c->rmb)
+		wake_reader(c);
+	forget_locked(fd);
+	engine_unlock(&saved);
+}
+
 void socket_number_is_new(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
@@ -516,6 +536,17 @@ void socket_note_option(int fd, int level, int name)
 		note(c, SOCKET_SNDTIMEO, true);
 	else if (name == SO_RCVLOWAT)
 		note(c, SOCKET_RCVLOWAT, true);
+}
+
+void socket_listener_deferred(int fd)
+{
+	struct listener *l = listener_of(fd);
+
+	if (!l || !traits_deferred(fd))
+		return;
+	l->given = true;
+	if (offer_unmark(fd) < 0)
+		registry_unlisten(l->port);
 }
 
 bool socket_option_demotes(int level, int name)

@@ -44,6 +44,11 @@ void socket_close_range(unsigned first, unsigned last, bool cloexec_only);
 /* A creator gave us this number, so what we knew of it is stale. */
 void socket_number_is_new(int fd);
 
+/* connect() to nobody ended the connection. */
+void socket_disconnected(int fd);
+/* TCP_DEFER_ACCEPT was set on it, perhaps. */
+void socket_listener_deferred(int fd);
+
 void socket_note_nonblock(int fd, bool on);
 void socket_note_option(int fd, int level, int name);
 /* Would this option change the stream in a way that SMC cannot? */

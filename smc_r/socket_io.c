@@ -34,6 +34,23 @@ size_t socket_bytes(const struct iovec *v, size_t count)
 	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
 }
 
+/* Where no program's memory can be the kernel says EFAULT. Of what else may be
+ * wrong with an address we learn as every function of libc does. */
+#define ADDRESS_LEAST 4096u
+#define ADDRESS_MOST  ((uintptr_t)1 << 56)
+
+static size_t good_buffers(const struct iovec *v, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count &&
+	       (v[i].iov_len == 0 ||
+		((uintptr_t)v[i].iov_base - ADDRESS_LEAST <= ADDRESS_MOST &&
+		 v[i].iov_len <= ADDRESS_MOST)))
+		i++;
+	return i;
+}
+
 /* A flag that was set behind our back is found before the first sleep. */
 bool socket_waits(struct connection *c, int flags)
 {
@@ -255,6 +272,21 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 	}
 }
 
+/* A buffer is where none can be: EFAULT, unless the bytes end before it. */
+static ssize_t receive_beside(struct receive *r, const struct iovec *v,
+			      size_t good)
+{
+	ssize_t result = receive_nothing(r);
+
+	if (result != 0 || stream_fill(r->c) == 0)
+		return result;
+	r->want = socket_bytes(v, good);
+	if (stream_fill(r->c) > r->want)
+		return fail(EFAULT);
+	r->need = 1;
+	return receive_ring(r, v, good);
+}
+
 static ssize_t receive_before(struct connection *c, int fd, int flags)
 {
 	switch (handshake_for_read(c, fd, socket_waits(c, flags))) {
@@ -275,6 +307,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 {
 	struct receive r = {.c = c, .fd = fd, .flags = flags};
 	uint32_t phase = connection_phase(c);
+	size_t good;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
 		return SOCKET_KERNEL;
@@ -291,6 +324,9 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	r.want = socket_bytes(v, count);
 	if (r.want == 0)
 		return receive_nothing(&r);
+	good = good_buffers(v, count);
+	if (__builtin_expect(good < count, 0) && !(flags & MSG_TRUNC))
+		return receive_beside(&r, v, good);
 	r.need = low_water(c, fd, r.want, flags);
 	return receive_ring(&r, v, count);
 }
@@ -392,6 +428,14 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 	return false;
 }
 
+/* One that the kernel would refuse is refused when there is room for it. */
+static bool has_bad_buffer(struct connection *c, const struct place *p)
+{
+	return __builtin_expect(good_buffers(p->v, p->count) < p->count, 0) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP) &&
+	       stream_free(c) > 0;
+}
+
 static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 			 size_t want, int flags)
 {
@@ -411,6 +455,8 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 			return done ? (ssize_t)done : reset_pipe(c, flags);
 		if (!leave_dead_peer(c, fd))
 			return done ? (ssize_t)done : broken_pipe(flags);
+		if (has_bad_buffer(c, place))
+			return done ? (ssize_t)done : fail(EFAULT);
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
 			done += (size_t)n;

@@ -69,11 +69,11 @@ void traits_option(int fd, int level, int name)
 			bit = LINGERS;
 		else if (name == SO_ZEROCOPY || name == SO_OOBINLINE ||
 			 name == SO_TIMESTAMP || name == SO_TIMESTAMPNS ||
-			 name == SO_TIMESTAMPING)
+			 name == SO_TIMESTAMPING || name == SO_PEEK_OFF)
 			bit = UNSUITABLE;
 	} else if (level == IPPROTO_TCP &&
 		   (name == TCP_FASTOPEN_CONNECT || name == TCP_INQ ||
-		    name == TCP_FASTOPEN)) {
+		    name == TCP_FASTOPEN || name == TCP_DEFER_ACCEPT)) {
 		bit = UNSUITABLE;
 	}
 	if (bit && (unsigned)fd < FDTABLE_SIZE && have_table())
@@ -97,8 +97,14 @@ static bool ask_unsuitable(int fd)
 	return integer_option(fd, SOL_SOCKET, SO_ZEROCOPY) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_OOBINLINE) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_PEEK_OFF) >= 0 ||
 	       integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0 ||
 	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
+}
+
+bool traits_deferred(int fd)
+{
+	return integer_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT) > 0;
 }
 
 static uint32_t ask_time(int fd, int name, uint32_t bit)

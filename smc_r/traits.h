@@ -32,4 +32,7 @@ void traits_stream(int fd);
 
 struct traits traits_of(int fd);
 
+/* A listener that keeps connections back until bytes came. */
+bool traits_deferred(int fd);
+
 #endif

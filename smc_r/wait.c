@@ -47,12 +47,15 @@ int tcp_error_of(struct connection *c, int error)
 /* A process that dies with bytes unread makes TCP reset the connection. Its
  * kernel did not know of ours, so the cursors decide. Once, by whoever of this
  * end sees it first. */
-static void judge_end(struct connection *c)
+static void judge_end(struct connection *c, short bits)
 {
 	uint32_t flags;
 
 	/* Before it is attached there is nothing to judge by. */
 	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	/* The kernel knows of a reset, and tells it. */
+	if (bits & POLLERR)
 		return;
 	/* The end that the kernel tells of is our own. */
 	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
@@ -77,7 +80,7 @@ bool tcp_has_ended(struct connection *c, int fd)
 		return true;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL))
 		return false;
-	judge_end(c);
+	judge_end(c, p.revents);
 	atomic_store(&c->tcp_ended, 1);
 	return true;
 }

@@ -56,6 +56,7 @@ extern const struct operation ready_operations[];
 extern const struct operation epoll_operations[];
 extern const struct operation process_operations[];
 extern const struct operation stream_operations[];
+extern const struct operation odd_operations[];
 
 /* argv of an actor: the task to be, then name=fd for inherited descriptors. */
 int actor_main(int argc, char **argv);
