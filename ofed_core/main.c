@@ -27,6 +27,8 @@
 #include "sysfs.h"
 #include "wire.h"
 
+#define PRIORITY (-10) /* nice */
+
 static struct source signals;
 
 static void on_signal(struct source *s, uint32_t events)
@@ -176,6 +178,29 @@ static void report(int word, char status)
 	log_to_syslog(true);
 }
 
+/*
+ * Programs wait for the core as they would for an adapter and its interrupts.
+ * Where sessions share the processors (autogroup), ours counts as one; it has
+ * been made by detach(). Who started us with a priority, or without the right
+ * to change it, has decided.
+ */
+static void come_first(bool has_session)
+{
+	int fd;
+
+	errno = 0;
+	if (getpriority(PRIO_PROCESS, 0) != 0 || errno ||
+	    setpriority(PRIO_PROCESS, 0, PRIORITY) < 0)
+		return;
+	fd = has_session ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC)
+			 : -1;
+	if (fd < 0)
+		return;
+	if (dprintf(fd, "%d", PRIORITY) < 0)
+		log_info("priority of the session not raised: error %d", errno);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit files;
@@ -191,6 +216,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc == 1)
 		detach(&word);
+	come_first(argc == 1);
 	read_roce_mode();
 	umask(022);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -440,7 +441,10 @@ static void ask_for_short_slices(void)
 		uint64_t runtime;
 		uint64_t deadline;
 		uint64_t period;
-	} a = {.size = sizeof(a), .policy = SCHED_OTHER, .runtime = SLICE_NS};
+	} a = {.size = sizeof(a),
+	       .policy = SCHED_OTHER,
+	       .nice = getpriority(PRIO_PROCESS, 0),
+	       .runtime = SLICE_NS};
 
 	if (syscall(SYS_sched_setattr, 0, &a, 0) < 0)
 		log_debug("sched_setattr: error %d", errno);

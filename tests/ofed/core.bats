@@ -195,6 +195,26 @@ has_sent_no_frame() {
 	fi
 }
 
+@test "the core comes before other programs, unless somebody has decided" {
+	local pid own
+
+	own=$(nice)
+	if [ "$own" = 0 ] && [ "$(nice -n -10 nice 2>/dev/null)" = -10 ]; then
+		own=-10
+	fi
+	pid=$(ask "$A" ping | sed -n 's/^=pid //p')
+	[ "$(threads_nice "$pid")" = "$own" ]
+	stop_core "$A"
+	own=$(nice -n 5 nice)
+	nice -n 5 ip netns exec "$A" "$BIN/ofed_core"
+	pid=$(ask "$A" ping | sed -n 's/^=pid //p')
+	[ "$(threads_nice "$pid")" = "$own" ]
+}
+
+threads_nice() { # pid: the values of its threads, each once
+	ps -L -o ni= -p "$1" | tr -d ' ' | sort -u
+}
+
 @test "an idle core sleeps" {
 	local pid before after
 
