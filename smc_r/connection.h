@@ -46,6 +46,7 @@ enum phase {
 #define SOCKET_SNDTIMEO 4u
 #define SOCKET_RCVLOWAT 8u
 #define SOCKET_NO_SMC   16u /* forked while connecting and the like */
+#define SOCKET_INQ      64u /* recvmsg says how much is left */
 #define SOCKET_OFFERED  32u /* the TCP option was put on the SYN */
 
 struct epoll_member;

@@ -309,34 +309,6 @@ int __fcntl(int, int, ...);
 PRELOAD_ALIAS(fcntl64, fcntl);
 PRELOAD_ALIAS(__fcntl, fcntl);
 
-static int readable_bytes(struct connection *c, int fd, int *out)
-{
-	int behind = 0;
-
-	/* Pieces of a CLC message are no bytes of the program's. */
-	if (connection_phase(c) != PHASE_ACTIVE) {
-		switch (handshake_for_read(c, fd, false)) {
-		case WAY_RING:
-			break;
-		case WAY_KERNEL:
-			return real.ioctl(fd, FIONREAD, out);
-		default:
-			*out = 0;
-			return 0;
-		}
-	}
-	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
-		return real.ioctl(fd, FIONREAD, out);
-	*out = (int)stream_fill(c);
-	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
-		return real.ioctl(fd, FIONREAD, out);
-	/* Behind the end of a sealed ring the stream goes on. */
-	if (*out > 0 && stream_is_sealed(c) &&
-	    real.ioctl(fd, FIONREAD, &behind) == 0)
-		*out += behind;
-	return 0;
-}
-
 /* Bytes in the ring were sent before the mark, which only TCP has. */
 static int at_mark(struct connection *c, int fd, int *out)
 {
@@ -353,7 +325,7 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 {
 	switch (request) {
 	case FIONREAD:
-		return readable_bytes(c, fd, (int *)argument);
+		return socket_input_bytes(c, fd, (int *)argument);
 	case TIOCOUTQ: /* delivered is what the peer has in its memory */
 	case 0x894B:   /* SIOCOUTQNSD */
 		if (connection_phase(c) == PHASE_ACTIVE &&

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,19 +104,46 @@ PRELOAD ssize_t preadv2(int fd, const struct iovec *v, int n, off_t at,
 
 PRELOAD_ALIAS(preadv64v2, preadv2);
 
+/* TCP_INQ, as put_cmsg() does it. */
+static void put_hint(struct msghdr *m, size_t room, int hint)
+{
+	struct cmsghdr h = {.cmsg_len = CMSG_LEN(sizeof(hint)),
+			    .cmsg_level = IPPROTO_TCP,
+			    .cmsg_type = TCP_CM_INQ};
+	size_t all = CMSG_SPACE(sizeof(hint));
+
+	if (!m->msg_control || room < h.cmsg_len)
+		m->msg_flags |= MSG_CTRUNC;
+	if (!m->msg_control || room < sizeof(h))
+		return;
+	if (room < h.cmsg_len)
+		h.cmsg_len = room;
+	memcpy(m->msg_control, &h, sizeof(h));
+	memcpy((char *)m->msg_control + sizeof(h), &hint,
+	       h.cmsg_len - sizeof(h));
+	m->msg_controllen = all < room ? all : room;
+}
+
 static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
+	size_t room;
 	ssize_t r;
 
 	if (!c || !m || m->msg_iovlen > IOV_MAX)
 		return SOCKET_KERNEL;
 	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
-	if (r >= 0) {
-		m->msg_namelen = 0;
-		m->msg_controllen = 0;
-		m->msg_flags = flags & MSG_CMSG_CLOEXEC;
-	}
+	if (r < 0)
+		return r;
+	room = m->msg_controllen;
+	m->msg_namelen = 0;
+	m->msg_controllen = 0;
+	m->msg_flags = flags & MSG_CMSG_CLOEXEC;
+	if (__builtin_expect(atomic_load_explicit(&c->slot->socket_flags,
+						  memory_order_relaxed) &
+				 SOCKET_INQ,
+			     0))
+		put_hint(m, room, socket_input_hint(c, fd));
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -166,6 +167,8 @@ static int make_own(void)
 	if (fd < 0)
 		return fd;
 	fd = hidden_fd(fd);
+	/* In another pid namespace nothing else says that we live. */
+	SYS_CALL3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	result = fd < 0 ? fd : map_own(fd);
 	if (result < 0) {
 		SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
@@ -516,8 +519,8 @@ void segment_give_back(uint64_t bytes)
 {
 	if (!segments[0].header)
 		return;
-	atomic_fetch_sub(&segments[0].header->rmb_bytes, bytes);
-	totals_give_back(bytes);
+	totals_give_back(
+	    totals_take_from(&segments[0].header->rmb_bytes, bytes));
 }
 
 static bool others_hold(struct segment *s)

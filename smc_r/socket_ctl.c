@@ -528,6 +528,8 @@ void socket_note_option(int fd, int level, int name)
 {
 	struct connection *c = connection_of(fd);
 
+	if (c && level == IPPROTO_TCP && name == TCP_INQ)
+		note(c, SOCKET_INQ, traits_tells_input(fd));
 	if (!c || level != SOL_SOCKET)
 		return;
 	if (name == SO_RCVTIMEO)
@@ -554,8 +556,6 @@ bool socket_option_demotes(int level, int name)
 	if (level == SOL_SOCKET)
 		return name == SO_OOBINLINE || name == SO_TIMESTAMP ||
 		       name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING ||
-		       name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF ||
-		       name == SO_ZEROCOPY;
-	return level == IPPROTO_TCP &&
-	       (name == TCP_INQ || name == TCP_REPAIR || name == TCP_ULP);
+		       name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF;
+	return level == IPPROTO_TCP && (name == TCP_REPAIR || name == TCP_ULP);
 }

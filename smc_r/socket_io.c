@@ -331,6 +331,50 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	return receive_ring(&r, v, count);
 }
 
+int socket_input_bytes(struct connection *c, int fd, int *out)
+{
+	int behind = 0;
+
+	/* Pieces of a CLC message are no bytes of the program's. */
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		switch (handshake_for_read(c, fd, false)) {
+		case WAY_RING:
+			break;
+		case WAY_KERNEL:
+			return real.ioctl(fd, FIONREAD, out);
+		default:
+			*out = 0;
+			return 0;
+		}
+	}
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		return real.ioctl(fd, FIONREAD, out);
+	*out = (int)stream_fill(c);
+	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
+		return real.ioctl(fd, FIONREAD, out);
+	/* Behind the end of a sealed ring the stream goes on. */
+	if (*out > 0 && stream_is_sealed(c) &&
+	    real.ioctl(fd, FIONREAD, &behind) == 0)
+		*out += behind;
+	return 0;
+}
+
+/* As tcp_inq_hint(): a FIN that is here counts, so that it is read, too. */
+int socket_input_hint(struct connection *c, int fd)
+{
+	int bytes = 0;
+	uint32_t flags;
+
+	socket_input_bytes(c, fd, &bytes);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return bytes;
+	flags = atomic_load(&c->in_producer->flags);
+	if (flags & PRODUCER_SEALED)
+		return bytes + tcp_has_ended(c, fd);
+	return bytes + ((flags & (PRODUCER_FIN | PRODUCER_CLOSED)) ||
+			atomic_load(&c->tcp_ended));
+}
+
 /* ---- sending ---- */
 
 static ssize_t broken_pipe(int flags)
@@ -494,6 +538,19 @@ static ssize_t send_before(struct connection *c, int fd, int flags)
 	return SOCKET_KERNEL;
 }
 
+/* Its end is told by the error queue, which only the kernel has. Without the
+ * option the kernel does not know the flag. */
+static bool is_zero_copy(int fd, int flags)
+{
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	if (!(flags & MSG_ZEROCOPY))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ZEROCOPY, &on, &n, 0);
+	return on;
+}
+
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags)
 {
@@ -505,6 +562,10 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return SOCKET_KERNEL;
 	if (__builtin_expect(flags & MSG_OOB, 0)) {
 		demote(c, fd, REASON_DEMOTED_URGENT);
+		return SOCKET_KERNEL;
+	}
+	if (is_zero_copy(fd, flags)) {
+		demote(c, fd, REASON_DEMOTED_CALL);
 		return SOCKET_KERNEL;
 	}
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {

@@ -28,6 +28,11 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 /* All buffers together, at most what Linux moves in one call. */
 size_t socket_bytes(const struct iovec *v, size_t count);
 
+/* FIONREAD: as ioctl(), 0 or -1. */
+int socket_input_bytes(struct connection *c, int fd, int *out);
+/* TCP_INQ: the same, and one more when the stream has ended. */
+int socket_input_hint(struct connection *c, int fd);
+
 /* What the kernel's socket would do now: does a call wait? */
 bool socket_waits(struct connection *c, int flags);
 

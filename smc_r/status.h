@@ -154,7 +154,9 @@ struct status_header {
 	struct status_counters counters;
 };
 
-/* Offset of slot 0 in the file; slots follow each other. */
+/* Offset of slot 0 in the file; slots follow each other. The process that made
+ * the file holds flock(LOCK_SH) on it for as long as it lives; process numbers
+ * say nothing in another pid namespace. */
 #define STATUS_SLOTS_AT 8192u
 
 /* <run directory>/status/totals.<uid>: what ended processes counted, and the

@@ -57,6 +57,9 @@ static int merge_locked(int dir, const char *name, struct status_file *file,
 		return -errno;
 	if (st.st_dev != file->device || st.st_ino != file->inode)
 		return -ENOENT;
+	/* It lives, in another pid namespace. */
+	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0)
+		return -EBUSY;
 	error = status_file_refresh(file);
 	if (!error)
 		error = add_slots(file, &file->header.counters);

@@ -209,10 +209,23 @@ int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
 	return result;
 }
 
+/* Never below 0: in another pid namespace we may have been taken for dead, and
+ * somebody gave it back before us. */
+uint64_t totals_take_from(_Atomic uint64_t *held, uint64_t bytes)
+{
+	uint64_t now = atomic_load(held);
+	uint64_t taken;
+
+	do
+		taken = now < bytes ? now : bytes;
+	while (!atomic_compare_exchange_weak(held, &now, now - taken));
+	return taken;
+}
+
 void totals_give_back(uint64_t bytes)
 {
 	if (totals)
-		atomic_fetch_sub(&totals->rmb_bytes, bytes);
+		totals_take_from(&totals->rmb_bytes, bytes);
 }
 
 /* ---- merging ---- */
@@ -229,7 +242,7 @@ void totals_merge(struct status_header *h, const struct status_slot *slots,
 	for (uint32_t i = 0; i < slot_count; i++)
 		if (atomic_load(&slots[i].state) != STATUS_FREE)
 			status_add_ended(to, &slots[i]);
-	atomic_fetch_sub(&totals->rmb_bytes, atomic_exchange(&h->rmb_bytes, 0));
+	totals_give_back(atomic_exchange(&h->rmb_bytes, 0));
 	atomic_store(&h->slot_count, 0);
 }
 
@@ -294,7 +307,9 @@ static void merge_file(int dir, const char *name, bool even_alive)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
-	    st.st_size >= (off_t)STATUS_SLOTS_AT) {
+	    st.st_size >= (off_t)STATUS_SLOTS_AT &&
+	    (even_alive ||
+	     SYS_CALL3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0)) {
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			   MAP_SHARED, fd, 0);
 		if (map != MAP_FAILED) {

@@ -12,6 +12,7 @@
 #ifndef SMC_R_TOTALS_H
 #define SMC_R_TOTALS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ int totals_open(int status_dir);
 int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
 		   uint64_t *used);
 void totals_give_back(uint64_t bytes);
+/* Takes `bytes`, or what is left, from a count; how many it took. */
+uint64_t totals_take_from(_Atomic uint64_t *held, uint64_t bytes);
 
 /* Adds a segment's counters, its slots' bytes and its memory to the totals.
  * The caller unlinks the file under the same lock. */

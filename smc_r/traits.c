@@ -14,7 +14,7 @@
 
 #define KNOWN      1u
 #define UNSUITABLE 2u /* may be set: ask */
-#define TIMED      4u
+#define KEPT       4u /* what slot->socket_flags repeats may be set: ask */
 #define LINGERS    8u
 #define STREAM     16u /* stdio has it */
 
@@ -64,16 +64,18 @@ void traits_option(int fd, int level, int name)
 	if (level == SOL_SOCKET) {
 		if (name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
 		    name == SO_RCVLOWAT)
-			bit = TIMED;
+			bit = KEPT;
 		else if (name == SO_LINGER)
 			bit = LINGERS;
-		else if (name == SO_ZEROCOPY || name == SO_OOBINLINE ||
-			 name == SO_TIMESTAMP || name == SO_TIMESTAMPNS ||
-			 name == SO_TIMESTAMPING || name == SO_PEEK_OFF)
+		else if (name == SO_OOBINLINE || name == SO_TIMESTAMP ||
+			 name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING ||
+			 name == SO_PEEK_OFF)
 			bit = UNSUITABLE;
+	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
+		bit = KEPT;
 	} else if (level == IPPROTO_TCP &&
-		   (name == TCP_FASTOPEN_CONNECT || name == TCP_INQ ||
-		    name == TCP_FASTOPEN || name == TCP_DEFER_ACCEPT)) {
+		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN ||
+		    name == TCP_DEFER_ACCEPT)) {
 		bit = UNSUITABLE;
 	}
 	if (bit && (unsigned)fd < FDTABLE_SIZE && have_table())
@@ -94,11 +96,9 @@ static int integer_option(int fd, int level, int name)
 
 static bool ask_unsuitable(int fd)
 {
-	return integer_option(fd, SOL_SOCKET, SO_ZEROCOPY) > 0 ||
-	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_OOBINLINE) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_PEEK_OFF) >= 0 ||
-	       integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0 ||
 	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
 }
 
@@ -116,6 +116,11 @@ static uint32_t ask_time(int fd, int name, uint32_t bit)
 	return t.tv_sec || t.tv_usec ? bit : 0;
 }
 
+bool traits_tells_input(int fd)
+{
+	return integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0;
+}
+
 static uint32_t ask_options(int fd)
 {
 	uint32_t options = ask_time(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
@@ -123,6 +128,8 @@ static uint32_t ask_options(int fd)
 
 	if (integer_option(fd, SOL_SOCKET, SO_RCVLOWAT) > 1)
 		options |= SOCKET_RCVLOWAT;
+	if (traits_tells_input(fd))
+		options |= SOCKET_INQ;
 	return options;
 }
 
@@ -141,7 +148,7 @@ struct traits traits_of(int fd)
 		t.unsuitable = ask_unsuitable(fd);
 	if (seen & STREAM)
 		t.unsuitable = true;
-	if (!known || (seen & TIMED))
+	if (!known || (seen & KEPT))
 		t.options = ask_options(fd);
 	t.lingers = !known || (seen & LINGERS);
 	return t;

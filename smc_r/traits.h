@@ -31,6 +31,8 @@ void traits_option(int fd, int level, int name);
 void traits_stream(int fd);
 
 struct traits traits_of(int fd);
+/* Is TCP_INQ set? */
+bool traits_tells_input(int fd);
 
 /* A listener that keeps connections back until bytes came. */
 bool traits_deferred(int fd);

@@ -44,13 +44,18 @@ static long receive_message(struct call *c, int fd, struct iovec *parts,
 			    int flags)
 {
 	struct sockaddr_storage from;
-	char control[256];
+	union {
+		struct cmsghdr align;
+		char bytes[256];
+	} control;
+	struct cmsghdr *h;
 	struct msghdr m = {.msg_name = &from,
 			   .msg_namelen = sizeof(from),
 			   .msg_iov = parts,
 			   .msg_iovlen = PARTS,
-			   .msg_control = control,
-			   .msg_controllen = sizeof(control)};
+			   .msg_control = &control,
+			   .msg_controllen =
+			       (size_t)call_number(c, "room", sizeof(control))};
 	long ret = recvmsg(fd, &m, flags);
 	int error = errno;
 	char text[128];
@@ -60,6 +65,9 @@ static long receive_message(struct call *c, int fd, struct iovec *parts,
 			    sizeof(text));
 		reply(c, " name=%u control=%zu flags=%s", m.msg_namelen,
 		      m.msg_controllen, text);
+		h = CMSG_FIRSTHDR(&m);
+		if (h && h->cmsg_len == CMSG_LEN(sizeof(int)))
+			reply(c, " hint=%d", *(int *)(void *)CMSG_DATA(h));
 	}
 	errno = error;
 	return ret;

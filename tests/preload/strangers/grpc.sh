@@ -4,7 +4,7 @@
 # programs: gRPC
 # needs: /usr/bin/python3 /usr/lib/python3/dist-packages/grpc
 # length: long
-# gets: smc=none must=OPTUNSUPP
+# gets: smc=1
 stranger() {
 	cat >server.py <<-'EOT'
 		import grpc, sys
