@@ -3,6 +3,8 @@
 #include "crew.h"
 #include "place.h"
 #include "smc_r/segment.h"
+#include "smc_r/status_sweep.h"
+#include "smc_r/totals.h"
 
 #define MB         (1u << 20)
 #define PROCESSES  32
@@ -154,6 +156,52 @@ Test(totals, memory_of_living_processes_stays_theirs)
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(crew_wait(pid[i]), 0);
 	cr_assert_eq(place_rmb_bytes(), 1);
+}
+
+/* What another pid namespace sees of us: a number that nobody has here. */
+static void take_under_a_number_of_elsewhere(int number, void *argument)
+{
+	struct board *b = argument;
+	uint64_t used;
+
+	process_forked();
+	process.pid = 99999999 - number;
+	process.start = 1;
+	crew_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
+	atomic_fetch_add(&b->gate, 1);
+	crew_wait_for(&b->stop, 1);
+	if (number)
+		raise(SIGKILL);
+	segment_give_back(MB);
+	segment_close();
+}
+
+Test(totals, nobody_sweeps_who_lives_in_another_pid_namespace)
+{
+	struct board *b = crew_share(sizeof(*b));
+	pid_t ends = crew_start(take_under_a_number_of_elsewhere, 0, b);
+	pid_t killed = crew_start(take_under_a_number_of_elsewhere, 1, b);
+	uint64_t used;
+
+	crew_wait_for(&b->gate, 2);
+	cr_assert_eq(segment_reserve(1, 2 * MB, &used), -ENOMEM);
+	cr_assert_eq(status_sweep(rundir_path()), 0);
+	cr_assert_eq(place_rmb_bytes(), 2 * MB);
+	atomic_store(&b->stop, 1);
+	cr_assert_eq(crew_wait(ends), 0);
+	cr_assert_eq(crew_wait(killed), 256 + SIGKILL);
+	cr_assert_eq(place_rmb_bytes(), MB);
+	cr_assert_eq(segment_reserve(1, MB, &used), 0);
+	cr_assert_eq(place_rmb_bytes(), 1);
+}
+
+Test(totals, no_count_falls_below_zero)
+{
+	_Atomic uint64_t held = 5;
+
+	cr_assert_eq(totals_take_from(&held, 2), 2);
+	cr_assert_eq(totals_take_from(&held, 7), 3);
+	cr_assert_eq(atomic_load(&held), 0);
 }
 
 Test(totals, what_a_stranger_says_he_uses_wraps_no_sum)
