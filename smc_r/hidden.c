@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "fdtable.h"
@@ -19,6 +20,10 @@
 #define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
 
 static _Atomic unsigned hidden_count;
+
+/* The program's own, while it is raised for a while; engine lock. */
+static struct rlimit limit_before;
+static bool limit_is_raised;
 
 static long limit_get(struct rlimit *l)
 {
@@ -30,18 +35,39 @@ static long limit_set(const struct rlimit *l)
 	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
 }
 
-static long move_above(int fd, const struct rlimit *old)
+static bool limit_raise(const struct rlimit *old)
 {
 	struct rlimit raised = *old;
-	long moved;
 
 	raised.rlim_cur = old->rlim_cur + HIDDEN_SPAN;
 	if (raised.rlim_cur > old->rlim_max)
 		raised.rlim_cur = old->rlim_max;
-	if (limit_set(&raised) < 0)
+	return limit_set(&raised) == 0;
+}
+
+void hidden_begin(void)
+{
+	if (limit_get(&limit_before) == 0 &&
+	    limit_before.rlim_max > limit_before.rlim_cur)
+		limit_is_raised = limit_raise(&limit_before);
+}
+
+void hidden_end(void)
+{
+	if (limit_is_raised)
+		limit_set(&limit_before);
+	limit_is_raised = false;
+}
+
+static long move_above(int fd, const struct rlimit *old)
+{
+	long moved;
+
+	if (!limit_is_raised && !limit_raise(old))
 		return -EMFILE;
 	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, old->rlim_cur);
-	limit_set(old);
+	if (!limit_is_raised)
+		limit_set(old);
 	return moved;
 }
 
@@ -63,7 +89,9 @@ int hidden_fd(int fd)
 	struct rlimit old;
 	long moved = -EMFILE;
 
-	if (limit_get(&old) == 0) {
+	if (limit_is_raised)
+		old = limit_before;
+	if (limit_is_raised || limit_get(&old) == 0) {
 		if (old.rlim_max > old.rlim_cur &&
 		    old.rlim_cur < FDTABLE_SIZE / 2)
 			moved = move_above(fd, &old);

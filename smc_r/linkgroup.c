@@ -239,14 +239,18 @@ static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 {
 	int fds[RENDEZVOUS_FDS_MAX];
 	uint32_t reason = REASON_NONE;
+	int bells = 0;
 	int result;
 
 	memset(fds, -1, sizeof(fds));
+	hidden_begin();
 	result = rmb_create(&r->map, elements, rmbe_bytes, &fds[0]);
+	if (result == 0)
+		bells = make_bells(r, fds + 1);
+	hidden_end();
 	if (result < 0)
 		return result == -EMFILE ? REASON_DESCRIPTORS : REASON_MEMORY;
-	result = make_bells(r, fds + 1);
-	if (result < 0)
+	if (bells < 0)
 		reason = REASON_DESCRIPTORS;
 	else if (announce(g, r, fds) < 0)
 		reason = REASON_RENDEZVOUS;

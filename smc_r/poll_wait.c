@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "bell.h"
 #include "connection.h"
@@ -22,6 +23,10 @@
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
 #define PER_FD   3  /* kernel entries that one descriptor may need */
+#define ENTRY    (PER_FD * sizeof(struct pollfd) + sizeof(short))
+
+/* No limit of descriptors is that low, where somebody polls so many. */
+#define FEW_ENTRIES 32
 
 #define SPIN_ASK_NS   5000u
 #define ASK_KERNEL_NS 50000u
@@ -166,16 +171,17 @@ static short kernel_share(const struct connection *c)
 }
 
 /*
- * A member's own place has no descriptor; its events say where we are counted
- * among the sleepers. The first of them takes the rings of that bell, and the
- * others look by the clock (sleepers.h).
+ * What is noted of a member: where we are counted among the sleepers. The first
+ * of them takes the rings of that bell, and the others look by the clock
+ * (sleepers.h).
  */
-#define ON_DATA    1
-#define FIRST_DATA 2
-#define ON_ROOM    4
-#define FIRST_ROOM 8
-#define ON_MESSAGE 16 /* of the handshake */
-#define SEEN_SHIFT 5  /* above: slot->messages when we looked */
+#define IS_MEMBER  1
+#define ON_DATA    2
+#define FIRST_DATA 4
+#define ON_ROOM    8
+#define FIRST_ROOM 16
+#define ON_MESSAGE 32 /* of the handshake */
+#define SEEN_SHIFT 6  /* above: slot->messages when we looked */
 
 static short seen_of(const struct connection *c)
 {
@@ -185,7 +191,8 @@ static short seen_of(const struct connection *c)
 
 struct poll_call {
 	struct pollfd *fds;
-	struct pollfd *all;
+	struct pollfd *all; /* for the kernel: each of fds, then bells */
+	short *notes;       /* of each of fds */
 	nfds_t n;
 	const sigset_t *mask;
 	bool for_ever;
@@ -220,33 +227,32 @@ static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
 static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			 nfds_t i)
 {
-	const struct pollfd *asked = &p->fds[i];
-	struct pollfd *own = &p->all[i];
-	short share = kernel_share(c);
+	short asked = p->fds[i].events;
+	short *events = &p->all[i].events;
+	short *note = &p->notes[i];
 
-	own->fd = -1;
-	own->events = seen_of(c);
+	*note = (short)(seen_of(c) | IS_MEMBER);
 	if (connection_phase(c) != PHASE_ACTIVE) {
 		/* A piece of a message, which only more of it makes news. */
-		short events = c->unread ? POLLRDHUP : POLLIN | POLLRDHUP;
-
+		*events = c->unread ? POLLRDHUP : POLLIN | POLLRDHUP;
 		p->crowded |= c->unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
-			events |= POLLOUT;
-		return add(p->all, at, asked->fd, events);
+			*events |= POLLOUT;
+		return at;
 	}
-	own->events |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
-	if (asked->events & (POLLOUT | POLLWRNORM))
-		own->events |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
-	readiness_arm(c, (uint32_t)(unsigned short)asked->events);
-	at = add_bell(p, at, c->bell_in, own->events & FIRST_DATA);
-	if (own->events & ON_ROOM)
-		at = add_bell(p, at, c->bell_out, own->events & FIRST_ROOM);
 	/* The end of the peer concerns everybody, the rest who asks for it. */
-	return add(p->all, at, asked->fd, share & (asked->events | POLLRDHUP));
+	*events = kernel_share(c) & (asked | POLLRDHUP);
+	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
+	if (asked & (POLLOUT | POLLWRNORM))
+		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
+	readiness_arm(c, (uint32_t)(unsigned short)asked);
+	at = add_bell(p, at, c->bell_in, *note & FIRST_DATA);
+	if (*note & ON_ROOM)
+		at = add_bell(p, at, c->bell_out, *note & FIRST_ROOM);
+	return at;
 }
 
-/* Kernel entries after the first n; those stand for foreign descriptors. */
+/* How many entries there are for the kernel. */
 static nfds_t prepare(struct poll_call *p)
 {
 	nfds_t at = p->n;
@@ -257,6 +263,7 @@ static nfds_t prepare(struct poll_call *p)
 		struct connection *c = member_of(fd);
 
 		p->all[i] = p->fds[i];
+		p->notes[i] = 0;
 		if (instance_of(fd)) {
 			instance_of(fd)->is_nested = true;
 			epoll_arm(instance_of(fd));
@@ -275,14 +282,13 @@ static bool enter_handshakes(struct poll_call *p)
 
 	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = member_of(p->fds[i].fd);
-		struct pollfd *own = &p->all[i];
-		short seen = own->events;
+		short seen = p->notes[i];
 
-		if (!c || own->fd >= 0 || (own->events & ON_DATA))
+		if (!c || (seen & (IS_MEMBER | ON_DATA)) != IS_MEMBER)
 			continue;
-		own->events |= ON_MESSAGE;
+		p->notes[i] |= ON_MESSAGE;
 		sleepers_join(&c->slot->rx);
-		if (seen_of(c) != seen)
+		if ((seen_of(c) | IS_MEMBER) != seen)
 			enters = false;
 	}
 	return enters;
@@ -293,7 +299,7 @@ static void leave_handshakes(const struct poll_call *p)
 	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = connection_of(p->fds[i].fd);
 
-		if (c && p->all[i].fd < 0 && (p->all[i].events & ON_MESSAGE))
+		if (c && (p->notes[i] & ON_MESSAGE))
 			sleepers_leave(&c->slot->rx);
 	}
 }
@@ -322,10 +328,9 @@ static void leave(const struct poll_call *p)
 {
 	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = connection_of(p->fds[i].fd);
-		short on = p->all[i].events;
 
-		if (c && p->all[i].fd < 0 && (on & ON_DATA))
-			leave_member(c, p->fds[i].fd, on);
+		if (c && (p->notes[i] & ON_DATA))
+			leave_member(c, p->fds[i].fd, p->notes[i]);
 	}
 }
 
@@ -355,6 +360,67 @@ static uint64_t left_ns(const struct poll_call *p)
 	return now < p->end_ns ? p->end_ns - now : 0;
 }
 
+/*
+ * The kernel takes no more entries than the program may have descriptors. Those
+ * that are too many are bells, and go into an epoll instance for this sleep.
+ * It, or -1: then they are looked at by the clock.
+ */
+static int gather_bells(struct poll_call *p, nfds_t entries)
+{
+	sigset_t saved;
+	long instance;
+
+	engine_lock(&saved);
+	hidden_begin();
+	instance = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
+	if (instance >= 0)
+		instance = hidden_fd((int)instance);
+	hidden_end();
+	engine_unlock(&saved);
+	for (nfds_t i = p->n; i < entries && instance >= 0; i++) {
+		struct epoll_event e = {.events = EPOLLIN};
+		long result = SYS_CALL4(SYS_epoll_ctl, instance, EPOLL_CTL_ADD,
+					p->all[i].fd, &e);
+
+		/* One that is there came with the same descriptor twice. */
+		p->crowded |= result < 0 && result != -EEXIST;
+	}
+	return (int)instance;
+}
+
+static void drop_bells(int instance)
+{
+	sigset_t saved;
+
+	if (instance < 0)
+		return;
+	engine_lock(&saved);
+	hidden_close(instance);
+	engine_unlock(&saved);
+}
+
+static nfds_t entries_max(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_NOFILE, &l) == 0 ? l.rlim_cur : 0;
+}
+
+/* As many entries as the kernel takes. *instance: to be dropped, or -1. */
+static nfds_t fit(struct poll_call *p, nfds_t entries, int *instance)
+{
+	nfds_t most = entries > FEW_ENTRIES ? entries_max() : entries;
+
+	*instance = -1;
+	if (entries <= most)
+		return entries;
+	*instance = gather_bells(p, entries);
+	if (*instance >= 0 && p->n < most)
+		return add(p->all, p->n, *instance, POLLIN);
+	p->crowded = true;
+	return p->n;
+}
+
 /* In the kernel, for as long as nobody has to look by the clock. */
 static int sleep_now(struct poll_call *p, nfds_t entries)
 {
@@ -362,8 +428,10 @@ static int sleep_now(struct poll_call *p, nfds_t entries)
 	int pending = pending_ms(p->fds, p->n);
 	struct timespec t;
 	int ready = 0;
+	int instance;
 	int error;
 
+	entries = fit(p, entries, &instance);
 	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
 		left = (uint64_t)pending * 1000000u;
 	if (p->crowded && left > p->slice_ms * 1000000ull)
@@ -379,6 +447,7 @@ static int sleep_now(struct poll_call *p, nfds_t entries)
 	error = errno;
 	inject_nap();
 	leave_handshakes(p);
+	drop_bells(instance);
 	errno = error;
 	p->rung = p->crowded && ready > 0;
 	p->slice_ms =
@@ -530,10 +599,12 @@ static int wait_rounds(struct poll_call *p)
 int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 		 const sigset_t *mask)
 {
-	struct pollfd stack[ON_STACK * (1 + PER_FD)];
-	size_t bytes = n * (1 + PER_FD) * sizeof(struct pollfd);
+	struct pollfd stack[ON_STACK * PER_FD];
+	short notes[ON_STACK];
+	size_t bytes = n * ENTRY;
 	struct poll_call p = {.fds = fds,
 			      .all = stack,
+			      .notes = notes,
 			      .n = n,
 			      .mask = mask,
 			      .for_ever = timeout == NULL,
@@ -552,6 +623,7 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 			errno = ENOMEM;
 			return -1;
 		}
+		p.notes = (short *)(void *)(p.all + n * PER_FD);
 	}
 	result = wait_rounds(&p);
 	if (n > ON_STACK) {

@@ -87,4 +87,12 @@ void pool_put(void *memory, size_t bytes);
 int hidden_fd(int fd);
 void hidden_close(int fd);
 
+/*
+ * Around calls that make many descriptors before they are moved: a program that
+ * uses nearly all that its soft limit allows has no numbers left for them, but
+ * the hard limit may. Engine lock held; they do not nest.
+ */
+void hidden_begin(void);
+void hidden_end(void);
+
 #endif

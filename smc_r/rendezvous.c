@@ -239,15 +239,18 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 			   .msg_iovlen = 1,
 			   .msg_control = &rights,
 			   .msg_controllen = sizeof(rights)};
-	long n = SYS_CALL3(SYS_recvmsg, channel, &h,
-			   MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	long n;
 	int count;
 
+	hidden_begin();
+	n = SYS_CALL3(SYS_recvmsg, channel, &h,
+		      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	count = n > 0 ? take_rights(&h, fds) : 0;
+	hidden_end();
 	if (n == 0)
 		return -ECONNRESET;
 	if (n < 0)
 		return (int)n;
-	count = take_rights(&h, fds);
 	if (count < 0)
 		return count;
 	if (n == (long)sizeof(*m) &&

@@ -59,7 +59,7 @@ int rendezvous_send(int channel, const struct rendezvous_message *m,
 /*
  * The next message, without waiting: number of descriptors (hidden ones, now
  * the caller's) in fds, -EAGAIN when there is none, -ECONNRESET when the peer
- * is gone, -EPROTO.
+ * is gone, -EPROTO. Engine lock held.
  */
 int rendezvous_receive(int channel, struct rendezvous_message *m,
 		       int fds[RENDEZVOUS_FDS_MAX]);

@@ -290,8 +290,6 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
-/* Somebody may have changed that by a way that we do not see: before the first
- * sleep, and now and then, the kernel is asked. */
 /* The bell told that the peer's end is gone. Nearly always its TCP end is gone
  * too; if not, TCP is the one that will tell, and the ring may still move. */
 static int wait_on_tcp(struct connection *c, int fd,
@@ -311,6 +309,8 @@ static int wait_on_tcp(struct connection *c, int fd,
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
+/* Somebody may have changed that by a way that we do not see: before the first
+ * sleep, and now and then, the kernel is asked. */
 static bool is_nonblocking(struct connection *c, int fd)
 {
 	long flags;

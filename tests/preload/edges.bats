@@ -43,6 +43,10 @@ both() { # least number of ends on SMC, argument of edges...
 	both 60 descriptors 200
 }
 
+@test "a program that uses nearly all that its soft limit allows" {
+	both 300 tight 150
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

@@ -223,6 +223,58 @@ static void crowd(int count)
 	printf("%d connections\n", count);
 }
 
+/* Until the first one ends. */
+static void serve_in_turn(int listener, int count)
+{
+	static struct pollfd p[FDS_MAX];
+
+	for (int i = 0; i < count; i++) {
+		p[i].fd = accept(listener, NULL, NULL);
+		p[i].events = POLLIN;
+	}
+	for (;;) {
+		static unsigned char block[BLOCK];
+
+		check(poll(p, (nfds_t)count, -1) > 0, "poll");
+		for (int i = 0; i < count; i++) {
+			if (!p[i].revents)
+				continue;
+			if (recv_all(p[i].fd, block, BLOCK) != BLOCK)
+				_exit(0);
+			send_all(p[i].fd, block, BLOCK);
+		}
+	}
+}
+
+/* Both ends have all that the soft limit allows but a few; the hard one allows
+ * more. */
+static void tight(int count)
+{
+	static int fds[FDS_MAX];
+	struct rlimit r;
+	int port, status;
+	int listener = duct_listen(&port);
+	pid_t pid;
+
+	check(count <= FDS_MAX, "COUNT");
+	check(!getrlimit(RLIMIT_NOFILE, &r), "getrlimit");
+	check(r.rlim_max >= 1024, "the hard limit is too low for this test");
+	r.rlim_cur = (rlim_t)count + 12;
+	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
+	pid = fork();
+	if (!pid)
+		serve_in_turn(listener, count);
+	close(listener);
+	for (int i = 0; i < count; i++)
+		fds[i] = duct_connect(port);
+	for (int i = 0; i < count; i++)
+		use(fds[i], (uint32_t)i);
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	check(waitpid(pid, &status, 0) == pid && !status, "the server");
+	printf("%d connections\n", count);
+}
+
 static void range(void)
 {
 	int port, fd;
@@ -257,6 +309,8 @@ int main(int argc, char **argv)
 		descriptors(number);
 	else if (argc == 3 && !strcmp(argv[1], "leak"))
 		leak(number);
+	else if (argc == 3 && !strcmp(argv[1], "tight"))
+		tight(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))
 		crowd(number);
 	else if (argc == 2 && !strcmp(argv[1], "range"))

@@ -64,6 +64,30 @@ Test(hidden, it_lies_above_the_soft_limit_when_there_is_room)
 	cr_assert_eq(fcntl(fd, F_GETFD), -1);
 }
 
+Test(hidden, many_at_once_have_numbers_above_the_soft_limit)
+{
+	int low[80];
+
+	limit(64, 1024);
+	hidden_begin();
+	for (int i = 0; i < 80; i++)
+		low[i] = open_one();
+	for (int i = 0; i < 80; i++)
+		cr_assert_geq(hidden_fd(low[i]), 64);
+	hidden_end();
+	assert_limits(64, 1024);
+	cr_assert_lt(open_one(), 64);
+}
+
+Test(hidden, many_at_once_where_the_limits_are_equal)
+{
+	limit(64, 64);
+	hidden_begin();
+	cr_assert_geq(hidden_fd(open_one()), 16);
+	hidden_end();
+	assert_limits(64, 64);
+}
+
 Test(hidden, a_program_gets_the_numbers_it_counts_on)
 {
 	int next = open_one();
