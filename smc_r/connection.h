@@ -87,8 +87,11 @@ struct connection {
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* rings of the data bell taken */
 	uint32_t drained_room;
-	uint32_t spin_score; /* how well spinning did here */
-	uint32_t streak;     /* reads in a row that found bytes, none sent */
+	uint32_t spin_score;  /* how well spinning did here */
+	uint32_t streak;      /* reads in a row that found bytes, none sent */
+	uint32_t rewind_step; /* between looks whether the ring is empty */
+	uint64_t rewind_at;   /* our cursor at the next one */
+	uint64_t heard;       /* bytes received at the last one */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
@@ -109,6 +112,28 @@ static inline struct connection *connection_of(int fd)
 		return NULL;
 	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e
 					 : NULL;
+}
+
+/* Where the byte at a cursor lies, and how many follow it in one piece. */
+static inline size_t connection_offset(const struct connection *c,
+				       uint64_t cursor, uint32_t shift)
+{
+	return ((uint32_t)cursor - shift) & (c->size - 1);
+}
+
+/* The bytes of `p` from `cursor` on that are not consumed, in one piece, and at
+ * most n of them. */
+static inline uint8_t *connection_piece(const struct connection *c,
+					uint8_t *ring,
+					const struct rmb_producer *p,
+					uint64_t cursor, size_t *n)
+{
+	uint32_t shift = atomic_load_explicit(&p->shift, memory_order_acquire);
+	size_t at = connection_offset(c, cursor, shift);
+
+	if (*n > c->size - at)
+		*n = c->size - at;
+	return ring + at;
 }
 
 static inline uint32_t connection_phase(const struct connection *c)

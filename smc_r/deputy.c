@@ -177,13 +177,12 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 		return false;
 	while (at < end) {
 		struct pollfd p = {.fd = peer, .events = POLLOUT};
-		size_t offset = (size_t)(at & (c->size - 1));
-		size_t n = c->size - offset;
+		size_t n = (size_t)(end - at);
+		uint8_t *from =
+		    connection_piece(c, c->in, c->in_producer, at, &n);
 		long sent;
 
-		if (n > end - at)
-			n = (size_t)(end - at);
-		sent = SYS_CALL6(SYS_sendto, peer, c->in + offset, n,
+		sent = SYS_CALL6(SYS_sendto, peer, from, n,
 				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 		if (sent > 0) {
 			at += (uint64_t)sent;

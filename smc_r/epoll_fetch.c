@@ -2,6 +2,8 @@
 /* epoll_fetch: see epoll_fetch.h. */
 #include "epoll_fetch.h"
 
+#include "lock.h"
+
 #define LINE 64
 
 static void fetch(const void *from, size_t bytes)
@@ -44,21 +46,26 @@ static void fetch_cursors(const struct epoll_member *m)
 	fetch(c->peer_wait, sizeof(*c->peer_wait));
 }
 
+static size_t next_offset(const struct connection *c,
+			  const struct status_stream *s)
+{
+	uint64_t window =
+	    atomic_load_explicit(&s->window, memory_order_relaxed);
+
+	return connection_offset(
+	    c, atomic_load_explicit(&s->position, memory_order_relaxed),
+	    window_shift(window));
+}
+
 /* The next bytes of either direction. */
 static void fetch_rings(const struct epoll_member *m)
 {
 	const struct connection *c = m->connection;
-	uint64_t mask = c->size - 1;
 
 	if (!c->rmb)
 		return;
-	fetch(c->in + (atomic_load_explicit(&c->slot->rx.position,
-					    memory_order_relaxed) &
-		       mask),
-	      LINE);
-	fetch_to_write(c->out + (atomic_load_explicit(&c->slot->tx.position,
-						      memory_order_relaxed) &
-				 mask));
+	fetch(c->in + next_offset(c, &c->slot->rx), LINE);
+	fetch_to_write(c->out + next_offset(c, &c->slot->tx));
 }
 
 void epoll_fetch(struct epoll_member *const _Atomic *members, uint64_t bits)

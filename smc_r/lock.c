@@ -47,7 +47,9 @@ static bool take_over(struct status_stream *s, uint32_t seen, uint32_t self,
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
 	done = atomic_compare_exchange_strong(&s->lock, &seen, self);
 	if (done) {
-		atomic_store(&s->reserved, (uint32_t)atomic_load(&s->position));
+		atomic_store(&s->window,
+			     window_make(window_shift(atomic_load(&s->window)),
+					 atomic_load(&s->position)));
 		atomic_store(&s->frame, frame);
 	}
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(all));

@@ -56,25 +56,8 @@ static inline void stream_unlock(struct status_stream *s, bool taken)
  * instruction, so a handler comes before or after it. It does not lock the bus,
  * as nobody else may write what the stream lock guards.
  */
-static inline bool stream_swap32(_Atomic uint32_t *word, uint32_t old,
-				 uint32_t new)
-{
-#if defined(__x86_64__) && !defined(__clang_analyzer__)
-	bool done;
-
-	__asm__ volatile("cmpxchgl %[new], (%[word])"
-			 : "=@ccz"(done), "+a"(old)
-			 : [word] "r"(word), [new] "r"(new)
-			 : "memory");
-	return done;
-#else
-	return atomic_compare_exchange_strong_explicit(
-	    word, &old, new, memory_order_acq_rel, memory_order_relaxed);
-#endif
-}
-
-static inline bool stream_swap64(_Atomic uint64_t *word, uint64_t old,
-				 uint64_t new)
+static inline bool stream_swap(_Atomic uint64_t *word, uint64_t old,
+			       uint64_t new)
 {
 #if defined(__x86_64__) && !defined(__clang_analyzer__)
 	bool done;
@@ -88,6 +71,17 @@ static inline bool stream_swap64(_Atomic uint64_t *word, uint64_t old,
 	return atomic_compare_exchange_strong_explicit(
 	    word, &old, new, memory_order_acq_rel, memory_order_relaxed);
 #endif
+}
+
+/* status_stream.window */
+static inline uint64_t window_make(uint32_t shift, uint64_t end)
+{
+	return (uint64_t)shift << 32 | (uint32_t)end;
+}
+
+static inline uint32_t window_shift(uint64_t window)
+{
+	return (uint32_t)(window >> 32);
 }
 
 #endif

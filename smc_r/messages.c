@@ -126,13 +126,12 @@ static void resend_early_bytes(struct connection *c, int fd)
 
 	while (at < end) {
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
-		size_t offset = (size_t)(at & (c->size - 1));
-		size_t n = c->size - offset;
+		size_t n = (size_t)(end - at);
+		uint8_t *from =
+		    connection_piece(c, c->out, c->out_producer, at, &n);
 		long sent;
 
-		if (n > end - at)
-			n = (size_t)(end - at);
-		sent = SYS_CALL6(SYS_sendto, fd, c->out + offset, n,
+		sent = SYS_CALL6(SYS_sendto, fd, from, n,
 				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 		if (sent > 0)
 			at += (uint64_t)sent;

@@ -110,15 +110,16 @@ static bool take_place(struct connection *c, int from, int fd)
 /* The ring's bytes, in one piece that stays when the ring is used again. */
 static uint8_t *copy_of_ring(struct connection *c, size_t n)
 {
-	size_t at =
-	    (size_t)(atomic_load(&c->slot->rx.position) & (c->size - 1));
-	size_t first = c->size - at < n ? c->size - at : n;
+	size_t first = n;
+	uint8_t *from =
+	    connection_piece(c, c->in, c->in_producer,
+			     atomic_load(&c->slot->rx.position), &first);
 	uint8_t *copy = mmap(NULL, n, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (copy == MAP_FAILED)
 		return NULL;
-	memcpy(copy, c->in + at, first);
+	memcpy(copy, from, first);
 	memcpy(copy + first, c->in, n - first);
 	return copy;
 }
@@ -174,6 +175,7 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 				  .size = c->size,
 				  .from = &c->slot->rx.position,
 				  .to = &c->in_producer->cursor,
+				  .shift = &c->in_producer->shift,
 				  .shut = atomic_load(&c->slot->tx.flags) &
 					  STREAM_SHUT};
 

@@ -90,7 +90,8 @@ static bool take_ring(struct flow *f)
 	const struct relay_hold *h = f->hold;
 	uint64_t from = atomic_load(h->from);
 	uint64_t bytes = atomic_load(h->to) - from;
-	size_t at = (size_t)(from & (h->size - 1));
+	uint32_t shift = atomic_load(h->shift);
+	size_t at = ((uint32_t)from - shift) & (h->size - 1);
 	size_t first = h->size - at;
 	uint8_t *copy;
 

@@ -26,7 +26,8 @@ struct relay_hold {
 	uint32_t size;
 	const _Atomic uint64_t *from; /* bytes of the ring, from one cursor */
 	const _Atomic uint64_t *to;   /* to the other */
-	bool shut;                    /* the program had shut its output */
+	const _Atomic uint32_t *shift;
+	bool shut; /* the program had shut its output */
 };
 
 /*

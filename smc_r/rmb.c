@@ -147,6 +147,7 @@ void rmb_element_reset(struct rmb_element *e)
 {
 	for (int side = 0; side < 2; side++) {
 		atomic_store(&e->producer[side].cursor, 0);
+		atomic_store(&e->producer[side].shift, 0);
 		atomic_store(&e->producer[side].flags, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
 		atomic_store(&e->consumer[side].flags, 0);

@@ -7,8 +7,12 @@
  * element two RMBEs (one for each direction, a ring of rmbe_bytes) and a
  * control block with their cursors, as SMC-D keeps them in the segment.
  *
- * Cursors count bytes from 0 and never wrap (2^64); the ring offset is the
- * cursor modulo rmbe_bytes, a power of two. Side 0 is the server end.
+ * Cursors count bytes from 0 and never wrap (2^64). The byte at a cursor lies
+ * at offset (cursor - shift) modulo rmbe_bytes, a power of two. The writer may
+ * change the shift while the ring is empty, and tells it before the cursor:
+ * so a conversation of small messages goes on using the first lines of a ring,
+ * and not all of it, which no cache would hold for many connections. Side 0 is
+ * the server end.
  *
  * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
  * by the side s that reads the ring of the other; `armed` words of wait[s]
@@ -28,7 +32,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      2u
+#define RMB_VERSION      3u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -55,7 +59,8 @@
  * read by the peer with every message, and changes hardly ever. */
 struct rmb_producer {
 	_Atomic uint64_t cursor;
-	uint8_t pad[56];
+	_Atomic uint32_t shift; /* of the bytes that are not consumed */
+	uint8_t pad[52];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
 	uint8_t pad2[56];

@@ -94,9 +94,11 @@ struct status_stream {
 	_Atomic uint32_t flags;    /* engine's own: connection.h */
 	_Atomic uint32_t sleepers; /* threads asleep for this direction */
 	_Atomic uint32_t blocked;  /* calls that met a full or empty ring */
-	_Atomic uint32_t reserved; /* tx: low bits of the cursor up to which
-				      the ring is being filled */
 	_Atomic uint32_t first;    /* tid of the sleeper that takes rings */
+	/* Low half: low bits of the cursor up to which the ring is being filled
+	 * (tx), or was seen to be (rx). High half: the shift that holds for the
+	 * bytes before it (rmb.h). */
+	_Atomic uint64_t window;
 } __attribute__((aligned(64)));
 
 struct status_slot {

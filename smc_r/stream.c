@@ -18,6 +18,8 @@
 #define BATCH_LOOKS   4
 #define BATCH_PAUSES  10
 #define PIECE_BYTES   8192u
+/* A conversation looks so often whether the ring is empty. */
+#define REWIND_BYTES  1024u
 /* Large reads give room back in pieces for the same reason. */
 #define TAKE_BYTES    32768u
 /* What a call that fills the ring itself leaves to handlers on top of it. */
@@ -57,9 +59,8 @@ static void scatter(struct place *p, uint8_t *ring, size_t n, bool out)
 }
 
 static void copy_ring(struct connection *c, struct place *p, uint8_t *ring,
-		      uint64_t position, size_t n, bool out)
+		      size_t at, size_t n, bool out)
 {
-	size_t at = (size_t)(position & (c->size - 1));
 	size_t first = c->size - at;
 
 	if (first > n)
@@ -101,6 +102,7 @@ static int refresh_in(struct connection *c, uint64_t position)
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t cursor =
 	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
+	uint32_t shift;
 
 	/* A step back can be a signal handler's call below the last word of
 	 * the call that it interrupted: no news. */
@@ -110,8 +112,28 @@ static int refresh_in(struct connection *c, uint64_t position)
 		atomic_fetch_or(&rx->flags, STREAM_BROKEN);
 		return -ECONNRESET;
 	}
+	/* Stays while bytes before the cursor are not consumed. */
+	shift =
+	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
+	atomic_store_explicit(&rx->window, window_make(shift, cursor),
+			      memory_order_relaxed);
 	rx->peer_position = cursor;
 	return 0;
+}
+
+/* Bytes from `position` on that the window shows. One that a call below us on
+ * this stack wrote, late, may end before it. */
+static size_t shown(const struct connection *c, uint64_t window,
+		    uint64_t position)
+{
+	uint32_t n = (uint32_t)window - (uint32_t)position;
+
+	return n <= c->size ? n : 0;
+}
+
+static uint64_t window_in(const struct connection *c)
+{
+	return atomic_load_explicit(&c->slot->rx.window, memory_order_relaxed);
 }
 
 static int check_in(struct connection *c)
@@ -154,19 +176,22 @@ static bool is_below_mark(struct connection *c)
  */
 static void let_more_come(struct connection *c, uint64_t position, size_t want)
 {
-	const struct status_stream *rx = &c->slot->rx;
-	uint64_t seen = rx->peer_position;
+	size_t seen = shown(c, window_in(c), position);
 
-	if (c->streak < BATCH_STREAK || seen == position)
+	if (c->streak < BATCH_STREAK || seen == 0)
 		return;
 	for (int i = 0; i < BATCH_LOOKS; i++) {
-		if (seen - position >= BATCH_BYTES || seen - position >= want)
+		size_t before = seen;
+
+		if (seen >= BATCH_BYTES || seen >= want)
 			return;
 		for (int k = 0; k < BATCH_PAUSES; k++)
 			sys_relax();
-		if (refresh_in(c, position) < 0 || rx->peer_position == seen)
+		if (refresh_in(c, position) < 0)
 			return;
-		seen = rx->peer_position;
+		seen = shown(c, window_in(c), position);
+		if (seen == before)
+			return;
 	}
 }
 
@@ -176,26 +201,31 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 	struct status_stream *rx = &c->slot->rx;
 	struct place start = *to;
 	uint64_t position;
-	uint64_t used;
+	uint64_t window;
+	size_t used;
 	size_t n;
 
 	do {
 		*to = start;
 		position =
 		    atomic_load_explicit(&rx->position, memory_order_relaxed);
-		if (rx->peer_position - position < want &&
+		if (shown(c, window_in(c), position) < want &&
 		    refresh_in(c, position) < 0)
 			return -ECONNRESET;
 		let_more_come(c, position, want);
-		used = rx->peer_position - position;
-		n = used < want ? (size_t)used : want;
+		window = window_in(c);
+		used = shown(c, window, position);
+		n = used < want ? used : want;
 		if (n > TAKE_BYTES)
 			n = TAKE_BYTES;
 		if (n == 0)
 			return 0;
 		if (!(how & TAKE_DISCARD))
-			copy_ring(c, to, c->in, position, n, true);
-	} while (!stream_swap64(&rx->position, position, position + n));
+			copy_ring(c, to, c->in,
+				  connection_offset(c, position,
+						    window_shift(window)),
+				  n, true);
+	} while (!stream_swap(&rx->position, position, position + n));
 	if (crosses_mark(c, used, n)) {
 		publish(&c->in_consumer->cursor, &rx->position);
 		connection_signal_room(c);
@@ -215,17 +245,21 @@ static ssize_t peek(struct connection *c, struct place *to, size_t want,
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t position =
 	    atomic_load_explicit(&rx->position, memory_order_relaxed);
-	uint64_t there;
+	uint64_t window;
+	size_t there;
 
 	if (refresh_in(c, position) < 0)
 		return -ECONNRESET;
-	there = rx->peer_position - position;
+	window = window_in(c);
+	there = shown(c, window, position);
 	if (there <= skip)
 		return 0;
 	there -= skip;
 	if (there < want)
-		want = (size_t)there;
-	copy_ring(c, to, c->in, position + skip, want, true);
+		want = there;
+	copy_ring(c, to, c->in,
+		  connection_offset(c, position + skip, window_shift(window)),
+		  want, true);
 	return (ssize_t)want;
 }
 
@@ -320,48 +354,75 @@ static void refresh_out(struct connection *c, uint64_t position)
 		tx->peer_position = cursor;
 }
 
-/* Bytes from position on that a copy below us on this stack is filling, and
- * other handlers behind it. */
-static uint32_t reserved_bytes(const struct connection *c, uint64_t position,
-			       uint32_t end)
+/*
+ * The shift for bytes that are put at `position`. In a conversation everything
+ * was read, nearly always, when an answer is written. A one-way stream is not
+ * asked for: it would lose more by the look at the reader's cursor.
+ */
+static uint32_t rewind_shift(struct connection *c, uint64_t position,
+			     uint32_t shift)
 {
-	uint32_t n = end - (uint32_t)position;
+	struct status_stream *tx = &c->slot->tx;
+	uint64_t heard =
+	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
 
-	return n <= c->size ? n : 0;
+	if (heard != c->heard)
+		refresh_out(c, position);
+	if (heard != c->heard && tx->peer_position == position) {
+		c->rewind_step = REWIND_BYTES;
+		shift = (uint32_t)position;
+	} else if (c->rewind_step < c->size) {
+		c->rewind_step = c->rewind_step * 2 + REWIND_BYTES;
+	}
+	c->heard = heard;
+	c->rewind_at = position + c->rewind_step;
+	return shift;
 }
 
+/* Bytes of the ring that are ours to fill. */
+struct piece {
+	uint64_t start; /* cursor */
+	uint32_t shift;
+	bool first; /* nobody is below us on this stack: it is us who commit */
+};
+
 /*
- * Takes up to `want` bytes of the ring, from *start on. *first: nobody is below
- * us on this stack, so it is us who commit. What the word says before the
- * holder's first reservation means nothing, hence `taken`.
+ * Takes up to `want` bytes of the ring: how many. What the window shows before
+ * the holder's first reservation means nothing, hence `taken`; later it shows
+ * what a copy below us on this stack is filling, and other handlers behind it.
  */
 static size_t reserve(struct connection *c, size_t want, bool taken,
-		      uint64_t *start, bool *first)
+		      struct piece *p)
 {
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t position;
-	uint32_t end;
+	uint64_t window;
 	size_t free;
 
 	do {
 		/* In this order: the swap then vouches for both. */
-		end = atomic_load_explicit(&tx->reserved, memory_order_acquire);
+		window =
+		    atomic_load_explicit(&tx->window, memory_order_acquire);
 		position =
 		    atomic_load_explicit(&tx->position, memory_order_relaxed);
-		*start = position;
+		p->shift = window_shift(window);
+		p->start = position;
 		if (!taken)
-			*start += reserved_bytes(c, position, end);
-		free = c->size - (size_t)(*start - tx->peer_position);
+			p->start += shown(c, window, position);
+		if (position >= c->rewind_at && p->start == position)
+			p->shift = rewind_shift(c, position, p->shift);
+		free = c->size - (size_t)(p->start - tx->peer_position);
 		if (free < want) {
 			refresh_out(c, position);
-			free = c->size - (size_t)(*start - tx->peer_position);
+			free = c->size - (size_t)(p->start - tx->peer_position);
 		}
 		if (free < want)
 			want = free;
 		if (want == 0)
 			return 0;
-	} while (!stream_swap32(&tx->reserved, end, (uint32_t)(*start + want)));
-	*first = *start == position;
+	} while (!stream_swap(&tx->window, window,
+			      window_make(p->shift, p->start + want)));
+	p->first = p->start == position;
 	return want;
 }
 
@@ -370,32 +431,36 @@ static size_t reserve(struct connection *c, size_t want, bool taken,
 static void commit(struct connection *c, uint64_t start)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint32_t end;
+	uint64_t window;
 
 	do {
-		end = atomic_load_explicit(&tx->reserved, memory_order_acquire);
-		atomic_store_explicit(&tx->position,
-				      start + (uint32_t)(end - (uint32_t)start),
-				      memory_order_release);
+		window =
+		    atomic_load_explicit(&tx->window, memory_order_acquire);
+		atomic_store_explicit(&c->out_producer->shift,
+				      window_shift(window),
+				      memory_order_relaxed);
+		atomic_store_explicit(
+		    &tx->position, start + ((uint32_t)window - (uint32_t)start),
+		    memory_order_release);
 		atomic_signal_fence(memory_order_seq_cst);
-	} while (atomic_load_explicit(&tx->reserved, memory_order_relaxed) !=
-		 end);
+	} while (atomic_load_explicit(&tx->window, memory_order_relaxed) !=
+		 window);
 	publish(&c->out_producer->cursor, &tx->position);
 }
 
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
 			bool taken)
 {
-	uint64_t start;
-	bool first;
-	size_t n = reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, taken,
-			   &start, &first);
+	struct piece p;
+	size_t n =
+	    reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, taken, &p);
 
 	if (n == 0)
 		return 0;
-	copy_ring(c, from, c->out, start, n, false);
-	if (first)
-		commit(c, start);
+	copy_ring(c, from, c->out, connection_offset(c, p.start, p.shift), n,
+		  false);
+	if (p.first)
+		commit(c, p.start);
 	return n;
 }
 
@@ -447,6 +512,7 @@ static size_t room_limit(const struct connection *c)
 ssize_t stream_room_begin(struct connection *c, struct room *r)
 {
 	struct status_stream *tx = &c->slot->tx;
+	struct piece p;
 	ssize_t result;
 	size_t at;
 
@@ -460,8 +526,11 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 	if (r->taken)
 		atomic_fetch_add(&tx->frame, 1);
 	refresh_out(c, atomic_load(&tx->position));
-	r->bytes = reserve(c, room_limit(c), r->taken, &r->position, &r->first);
-	at = (size_t)(r->position & (c->size - 1));
+	r->bytes = reserve(c, room_limit(c), r->taken, &p);
+	r->position = p.start;
+	r->shift = p.shift;
+	r->first = p.first;
+	at = connection_offset(c, r->position, r->shift);
 	r->piece[0].iov_base = c->out + at;
 	r->piece[0].iov_len = c->size - at < r->bytes ? c->size - at : r->bytes;
 	r->piece[1].iov_base = c->out;
@@ -471,19 +540,20 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 
 /* What handlers wrote behind the room follows what was filled of it. With
  * signals blocked, as the next handler would write behind the old place. */
-static void close_gap(struct connection *c, uint64_t to, uint64_t from)
+static void close_gap(struct connection *c, uint64_t to, uint64_t from,
+		      uint32_t shift)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint64_t mask = c->size - 1;
 	uint64_t all = ~0ull;
 	uint64_t saved;
 	uint32_t n;
 
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
-	n = atomic_load(&tx->reserved) - (uint32_t)from;
+	n = (uint32_t)atomic_load(&tx->window) - (uint32_t)from;
 	for (uint32_t i = 0; i < n; i++)
-		c->out[(to + i) & mask] = c->out[(from + i) & mask];
-	atomic_store(&tx->reserved, (uint32_t)to + n);
+		c->out[connection_offset(c, to + i, shift)] =
+		    c->out[connection_offset(c, from + i, shift)];
+	atomic_store(&tx->window, window_make(shift, to + n));
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(all));
 }
 
@@ -495,11 +565,12 @@ void stream_room_end(struct connection *c, struct room *r, size_t filled)
 
 	if (filled > r->bytes)
 		filled = r->bytes;
-	if (r->bytes > 0 && !stream_swap32(&tx->reserved, (uint32_t)end,
-					   (uint32_t)(r->position + filled)))
-		close_gap(c, r->position + filled, end);
-	moved =
-	    r->bytes > 0 && atomic_load(&tx->reserved) != (uint32_t)r->position;
+	if (r->bytes > 0 &&
+	    !stream_swap(&tx->window, window_make(r->shift, end),
+			 window_make(r->shift, r->position + filled)))
+		close_gap(c, r->position + filled, end, r->shift);
+	moved = r->bytes > 0 &&
+		(uint32_t)atomic_load(&tx->window) != (uint32_t)r->position;
 	if (moved && r->first)
 		commit(c, r->position);
 	if (filled > 0)
@@ -514,8 +585,7 @@ void stream_room_end(struct connection *c, struct room *r, size_t filled)
 static size_t free_behind(struct connection *c, uint64_t position,
 			  uint64_t cursor)
 {
-	uint32_t end = atomic_load(&c->slot->tx.reserved);
-	uint32_t ahead = reserved_bytes(c, position, end);
+	size_t ahead = shown(c, atomic_load(&c->slot->tx.window), position);
 	size_t free = c->size - (size_t)(position - cursor);
 
 	if (ahead == 0 || position == cursor)

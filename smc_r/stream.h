@@ -59,6 +59,7 @@ struct room {
 	struct iovec piece[2];
 	size_t bytes; /* of both pieces */
 	uint64_t position;
+	uint32_t shift;
 	bool taken;
 	bool first; /* no call of ours below this one commits */
 };

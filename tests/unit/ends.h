@@ -91,6 +91,8 @@ static inline void ends_move(struct ends *e, int writer, uint64_t position)
 	e->slot[writer].tx.peer_position = position;
 	atomic_store(&e->slot[!writer].rx.position, position);
 	e->slot[!writer].rx.peer_position = position;
+	atomic_store(&e->slot[writer].tx.window, (uint32_t)position);
+	atomic_store(&e->slot[!writer].rx.window, (uint32_t)position);
 	atomic_store(&e->element.producer[writer].cursor, position);
 	atomic_store(&e->element.consumer[!writer].cursor, position);
 }
