@@ -247,18 +247,18 @@ void line_put(struct line *l, const void *bytes, size_t n)
 
 void line_get(struct line *l, void *bytes, size_t n)
 {
+	const struct rmb_producer *in = &l->e->producer[!l->side];
 	uint8_t *to = bytes;
 	int waited = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		while (atomic_load(&l->e->producer[!l->side].cursor) ==
-		       l->read) {
+		while (atomic_load(&in->cursor) == l->read) {
 			if (waited++ > PATIENCE_MS)
 				line_end(EXIT_WRONG, "%zu bytes are missing",
 					 n - i);
 			line_sleep(1);
 		}
-		to[i] = l->in[l->read++ & (l->size - 1)];
+		to[i] = l->in[(l->read++ - in->shift) & (l->size - 1)];
 	}
 	atomic_store(&l->e->consumer[l->side].cursor, l->read);
 	line_ring_bells(l);

@@ -158,6 +158,24 @@ static void consumer_runs_ahead(struct line *l, uint16_t port)
 	}
 }
 
+/* Where its bytes lie is the peer's to say, and so its own harm. */
+static void shift_at_random(struct line *l, uint16_t port)
+{
+	uint64_t end = 0;
+	uint32_t shift = 1;
+
+	begin_talk(l, port);
+	while (goes_on(&end)) {
+		shift = shift * 1664525u + 1013904223u;
+		atomic_store(&own_producer(l)->shift, shift);
+		if (l->written - l->e->consumer[!l->side].cursor < l->size / 2)
+			l->written += 777;
+		atomic_store(&own_producer(l)->cursor, l->written);
+		line_ring_bells(l);
+		line_sleep(1);
+	}
+}
+
 static void consumer_goes_back(struct line *l, uint16_t port)
 {
 	begin_talk(l, port);
@@ -391,6 +409,7 @@ const struct attack ring_attacks[] = {
     A(cursor_backwards),
     A(cursors_at_random),
     A(consumer_runs_ahead),
+    A(shift_at_random),
     A(consumer_goes_back),
     A(flags_at_random),
     A(fin_and_more),
