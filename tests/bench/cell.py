@@ -21,8 +21,8 @@ class CellError(Exception):
 
 
 class Column:
-    """kind: tcp, smc, unix, ring, few, rdma, lossy; a device makes it run
-    under smc_run, and build says where the core of the last two is."""
+    """kind: tcp, smc, unix, ring, few, rdma, lossy, rxe; a device makes it
+    run under smc_run, and build says where the core of rdma and lossy is."""
 
     def __init__(self, kind, device=None, name=None, build=None):
         self.kind = kind

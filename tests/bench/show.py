@@ -10,7 +10,7 @@ from cell import Bar
 
 NAMES = {"tcp": "TCP", "smc": "SMC", "unix": "AF_UNIX", "ring": "bare ring",
          "few": "SMC few", "disabled": "disabled", "rdma": "ofed_core",
-         "lossy": "1 % lost"}
+         "lossy": "1 % lost", "rxe": "rdma_rxe"}
 
 
 def figure(value):
