@@ -48,6 +48,7 @@ enum phase {
 #define SOCKET_NO_SMC   16u /* forked while connecting and the like */
 #define SOCKET_INQ      64u /* recvmsg says how much is left */
 #define SOCKET_OFFERED  32u /* the TCP option was put on the SYN */
+#define SOCKET_GUARDED  64u /* SO_LINGER is ours: demote_guard() */
 
 struct epoll_member;
 

@@ -122,8 +122,36 @@ static void seal_output(struct connection *c, int fd)
 	ring_both(c);
 }
 
+static void guard(struct connection *c, int fd, bool on)
+{
+	struct linger l = {on, 0};
+
+	if (c->lingers ||
+	    on == !!(atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
+		return;
+	SYS_CALL6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l), 0);
+	if (on)
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_GUARDED);
+	else
+		atomic_fetch_and(&c->slot->socket_flags,
+				 ~(uint32_t)SOCKET_GUARDED);
+}
+
+void demote_guard(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->rx);
+
+	guard(c, fd,
+	      stream_is_sealed(c) && stream_fill(c) > 0 &&
+		  !(atomic_load(&c->slot->rx.flags) &
+		    (STREAM_TCP | STREAM_FROZEN)));
+	stream_unlock(&c->slot->rx, taken);
+}
+
 void demote_serve(struct connection *c, int fd)
 {
+	if (stream_is_sealed(c))
+		demote_guard(c, fd);
 	if (!(atomic_load_explicit(&c->out_consumer->flags,
 				   memory_order_relaxed) &
 	      CONSUMER_DEMOTE) ||
@@ -265,6 +293,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 		return true;
 	note(c, reason);
 	freeze(c);
+	demote_guard(c, fd);
 	ask_writer(c, CONSUMER_FROZEN);
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);

@@ -51,4 +51,12 @@ void demote_serve(struct connection *c, int fd);
 /* Makes the connection NATIVE when both directions are the kernel's. */
 void demote_settle(struct connection *c);
 
+/*
+ * A process that dies with bytes unread makes TCP reset the connection. When
+ * the unread ones lie in a sealed ring nobody but its kernel is left to do so:
+ * as long as there are any, its socket is one that resets when it is closed.
+ * Call it when there may be some, or no more.
+ */
+void demote_guard(struct connection *c, int fd);
+
 #endif

@@ -54,6 +54,8 @@ struct epoll_member {
 	    tcp_input; /* the kernel's edges behind a sealed ring */
 	_Atomic uint32_t tcp_output; /* and of room, before it was noticed */
 	_Atomic uint32_t late;       /* plain TCP; see epoll_shadow.h */
+	uint64_t tcp_received;       /* bytes, when the kernel last told */
+	bool fin_sent;               /* when it became late */
 };
 
 #define EPOLL_NESTED_MAX 8

@@ -2,7 +2,10 @@
 /* epoll_shadow: what the kernel tells of members. */
 #include "epoll_shadow.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "epoll_edge.h"
 #include "epoll_ready.h"
@@ -22,6 +25,27 @@ static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
 
 /* ---- what it tells ---- */
 
+/* The part of the kernel's struct tcp_info that tells what came. */
+struct tcp_now {
+	uint8_t state;
+	uint8_t others[127];
+	uint64_t received; /* bytes; a FIN is one */
+};
+
+static struct tcp_now tcp_now(int fd)
+{
+	struct tcp_now now = {0};
+	socklen_t n = sizeof(now);
+
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &now, &n, 0);
+	return now;
+}
+
+static bool has_sent_fin(uint8_t state)
+{
+	return state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT;
+}
+
 void epoll_note_late(struct epoll_member *m)
 {
 	uint32_t late = LATE_WAITS;
@@ -32,21 +56,60 @@ void epoll_note_late(struct epoll_member *m)
 	m->epoll->unharvested = true;
 }
 
+/* The peer's end of stream, which the ring told of. */
+static bool end_is_known(const struct epoll_member *m)
+{
+	const struct connection *c = m->connection;
+
+	return c->rmb && (atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
+}
+
+/* A socket that goes back to TCP wakes for what the rings told before: FINs of
+ * either end, and their acknowledgements. */
+static bool is_old_news(struct epoll_member *m, uint32_t events)
+{
+	struct tcp_now now;
+	bool same;
+
+	if (events & EPOLLERR)
+		return false;
+	now = tcp_now(m->fd);
+	same = now.received == m->tcp_received || end_is_known(m);
+	m->tcp_received = now.received;
+	if (!has_sent_fin(now.state))
+		/* Perhaps of room. */
+		return same && !(events & EPOLLOUT);
+	return same && m->fin_sent;
+}
+
+/* Behind a sealed ring with bytes in it. */
+static void note_input(struct epoll_member *m)
+{
+	uint64_t received;
+
+	if (end_is_known(m))
+		return;
+	received = tcp_now(m->fd).received;
+	if (received != m->tcp_received)
+		atomic_fetch_add(&m->tcp_input, 1);
+	m->tcp_received = received;
+}
+
 static void note_event(struct epoll_member *m, uint32_t events)
 {
 	uint32_t phase = connection_phase(m->connection);
+	uint32_t late = atomic_load(&m->late);
 
-	if (atomic_load(&m->late)) {
+	if (late == LATE_WAITS && !is_old_news(m, events))
 		epoll_note_late(m);
+	if (late != LATE_NOT)
 		return;
-	}
 	if (phase == PHASE_ACTIVE &&
 	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 		tcp_has_ended(m->connection, m->fd);
-	/* Behind a sealed ring with bytes in it. */
 	if ((events & EPOLLIN) && m->attached &&
 	    stream_is_sealed(m->connection))
-		atomic_fetch_add(&m->tcp_input, 1);
+		note_input(m);
 	/* It became plain TCP in another process of this end. */
 	if ((events & EPOLLOUT) && phase == PHASE_NATIVE)
 		atomic_fetch_add(&m->tcp_output, 1);
@@ -167,12 +230,16 @@ static void ask_exactly(struct epoll_member *m)
 static bool become_late(struct epoll_member *m)
 {
 	int o = observer_open(m->fd);
+	struct tcp_now now;
 	bool quiet;
 
 	if (o < 0)
 		return false;
 	quiet = knows_all(m);
 	if (quiet) {
+		now = tcp_now(m->fd);
+		m->tcp_received = now.received;
+		m->fin_sent = has_sent_fin(now.state);
 		atomic_store(&m->late, LATE_SETTLE);
 		ask_exactly(m);
 		quiet = !observer_saw(o);

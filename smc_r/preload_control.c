@@ -380,8 +380,11 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	/* Bytes in the ring would lie ahead of the offset. */
 	if (level == SOL_SOCKET && name == SO_PEEK_OFF)
 		successor_descriptor(fd, REASON_DEMOTED_OPTION);
-	if (level == SOL_SOCKET && name == SO_LINGER)
+	if (level == SOL_SOCKET && name == SO_LINGER) {
 		c->lingers = true;
+		atomic_fetch_and(&c->slot->socket_flags,
+				 ~(uint32_t)SOCKET_GUARDED);
+	}
 	/* As the kernel's SMC: no kernel TLS on top. */
 	if (level == IPPROTO_TCP && name == TCP_ULP &&
 	    connection_phase(c) == PHASE_ACTIVE) {
@@ -425,6 +428,9 @@ PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 		return result;
 	if (level == SOL_SOCKET && name == SO_ERROR && *n >= sizeof(int))
 		correct_error(c, v);
+	else if (level == SOL_SOCKET && name == SO_LINGER &&
+		 (atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
+		memset(v, 0, *n);
 	else if (level == IPPROTO_TCP && name == TCP_INFO && *n > 0)
 		correct_state(c, v);
 	return result;

@@ -307,6 +307,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 {
 	struct receive r = {.c = c, .fd = fd, .flags = flags};
 	uint32_t phase = connection_phase(c);
+	ssize_t result;
 	size_t good;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
@@ -316,8 +317,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		return SOCKET_KERNEL;
 	}
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
-		ssize_t result = receive_before(c, fd, flags);
-
+		result = receive_before(c, fd, flags);
 		if (result)
 			return result;
 	}
@@ -328,7 +328,10 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	if (__builtin_expect(good < count, 0) && !(flags & MSG_TRUNC))
 		return receive_beside(&r, v, good);
 	r.need = low_water(c, fd, r.want, flags);
-	return receive_ring(&r, v, count);
+	result = receive_ring(&r, v, count);
+	if (stream_is_sealed(c))
+		demote_guard(c, fd);
+	return result;
 }
 
 int socket_input_bytes(struct connection *c, int fd, int *out)
