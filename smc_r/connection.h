@@ -45,10 +45,10 @@ enum phase {
 #define SOCKET_RCVTIMEO 2u /* a time-out is set: ask the kernel which */
 #define SOCKET_SNDTIMEO 4u
 #define SOCKET_RCVLOWAT 8u
-#define SOCKET_NO_SMC   16u /* forked while connecting and the like */
-#define SOCKET_INQ      64u /* recvmsg says how much is left */
-#define SOCKET_OFFERED  32u /* the TCP option was put on the SYN */
-#define SOCKET_GUARDED  64u /* SO_LINGER is ours: demote_guard() */
+#define SOCKET_NO_SMC   16u  /* forked while connecting and the like */
+#define SOCKET_INQ      64u  /* recvmsg says how much is left */
+#define SOCKET_OFFERED  32u  /* the TCP option was put on the SYN */
+#define SOCKET_GUARDED  128u /* SO_LINGER is ours: demote_guard() */
 
 struct epoll_member;
 
