@@ -28,6 +28,9 @@ fi
 library=$(readlink -f -- "$library")
 
 # The shim comes first in the chain, beside whatever else is loaded.
-LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"
+case ":${LD_PRELOAD-}:" in
+*":$library:"*) ;;
+*) LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" ;;
+esac
 export LD_PRELOAD
 exec "$@"

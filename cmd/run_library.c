@@ -17,6 +17,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "ofed_core/ofed_rundir.h"
+
 /* Where `make install` puts the library; the build says. */
 #ifndef SMC_R_LIBDIR
 #define SMC_R_LIBDIR "/usr/local/lib/smc_r"
@@ -69,6 +71,38 @@ static int take_beside(const char *directory, const char *way, char *out,
 	return take_file(path, out, size);
 }
 
+/* In a build tree, or as installed. */
+static int take_installed(const char *name, char *out, size_t size)
+{
+	static const char *const ways[] = {"../lib", "../lib/smc_r"};
+	char own[PATH_MAX];
+	char path[PATH_MAX];
+
+	own_directory(own, sizeof(own));
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", ways[i], name);
+		if (take_beside(own, path, out, size) == 0)
+			return 0;
+	}
+	snprintf(path, sizeof(path), SMC_R_LIBDIR "/%s", name);
+	return take_file(path, out, size);
+}
+
+int run_library_rdma(char *out, size_t size)
+{
+	const char *named = getenv("OFED_CORE_LIB");
+	char path[PATH_MAX];
+	int error = ofed_rundir_path(path, sizeof(path), "verbs");
+
+	if (error)
+		return error;
+	if (access(path, F_OK) != 0)
+		return -ENOENT;
+	if (named && *named)
+		return take_file(named, out, size);
+	return take_installed("libofed_core.so", out, size);
+}
+
 int run_library_find(char *out, size_t size, char *why, size_t why_size)
 {
 	const char *named = getenv(RUN_LIBRARY_VARIABLE);
@@ -84,10 +118,7 @@ int run_library_find(char *out, size_t size, char *why, size_t why_size)
 		return error;
 	}
 	own_directory(own, sizeof(own));
-	if (take_beside(own, "../lib/" RUN_LIBRARY_NAME, out, size) == 0 ||
-	    take_beside(own, "../lib/smc_r/" RUN_LIBRARY_NAME, out, size) == 0)
-		return 0;
-	error = take_file(SMC_R_LIBDIR "/" RUN_LIBRARY_NAME, out, size);
+	error = take_installed(RUN_LIBRARY_NAME, out, size);
 	if (error)
 		snprintf(why, why_size,
 			 RUN_LIBRARY_NAME
@@ -98,13 +129,17 @@ int run_library_find(char *out, size_t size, char *why, size_t why_size)
 	return error;
 }
 
-/* Is it the first of the list already? */
-static bool is_first(const char *list, const char *path)
+/* Is it one of the list already? */
+static bool is_listed(const char *list, const char *path)
 {
 	size_t n = strlen(path);
 
-	list += strspn(list, " :");
-	return strncmp(list, path, n) == 0 && strchr(" :", list[n]);
+	for (list += strspn(list, " :"); *list; list += strspn(list, " :")) {
+		if (strncmp(list, path, n) == 0 && strchr(" :", list[n]))
+			return true;
+		list += strcspn(list, " :");
+	}
+	return false;
 }
 
 int run_library_preload(const char *path)
@@ -117,7 +152,7 @@ int run_library_preload(const char *path)
 		return -EINVAL;
 	if (!there || !*there)
 		return setenv(PRELOAD, path, 1) ? -errno : 0;
-	if (is_first(there, path))
+	if (is_listed(there, path))
 		return 0;
 	if (asprintf(&list, "%s:%s", path, there) < 0)
 		return -ENOMEM;

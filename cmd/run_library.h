@@ -23,7 +23,14 @@
 int run_library_find(char *out, size_t size, char *why, size_t why_size);
 
 /*
- * Puts the library in front of LD_PRELOAD and keeps what is there. -EINVAL
+ * The library that shows programs the devices of the RDMA core, looked for in
+ * the same places ($OFED_CORE_LIB). -ENOENT when no core is loaded in this
+ * network namespace.
+ */
+int run_library_rdma(char *out, size_t size);
+
+/*
+ * Puts the library in front of LD_PRELOAD, unless it is there. -EINVAL
  * when the path holds a blank or a colon, which LD_PRELOAD cannot.
  */
 int run_library_preload(const char *path);

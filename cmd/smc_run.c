@@ -73,6 +73,9 @@ static int prepare(void)
 			library);
 		return error;
 	}
+	/* With an RDMA core, its devices too. */
+	if (!error && run_library_rdma(library, sizeof(library)) == 0)
+		error = run_library_preload(library);
 	if (!error)
 		error = make_rundir_absolute();
 	if (error)

@@ -140,6 +140,9 @@ static int list_devices(struct shim_device *out)
 		    (struct shim_device){.node_guid = d->node_guid,
 					 .uverbs = d->uverbs,
 					 .index = SHIM_DEVICE_INDEX(d->uverbs)};
+		out[n].ifindex = d->ifindex;
+		out[n].is_up = d->is_up;
+		memcpy(out[n].netdev, d->netdev, sizeof(d->netdev));
 		memcpy(out[n++].name, d->name, sizeof(d->name));
 	}
 	return n;

@@ -26,6 +26,12 @@
 #define DRIVER_RXE   14 /* enum rdma_driver_id: RDMA_DRIVER_RXE */
 #define NODE_TYPE_CA 1
 
+/* Of a port, as in the verbs. */
+#define PORT_DOWN         1
+#define PORT_ACTIVE       4
+#define PHYSICAL_DISABLED 3
+#define PHYSICAL_LINK_UP  5
+
 struct builder {
 	unsigned char bytes[ANSWER_BYTES];
 	size_t used;
@@ -153,6 +159,25 @@ static void add_device(struct builder *b, const struct shim_device *d,
 	add(b, h, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce", 5);
 }
 
+/* Its port 1, the only one. */
+static void add_port(struct builder *b, const struct shim_device *d,
+		     uint16_t flags)
+{
+	struct nlmsghdr *h = begin(
+	    b, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), flags);
+	uint32_t port = 1;
+	uint8_t state = d->is_up ? PORT_ACTIVE : PORT_DOWN;
+	uint8_t physical = d->is_up ? PHYSICAL_LINK_UP : PHYSICAL_DISABLED;
+
+	add(b, h, RDMA_NLDEV_ATTR_DEV_INDEX, &d->index, sizeof(d->index));
+	add(b, h, RDMA_NLDEV_ATTR_DEV_NAME, d->name, strlen(d->name) + 1);
+	add(b, h, RDMA_NLDEV_ATTR_PORT_INDEX, &port, sizeof(port));
+	add(b, h, RDMA_NLDEV_ATTR_PORT_STATE, &state, sizeof(state));
+	add(b, h, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, &physical, sizeof(physical));
+	add(b, h, RDMA_NLDEV_ATTR_NDEV_INDEX, &d->ifindex, sizeof(d->ifindex));
+	add(b, h, RDMA_NLDEV_ATTR_NDEV_NAME, d->netdev, strlen(d->netdev) + 1);
+}
+
 static void add_chardev(struct builder *b, const char *name, uint64_t number,
 			uint64_t abi, bool is_verbs)
 {
@@ -230,6 +255,12 @@ static int answer_request(struct builder *b, const struct nlmsghdr *request)
 		if (!d)
 			return -ENODEV;
 		add_device(b, d, 0);
+		return 0;
+	case RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET):
+		if (!d)
+			return -ENODEV;
+		add_port(b, d,
+			 request->nlmsg_flags & NLM_F_DUMP ? NLM_F_MULTI : 0);
 		return 0;
 	case RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET_CHARDEV):
 		return answer_chardev(b, request, d);

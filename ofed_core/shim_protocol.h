@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define SHIM_PROTOCOL      4
+#define SHIM_PROTOCOL      5
 #define SHIM_COMMAND_BYTES 8192 /* longest command or reply */
 #define SHIM_NAME_BYTES    64
 #define SHIM_DEVICES_MAX   32
@@ -82,7 +82,10 @@ struct shim_device {
 	uint64_t node_guid;         /* network order */
 	uint32_t uverbs;            /* N of uverbsN */
 	uint32_t index;             /* of the device, for netlink */
+	char netdev[16];
+	uint32_t ifindex;
+	uint32_t is_up;
 };
-_Static_assert(sizeof(struct shim_device) == 80, "shared layout");
+_Static_assert(sizeof(struct shim_device) == 104, "shared layout");
 
 #endif

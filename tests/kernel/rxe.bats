@@ -164,6 +164,8 @@ long() {
 	[[ $output == *rxe0*ent0* ]]
 	run -0 guest "$run; ofed_run rdma dev"
 	[[ $output == *rxe0*ent0* ]]
+	run -0 guest "$run; ofed_run rdma link"
+	[[ $output == *"link rxe0/1 state ACTIVE"*"link ent0/1 state ACTIVE"* ]]
 	# Each is the device it says it is.
 	run -0 guest "$run; ofed_run ibv_rc_pingpong -d ent0 -g 1 -n 50 -c -e \
 		>/run/server 2>&1 & sleep 1

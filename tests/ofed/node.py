@@ -11,7 +11,7 @@ import socket
 import struct
 
 OPEN_UVERBS, OPEN_CM, LIST, COMMAND, DOORBELL, MAP = range(1, 7)
-PROTOCOL = 4
+PROTOCOL = 5
 
 # Commands of uverbs, and of rdma_cm.
 GET_CONTEXT, QUERY_DEVICE, QUERY_PORT, ALLOC_PD, DEALLOC_PD = 0, 1, 2, 3, 4
