@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +20,10 @@ struct baseline_file {
 	uint32_t version;
 	uint64_t size; /* of this struct */
 	struct baseline value;
+	uint64_t reason_table; /* STATUS_REASON_TABLE */
 };
+
+#define OLD_SIZE offsetof(struct baseline_file, reason_table)
 
 static int open_rundir(const char *rundir)
 {
@@ -42,14 +46,18 @@ static int check_owner(int dir, int fd)
 
 static int read_file(int fd, struct baseline *out)
 {
-	struct baseline_file f;
+	struct baseline_file f = {.magic = 0};
 	ssize_t n = pread(fd, &f, sizeof(f), 0);
 
 	if (n < 0)
 		return -errno;
-	if ((size_t)n != sizeof(f) || f.magic != STATUS_MAGIC ||
-	    f.version != STATUS_VERSION || f.size != sizeof(f))
+	if ((size_t)n < OLD_SIZE || f.magic != STATUS_MAGIC ||
+	    f.version != STATUS_VERSION || f.size != (size_t)n)
 		return -EPROTO;
+	/* Counts by reasons in another order are none: status.h. */
+	if (f.reason_table != STATUS_REASON_TABLE)
+		memset(f.value.counters.fallbacks, 0,
+		       sizeof(f.value.counters.fallbacks));
 	*out = f.value;
 	return 0;
 }
@@ -100,6 +108,7 @@ int baseline_write(const char *rundir, const struct status_counters *counters)
 	    .magic = STATUS_MAGIC,
 	    .version = STATUS_VERSION,
 	    .size = sizeof(f),
+	    .reason_table = STATUS_REASON_TABLE,
 	};
 	char name[sizeof(NAME) + 16];
 	struct timespec now;

@@ -30,12 +30,13 @@ int bell_pair(int *ours, int *theirs)
 	return 0;
 }
 
-void bell_ring(int bell)
+bool bell_ring(int bell)
 {
 	static const char ring;
+	long n = SYS_CALL6(SYS_sendto, bell, &ring, 1,
+			   MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 
-	SYS_CALL6(SYS_sendto, bell, &ring, 1, MSG_DONTWAIT | MSG_NOSIGNAL, 0,
-		  0);
+	return n != -EPIPE && n != -ECONNRESET;
 }
 
 static int wait_within(int bell, const struct timespec *timeout)

@@ -17,6 +17,7 @@
 #ifndef SMC_R_BELL_H
 #define SMC_R_BELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -30,8 +31,9 @@ enum bell_result {
 /* ours and peers are hidden, close-on-exec; 0 or -errno. */
 int bell_pair(int *ours, int *theirs);
 
-/* Never blocks; a full or dead bell needs no further ring. */
-void bell_ring(int bell);
+/* Never blocks; a full bell needs no further ring. False: it is dead, as nobody
+ * holds its other end. */
+bool bell_ring(int bell);
 
 /* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A
  * cancellation point. */

@@ -8,6 +8,7 @@
 
 #include "bell.h"
 #include "inject.h"
+#include "lock.h"
 #include "process.h"
 #include "reason.h"
 #include "segment.h"
@@ -103,6 +104,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->element = element;
 	c->side = side;
 	c->size = rmb->map.rmbe_bytes;
+	c->control = e;
 	c->out_producer = &e->producer[side];
 	c->out_consumer = &e->consumer[!side];
 	c->in_producer = &e->producer[!side];
@@ -202,6 +204,15 @@ static void retire(struct connection *c)
 		pool_put(oldest, sizeof(*oldest));
 }
 
+/* Another thread may be copying out of the ring, and must not find the next
+ * connection's bytes there, or none. Who comes later finds us dead. */
+static void await_reader(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+
+	stream_unlock(rx, stream_lock(rx));
+}
+
 void connection_release(struct connection *c)
 {
 	bool last = segment_slot_leave(c->slot);
@@ -210,8 +221,10 @@ void connection_release(struct connection *c)
 
 	has_started(c);
 	atomic_store(&c->dead, 1);
-	if (c->rmb)
+	if (c->rmb) {
+		await_reader(c);
 		connection_detach(c, last && !asleep && !c->spoilt);
+	}
 	if (last)
 		segment_slot_free(c->slot);
 	if (!asleep)
@@ -232,13 +245,33 @@ void connection_drop_native(void)
 
 /* ---- waking the peer ---- */
 
+/*
+ * Who takes an armed word rings, and then says so. If it dies in between the
+ * word stays, and the next one rings: another thread, or a process that has
+ * the connection from the same parent.
+ */
+static bool take_arm(_Atomic uint32_t *armed)
+{
+	return atomic_load_explicit(armed, memory_order_relaxed) &&
+	       atomic_exchange(armed, RMB_RINGING);
+}
+
+static void drop_arm(_Atomic uint32_t *armed)
+{
+	uint32_t ringing = RMB_RINGING;
+
+	/* Unless it is armed again already. */
+	atomic_compare_exchange_strong(armed, &ringing, 0);
+}
+
 static void ring_data(struct connection *c)
 {
 	inject_nap();
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
-	bell_ring(c->bell_out);
+	if (!bell_ring(c->bell_out))
+		c->deaf = true;
 }
 
 /* An epoll instance of the peer that has this connection sleeps: any bell of
@@ -261,9 +294,10 @@ static void wake_waiter(struct connection *c)
 			atomic_fetch_or(c->peer_ready, bit);
 	}
 	armed = &c->peer_waiters->armed[w];
-	if (atomic_load_explicit(armed, memory_order_relaxed) &&
-	    atomic_exchange(armed, 0))
+	if (take_arm(armed)) {
 		ring_data(c);
+		drop_arm(armed);
+	}
 }
 
 /* The bell's other end is the peer's, so ours is shut for reading, which ends
@@ -283,9 +317,10 @@ void connection_signal_data(struct connection *c)
 	struct rmb_wait *w = c->peer_wait;
 
 	inject_nap();
-	if (atomic_load_explicit(&w->armed_data, memory_order_relaxed) &&
-	    atomic_exchange(&w->armed_data, 0))
+	if (take_arm(&w->armed_data)) {
 		ring_data(c);
+		drop_arm(&w->armed_data);
+	}
 	inject_nap();
 	wake_waiter(c);
 }
@@ -295,13 +330,13 @@ void connection_signal_room(struct connection *c)
 	struct rmb_wait *w = c->peer_wait;
 
 	inject_nap();
-	if (atomic_load_explicit(&w->armed_room, memory_order_relaxed) &&
-	    atomic_exchange(&w->armed_room, 0)) {
+	if (take_arm(&w->armed_room)) {
 		inject_nap();
 		segment_count(doorbells);
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);
 		bell_ring(c->bell_in);
+		drop_arm(&w->armed_room);
 		wake_waiter(c);
 	}
 }

@@ -62,6 +62,7 @@ struct connection {
 	uint32_t element;
 	int side;
 	uint32_t size; /* bytes of one ring, a power of two */
+	struct rmb_element *control;
 	struct rmb_producer *out_producer;
 	struct rmb_consumer *out_consumer;
 	struct rmb_producer *in_producer;
@@ -84,6 +85,8 @@ struct connection {
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
+	uint32_t sends;        /* the same for calls that send */
+	bool deaf;             /* nobody is at the other end of a bell */
 	uint64_t asked_ns;     /* when it was */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* rings of the data bell taken */

@@ -174,7 +174,8 @@ void epoll_ready_arm(struct epoll *e)
 		_Atomic uint32_t *armed =
 		    &g->header->waiters[g->side].armed[e->waiter];
 
-		if (!atomic_load_explicit(armed, memory_order_relaxed))
-			atomic_store(armed, 1);
+		if (atomic_load_explicit(armed, memory_order_relaxed) !=
+		    RMB_ARMED)
+			atomic_store(armed, RMB_ARMED);
 	}
 }

@@ -168,7 +168,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	empty_bell(c);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
-		atomic_store(&c->own_wait->armed_room, 1);
+		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 		if (!bits)
 			bits = add_events(s, m);
 	}
@@ -210,10 +210,11 @@ static void arm_member(struct epoll_member *m)
 		readiness_arm(c, events);
 	} else {
 		armed = &c->own_waiters->armed[m->epoll->waiter];
-		if (!atomic_load_explicit(armed, memory_order_relaxed))
-			atomic_store(armed, 1);
+		if (atomic_load_explicit(armed, memory_order_relaxed) !=
+		    RMB_ARMED)
+			atomic_store(armed, RMB_ARMED);
 		if (events & EPOLL_OUTPUT)
-			atomic_store(&c->own_wait->armed_room, 1);
+			atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 	}
 	empty_bell(c);
 }

@@ -180,6 +180,17 @@ static void withdraw(struct connection *c, int fd, uint32_t reason)
 	    c, fd, clc_abort(connection_clc(c), reason, now_ms()), NULL);
 }
 
+/* Who has the engine claims the offer before it does anything else. So what
+ * comes without a claim is the program's: its bytes, or the end of one that
+ * never accepted. */
+static void leave_unclaimed(struct connection *c, int fd)
+{
+	if (!has_spoken(fd) || !registry_withdraw(c->offer_entry))
+		return;
+	c->offer_entry = 0;
+	stay_native(c, REASON_PEER_NO_SMC);
+}
+
 static void drop_entry_when_over(struct connection *c)
 {
 	if (!c->offer_entry || connection_phase(c) == PHASE_HANDSHAKE ||
@@ -195,6 +206,8 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 
 	if (connection_phase(c) == PHASE_CONNECTING)
 		client_connected(c, fd);
+	if (connection_phase(c) == PHASE_HANDSHAKE && unclaimed(c))
+		leave_unclaimed(c, fd);
 	if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c))
 		messages_read(c, fd);
 	drop_entry_when_over(c);

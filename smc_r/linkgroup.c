@@ -62,9 +62,9 @@ int linkgroup_identity(uint8_t id[PEER_ID_BYTES])
 
 /*
  * A thread that is late in a call, or goes through the members of an epoll
- * instance, may still read the mapping. So its memory is given back at once,
- * and its addresses a while later. What a forked child may still use keeps
- * its memory until that child ends.
+ * instance, may still look at the mapping. So the memory is given back at once,
+ * and the addresses a while later: until then they are zeros of our own. What
+ * a forked process of either end may still use stays there for that one.
  */
 struct grave {
 	struct grave *next;
@@ -101,6 +101,9 @@ static void bury(struct rmb_map *m, bool unused)
 		return;
 	if (unused)
 		madvise(m->base, m->bytes, MADV_REMOVE);
+	(void)mmap(m->base, m->bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		   0);
 	g = pool_get(sizeof(*g));
 	if (!g)
 		return; /* address space is lost, nothing else */
@@ -333,8 +336,8 @@ static void drop_dead_groups(void)
 	}
 }
 
-/* After a last connection, so that the memory of peers that end comes back;
- * but not with every short connection of one that lives. */
+/* When connections end, so that the memory of peers that end comes back; but
+ * not with every short one. */
 static void drop_dead_groups_sometimes(void)
 {
 	static uint64_t last;
@@ -567,8 +570,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		trim_server(g);
 	else
 		trim_client(g);
-	if (g->connections == 0)
-		drop_dead_groups_sometimes();
+	drop_dead_groups_sometimes();
 }
 
 /* ---- client ---- */

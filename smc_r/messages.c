@@ -122,10 +122,13 @@ static void carry_out_send(struct connection *c, int fd, enum clc_send what)
 static void resend_early_bytes(struct connection *c, int fd)
 {
 	uint64_t end = atomic_load(&c->slot->tx.position);
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
 	uint64_t at = 0;
 
+	/* Sending would take the error, which is for the program to see. */
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR))
+		return;
 	while (at < end) {
-		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		size_t n = (size_t)(end - at);
 		uint8_t *from =
 		    connection_piece(c, c->out, c->out_producer, at, &n);
@@ -278,6 +281,9 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		break;
 	case CLC_USE_SMC:
 		if (confirm_is_right(c, m)) {
+			if (c->side == SIDE_SERVER)
+				atomic_store(&c->control->confirmed,
+					     atomic_load(&c->control->epoch));
 			atomic_store(&c->tcp_ended, c->mute);
 			connection_use_smc(c);
 			break;
@@ -347,9 +353,33 @@ static void look_at_clock(struct connection *c, int fd)
 		messages_carry_out(c, fd, clc_time(machine, now), NULL);
 }
 
+bool messages_alone(struct connection *c)
+{
+	switch (connection_clc(c)->state) {
+	case CLC_AWAIT_ACCEPT:
+		return !c->offer_entry;
+	case CLC_AWAIT_CONFIRM:
+		return atomic_load(&c->slot->tx.position) == 0;
+	default:
+		return false;
+	}
+}
+
+/* Takes the reset out of the socket, if it is one, and leaves its end. */
+static void forgive(struct connection *c, int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	if (error && error != ECONNRESET)
+		atomic_store(&c->slot->error, (uint32_t)error);
+}
+
 /* Even a look takes an error, which is for the program to see; but not as long
  * as there are bytes. *ended: no more will come. */
-static long look_at_bytes(int fd, uint8_t bytes[CLC_BYTES_MAX], bool *ended)
+static long look_at_bytes(struct connection *c, int fd,
+			  uint8_t bytes[CLC_BYTES_MAX], bool *ended)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int there = 0;
@@ -360,8 +390,11 @@ static long look_at_bytes(int fd, uint8_t bytes[CLC_BYTES_MAX], bool *ended)
 	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 	if (p.revents & POLLERR)
 		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
-	if ((p.revents & POLLERR) && there <= 0)
+	if ((p.revents & POLLERR) && there <= 0) {
+		if (messages_alone(c))
+			forgive(c, fd);
 		return 0;
+	}
 	return SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
 			 MSG_PEEK | MSG_DONTWAIT, 0, 0);
 }
@@ -378,7 +411,7 @@ void messages_read(struct connection *c, int fd)
 	while (!clc_is_over(machine) &&
 	       connection_phase(c) == PHASE_HANDSHAKE) {
 		memset(&m, 0, sizeof(m));
-		n = look_at_bytes(fd, bytes, &ended);
+		n = look_at_bytes(c, fd, bytes, &ended);
 		c->unread = 0;
 		if (n == -EAGAIN || n == -EINTR)
 			break;

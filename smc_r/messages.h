@@ -29,6 +29,11 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
  * is in the ring, where a client finds it that takes the Accept late. */
 bool messages_await_confirm(struct connection *c);
 
+/* Is a message of ours all that the peer can have left unread? If it died over
+ * it TCP says that the connection was reset, which the programs, who know of no
+ * message, would see as its end. No lock is needed. */
+bool messages_alone(struct connection *c);
+
 /* The stream is TCP's from here on. Its kernel took our messages for a dialogue
  * and would delay its ACKs, which a program's first bytes would wait for, as
  * they did not without us. No lock is needed. */

@@ -190,7 +190,7 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 
 void readiness_arm(struct connection *c, uint32_t events)
 {
-	atomic_store(&c->own_wait->armed_data, 1);
+	atomic_store(&c->own_wait->armed_data, RMB_ARMED);
 	if (events & ALL_OUT)
-		atomic_store(&c->own_wait->armed_room, 1);
+		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 }

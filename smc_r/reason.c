@@ -194,8 +194,79 @@ static const struct reason reasons[] = {
      "reset"},
 };
 
+/* Counters in files go by the place in this list, so it only grows at its end,
+ * and no place gets a second meaning: STATUS_REASON_TABLE in status.h. */
+static const uint32_t places[] = {
+    REASON_NONE,
+    REASON_MEMORY,
+    REASON_TIMEOUT_CONFIRM_LINK,
+    REASON_TIMEOUT_ADD_LINK,
+    REASON_CONFIG,
+    REASON_PEER_NO_SMC,
+    REASON_IPSEC,
+    REASON_NO_DEVICE,
+    REASON_NO_SMCD_DEVICE,
+    REASON_NO_SMCR_DEVICE,
+    REASON_NO_ISM2_SUPPORT,
+    REASON_NO_V2_EXTENSION,
+    REASON_NO_SMCD2_EXTENSION,
+    REASON_NO_SEID,
+    REASON_NO_SMCD2_DEVICE,
+    REASON_NO_COMMON_EID,
+    REASON_RELEASE,
+    REASON_MAX_CONNECTIONS,
+    REASON_MAX_LINKS,
+    REASON_MODE_UNSUPPORTED,
+    REASON_RMBE_EYECATCHER,
+    REASON_OPTION_UNSUPPORTED,
+    REASON_PREFIX,
+    REASON_VLAN,
+    REASON_ISM_VLAN,
+    REASON_NO_ACTIVE_LINK,
+    REASON_NO_SERVER_LINK,
+    REASON_VERSION,
+    REASON_MAX_DMB,
+    REASON_NO_ROUTE,
+    REASON_INDIRECT,
+    REASON_SYNC,
+    REASON_PEER_DECLINED,
+    REASON_INTERNAL,
+    REASON_RTOKEN,
+    REASON_READY_LINK,
+    REASON_REGISTER,
+    REASON_UNAVAILABLE,
+    REASON_DISABLED,
+    REASON_PORT,
+    REASON_ADDRESS,
+    REASON_PROGRAM,
+    REASON_ENVIRONMENT,
+    REASON_OTHER_HOST,
+    REASON_DESCRIPTORS,
+    REASON_SAME_PROCESS,
+    REASON_CHILDREN,
+    REASON_TIMEOUT,
+    REASON_MESSAGE,
+    REASON_RENDEZVOUS,
+    REASON_FORK,
+    REASON_CLOSED,
+    REASON_DEMOTED_EXEC,
+    REASON_DEMOTED_PASSING,
+    REASON_DEMOTED_STDIO,
+    REASON_DEMOTED_AIO,
+    REASON_DEMOTED_URGENT,
+    REASON_DEMOTED_IO_URING,
+    REASON_DEMOTED_OPTION,
+    REASON_DEMOTED_CALL,
+    REASON_DEMOTED_FORK,
+    REASON_DEMOTED_PEER,
+    REASON_DEMOTED_SANDBOX,
+    REASON_PEER_MEMORY,
+};
+
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,
 	       "REASON_COUNT must be the length of the table");
+_Static_assert(sizeof(places) / sizeof(places[0]) == REASON_COUNT,
+	       "every reason has a place");
 
 static const struct reason *reason_find(uint32_t code)
 {
@@ -238,18 +309,19 @@ const char *reason_cure(uint32_t code)
 
 int reason_index(uint32_t code)
 {
-	const struct reason *r = reason_find(code);
-
-	if (!r)
-		r = reason_find(REASON_PEER_DECLINED);
-	return (int)(r - reasons);
+	if (!reason_find(code))
+		code = REASON_PEER_DECLINED;
+	for (int i = 0; i < REASON_COUNT; i++)
+		if (places[i] == code)
+			return i;
+	return 0;
 }
 
 uint32_t reason_code(int index)
 {
 	if (index < 0 || index >= REASON_COUNT)
 		return REASON_INTERNAL;
-	return reasons[index].code;
+	return places[index];
 }
 
 bool reason_is_known(uint32_t code)

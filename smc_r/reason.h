@@ -7,8 +7,9 @@
  * find what they know. Codes 0x0Axxxxxx are ours: rules of this host, the
  * handshake as seen from here, and connections that left SMC in mid-stream.
  *
- * A number is never given a second meaning. An index is dense and good for
- * arrays of counters, but it may change from one version to the next.
+ * A number is never given a second meaning. An index is dense, good for arrays
+ * of counters, and never given a second meaning either: such arrays are in
+ * files.
  *
  * Locking: none; all is constant. Callable from any context, signals too.
  */

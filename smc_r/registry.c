@@ -20,6 +20,7 @@
 #define REGISTRY_VERSION 2u
 #define ENTRIES          1024u
 #define LISTENERS        256u
+#define SWEEP_EVERY_NS   1000000000u
 
 enum entry_state {
 	ENTRY_FREE = 0,
@@ -287,6 +288,27 @@ void registry_done(uint32_t entry)
 	atomic_fetch_sub(&registry->offers, 1);
 }
 
+/* Offers of processes that were killed make every accept() ask for nothing. */
+static void sweep_offers(void)
+{
+	static uint64_t last;
+	uint64_t now = sys_now_ns();
+
+	if (now - last < SWEEP_EVERY_NS)
+		return;
+	last = now;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		_Atomic uint64_t *word = &registry->entries[i].word;
+		uint64_t old = atomic_load(word);
+
+		if (state_of(old) != ENTRY_FREE &&
+		    is_gone((pid_t)(old >> 32)) &&
+		    atomic_compare_exchange_strong(word, &old,
+						   with_state(old, ENTRY_FREE)))
+			atomic_fetch_sub(&registry->offers, 1);
+	}
+}
+
 static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 {
 	for (uint32_t i = 0; i < ENTRIES; i++) {
@@ -303,6 +325,7 @@ static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 			return bytes;
 		return 0;
 	}
+	sweep_offers();
 	return 0;
 }
 

@@ -16,8 +16,9 @@
  *
  * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
  * by the side s that reads the ring of the other; `armed` words of wait[s]
- * are set by s and taken by the other side with an exchange. The lines are
- * apart so that neither side's busy stores disturb what the other one polls.
+ * are set by s and taken by the other side with an exchange, for RMB_RINGING
+ * until it has rung. The lines are apart so that neither side's busy stores
+ * disturb what the other one polls.
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
@@ -38,6 +39,9 @@
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
 #define RMB_WAITERS      16       /* epoll instances with a bell word */
 #define RMB_WAITER_BITS  256u     /* beside it: set the ready bit, too */
+
+#define RMB_ARMED   1u /* in an armed word: somebody sleeps */
+#define RMB_RINGING 2u /* ... and is being woken */
 
 #define SIDE_SERVER 0
 #define SIDE_CLIENT 1
@@ -90,9 +94,10 @@ struct rmb_element {
 	struct rmb_producer producer[2]; /* [side that writes] */
 	struct rmb_consumer consumer[2]; /* [side that reads] */
 	struct rmb_wait wait[2];         /* [side that sleeps] */
-	_Atomic uint32_t epoch;    /* grows with each use; server writes */
-	_Atomic uint32_t released; /* last epoch the client is done with */
-	uint8_t pad[120];
+	_Atomic uint32_t epoch;     /* grows with each use; server writes */
+	_Atomic uint32_t released;  /* last epoch the client is done with */
+	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
+	uint8_t pad[116];
 };
 
 struct rmb_waiters {

@@ -117,6 +117,7 @@ static void fill_header(struct status_header *h)
 	h->started_ms = wall_ms();
 	memcpy(h->program, process.program, sizeof(h->program));
 	h->reporter = process.reporter;
+	h->reason_table = STATUS_REASON_TABLE;
 	atomic_store(&h->holders[0].start, process.start);
 	atomic_store(&h->holders[0].pid, process.pid);
 	h->magic = STATUS_MAGIC;
@@ -492,6 +493,7 @@ void segment_after_fork(bool child)
 	hidden_close(own_fd);
 	own_fd = -1;
 	own_name[0] = '\0';
+	status_dir = totals_forked(status_dir);
 	/* Until it has a segment of its own, a child counts in its parent's. */
 	segment_counters =
 	    segments[1].header ? &segments[1].header->counters : &nowhere;
@@ -501,26 +503,25 @@ void segment_after_fork(bool child)
 
 int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
 {
+	_Atomic uint64_t *own;
 	int result = segment_open();
 
 	if (result < 0)
 		return result;
-	result = totals_reserve(status_dir, bytes, limit, used);
+	own = &segments[0].header->rmb_bytes;
+	result = totals_reserve(status_dir, bytes, limit, own, used);
 	if (result == -ENOMEM) {
 		totals_sweep(status_dir);
-		result = totals_reserve(status_dir, bytes, limit, used);
+		result = totals_reserve(status_dir, bytes, limit, own, used);
 	}
-	if (result == 0)
-		atomic_fetch_add(&segments[0].header->rmb_bytes, bytes);
 	return result;
 }
 
 void segment_give_back(uint64_t bytes)
 {
-	if (!segments[0].header)
-		return;
-	totals_give_back(
-	    totals_take_from(&segments[0].header->rmb_bytes, bytes));
+	if (segments[0].header)
+		totals_give_back(status_dir, bytes,
+				 &segments[0].header->rmb_bytes);
 }
 
 static bool others_hold(struct segment *s)
@@ -550,14 +551,12 @@ void segment_close(void)
 	if (!s->header)
 		return;
 	/* Somebody else goes on using or reporting it: the sweep will do. */
-	if (others_hold(s) || s->header->reporter) {
+	if (others_hold(s) || s->header->reporter ||
+	    totals_merge(status_dir, own_name, s->header, s->slots,
+			 atomic_load(&s->header->slot_count)) < 0) {
 		atomic_store(&s->header->holders[s->self].pid, 0);
 		return;
 	}
-	totals_lock(true);
-	SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
-	totals_merge(s->header, s->slots, atomic_load(&s->header->slot_count));
-	totals_lock(false);
 	segment_counters = &nowhere;
 	s->header = NULL;
 }

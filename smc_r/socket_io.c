@@ -582,6 +582,7 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return broken_pipe(flags);
 	if (want == 0)
 		return SOCKET_KERNEL; /* moves nothing there either */
+	output_watch(c, fd);
 	place_init(&place, v, count);
 	return send_ring(c, fd, &place, want, flags);
 }

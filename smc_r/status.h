@@ -25,6 +25,7 @@
 
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define STATUS_MAGIC       0x52434d53u /* "SMCR", little endian */
@@ -63,6 +64,11 @@ struct status_counters {
 	/* Why, of tcp and of demoted; by reason_index. */
 	_Atomic uint64_t fallbacks[STATUS_REASONS_MAX];
 };
+
+/* What reason_index means in a file. A file that says something else is of a
+ * revision that numbered the reasons otherwise: nobody knows how, so what it
+ * counted by reason counts nowhere. */
+#define STATUS_REASON_TABLE 1u
 
 enum status_state {
 	STATUS_FREE = 0,
@@ -154,6 +160,8 @@ struct status_header {
 	_Atomic uint64_t generation; /* settings last read */
 	struct status_holder holders[STATUS_HOLDERS_MAX];
 	struct status_counters counters;
+	uint32_t reason_table; /* STATUS_REASON_TABLE */
+	uint32_t spare;
 };
 
 /* Offset of slot 0 in the file; slots follow each other. The process that made
@@ -164,15 +172,35 @@ struct status_header {
 /* <run directory>/status/totals.<uid>: what ended processes counted, and the
  * RMB memory of the living ones. Mapped shared by all processes of that user.
  * Merging a segment happens under flock(LOCK_EX) of this file; a reader that
- * sums totals and segments holds LOCK_SH meanwhile. */
+ * sums totals and segments holds LOCK_SH meanwhile. rmb_bytes is the sum of
+ * that word in all segments of the user; it and they change together, under
+ * flock(LOCK_EX) of the directory, and `ledger` says when they may differ. */
 struct status_totals {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t uid;
-	uint32_t spare;
+	uint32_t reason_table; /* STATUS_REASON_TABLE */
 	_Atomic uint64_t rmb_bytes;
 	struct status_counters counters;
+	_Atomic uint32_t ledger; /* STATUS_LEDGER_* */
+	uint32_t spare;
 };
+
+#define STATUS_LEDGER_OPEN  1u /* being changed; left so by one who died */
+#define STATUS_LEDGER_STALE 2u /* a segment changed alone: count anew */
+
+/* Files of older revisions end before `ledger`. */
+#define STATUS_TOTALS_LEAST offsetof(struct status_totals, ledger)
+
+/* A file that is new, or of another revision, from now on is of this one. */
+static inline void status_totals_adopt(struct status_totals *t)
+{
+	if (t->reason_table == STATUS_REASON_TABLE)
+		return;
+	for (int i = 0; i < STATUS_REASONS_MAX; i++)
+		atomic_store(&t->counters.fallbacks[i], 0);
+	t->reason_table = STATUS_REASON_TABLE;
+}
 
 /* What a slot holds of the sums while its connection is there. */
 static inline void status_add_moved(struct status_counters *to,

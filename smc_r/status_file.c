@@ -84,6 +84,8 @@ int status_file_refresh(struct status_file *file)
 	if (error)
 		return error;
 	make_printable(h->program, sizeof(h->program));
+	if (h->reason_table != STATUS_REASON_TABLE)
+		memset(h->counters.fallbacks, 0, sizeof(h->counters.fallbacks));
 	/* The file grows before slot_count does, so it is measured after. */
 	if (fstat(file->fd, &st) != 0)
 		return -errno;

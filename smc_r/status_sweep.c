@@ -46,6 +46,23 @@ static void give_back(_Atomic uint64_t *held, uint64_t bytes)
 		;
 }
 
+/* Its memory and it go together, under LOCK_EX of the directory: struct
+ * status_totals. */
+static int remove_file(int dir, const char *name,
+		       const struct status_file *file,
+		       struct status_totals *totals)
+{
+	int error = 0;
+
+	atomic_fetch_or(&totals->ledger, STATUS_LEDGER_OPEN);
+	if (unlinkat(dir, name, 0) != 0)
+		error = -errno;
+	else
+		give_back(&totals->rmb_bytes, file->header.rmb_bytes);
+	atomic_fetch_and(&totals->ledger, ~STATUS_LEDGER_OPEN);
+	return error;
+}
+
 /* Under LOCK_EX of the totals. */
 static int merge_locked(int dir, const char *name, struct status_file *file,
 			struct status_totals *totals)
@@ -63,13 +80,15 @@ static int merge_locked(int dir, const char *name, struct status_file *file,
 	error = status_file_refresh(file);
 	if (!error)
 		error = add_slots(file, &file->header.counters);
+	if (!error)
+		error = status_totals_lock(dir, LOCK_EX, LOCK_WAIT_MS);
 	if (error)
 		return error;
-	if (unlinkat(dir, name, 0) != 0)
-		return -errno;
-	status_counters_add(&totals->counters, &file->header.counters);
-	give_back(&totals->rmb_bytes, file->header.rmb_bytes);
-	return 0;
+	error = remove_file(dir, name, file, totals);
+	status_totals_unlock(dir);
+	if (!error)
+		status_counters_add(&totals->counters, &file->header.counters);
+	return error;
 }
 
 int status_merge(int dir, const char *name, struct status_file *file)

@@ -84,30 +84,41 @@ static bool is_totals(const struct status_totals *t, uid_t uid)
 
 int status_totals_copy(int fd, uid_t uid, struct status_totals *out)
 {
-	struct status_totals t;
+	struct status_totals t = {.magic = 0};
 	ssize_t n = pread(fd, &t, sizeof(t), 0);
 
 	if (n < 0)
 		return -errno;
-	if ((size_t)n != sizeof(t) || !is_totals(&t, uid))
+	if ((size_t)n < STATUS_TOTALS_LEAST || !is_totals(&t, uid))
 		return -EPROTO;
+	status_totals_adopt(&t);
 	memcpy(out, &t, sizeof(t));
 	return 0;
 }
 
-/* Makes an empty file the totals of nothing; under LOCK_EX. */
+/* Makes an empty file the totals of nothing, and one of an older revision a
+ * current one; under LOCK_EX. */
 static int start_totals(int fd, uid_t uid)
 {
-	const struct status_totals t = {
+	struct status_totals t = {
 	    .magic = STATUS_MAGIC,
 	    .version = STATUS_VERSION,
 	    .uid = uid,
 	};
-	ssize_t n;
+	ssize_t n = pread(fd, &t, sizeof(t), 0);
 
-	/* The umask may have hidden it from entstat of other users. */
-	if (fchmod(fd, 0644) != 0)
+	if (n < 0)
 		return -errno;
+	if (n > 0 && (size_t)n < STATUS_TOTALS_LEAST)
+		return -EPROTO;
+	if ((size_t)n >= sizeof(t) && t.reason_table == STATUS_REASON_TABLE)
+		return 0;
+	if (!is_totals(&t, uid))
+		return -EPROTO;
+	/* The umask may have hidden it from entstat of other users. */
+	if (n == 0 && fchmod(fd, 0644) != 0)
+		return -errno;
+	status_totals_adopt(&t);
 	n = pwrite(fd, &t, sizeof(t), 0);
 	if (n < 0)
 		return -errno;
@@ -128,17 +139,12 @@ static int open_own(int dir, uid_t uid)
 	if (fd < 0)
 		return -errno;
 	error = check_owner(fd, uid, &size);
-	if (!error && size == 0) {
+	if (!error)
 		error = status_totals_lock(fd, LOCK_EX, 1000);
-		if (!error) {
-			error = check_owner(fd, uid, &size);
-			if (!error && size == 0)
-				error = start_totals(fd, uid);
-			status_totals_unlock(fd);
-		}
+	if (!error) {
+		error = start_totals(fd, uid);
+		status_totals_unlock(fd);
 	}
-	if (!error && size != 0 && size < (off_t)sizeof(struct status_totals))
-		error = -EPROTO;
 	if (error) {
 		close(fd);
 		return error;

@@ -60,42 +60,80 @@ static int lock_within(int fd, int how)
 	return -EAGAIN;
 }
 
-static int check_and_size(int fd, uint32_t uid)
+static int check_owner(int fd, uint32_t uid, off_t *size)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != uid)
-		return -EPERM;
-	if (st.st_size < (off_t)sizeof(struct status_totals) &&
-	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(*totals)) < 0)
-		return -ENOSPC;
+	*size = st.st_size;
+	return S_ISREG(st.st_mode) && st.st_uid == uid ? 0 : -EPERM;
+}
+
+static bool is_current(const struct status_totals *t)
+{
+	return t->magic == STATUS_MAGIC && t->version == STATUS_VERSION &&
+	       t->reason_table == STATUS_REASON_TABLE;
+}
+
+/* New, or of an older revision. Under LOCK_EX. */
+static int make_current(struct status_totals *t, uint32_t uid)
+{
+	if (t->magic == 0) {
+		t->version = STATUS_VERSION;
+		t->uid = uid;
+		t->magic = STATUS_MAGIC;
+	}
+	if (t->magic != STATUS_MAGIC || t->version != STATUS_VERSION)
+		return -EPROTO;
+	status_totals_adopt(t);
 	return 0;
 }
 
+/* Most find the file as it should be, and need not wait for a lock. */
 static int map_totals(int fd, uint32_t uid)
 {
+	off_t size = 0;
 	void *map;
-	int result = check_and_size(fd, uid);
+	int result = check_owner(fd, uid, &size);
 
+	if (result == 0 && size < (off_t)sizeof(*totals) &&
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(*totals)) < 0)
+		result = -ENOSPC;
 	if (result < 0)
 		return result;
 	map = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED,
 		   fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	totals = map;
-	if (totals->magic == 0) {
-		totals->version = STATUS_VERSION;
-		totals->uid = uid;
-		totals->magic = STATUS_MAGIC;
+	if (!is_current(map)) {
+		result = lock_within(fd, LOCK_EX);
+		if (result == 0) {
+			result = make_current(map, uid);
+			SYS_CALL3(SYS_flock, fd, LOCK_UN, 0);
+		}
 	}
-	if (totals->magic == STATUS_MAGIC && totals->version == STATUS_VERSION)
-		return 0;
-	munmap(map, sizeof(*totals));
-	totals = NULL;
-	return -EPROTO;
+	if (result == 0)
+		totals = map;
+	else
+		munmap(map, sizeof(*totals));
+	return result;
+}
+
+/* Another open file in the place of fd. Where that cannot be, as after setuid,
+ * the child keeps its parent's. */
+static int open_anew(int fd, int dir, const char *name, int flags)
+{
+	int fresh =
+	    (int)SYS_CALL4(SYS_openat, dir, name,
+			   flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+
+	if (fresh >= 0)
+		fresh = hidden_fd(fresh);
+	if (fresh < 0)
+		return fd;
+	hidden_close(fd);
+	return fresh;
 }
 
 int totals_open(int status_dir)
@@ -115,27 +153,27 @@ int totals_open(int status_dir)
 	fd = hidden_fd(fd);
 	if (fd < 0)
 		return fd;
-	result = lock_within(fd, LOCK_EX);
-	if (result == 0) {
-		result = map_totals(fd, uid);
-		SYS_CALL3(SYS_flock, fd, LOCK_UN, 0);
-	}
-	if (result < 0) {
+	result = map_totals(fd, uid);
+	/* A mapping holds its open file, and children inherit it. */
+	if (result == 0)
+		totals_fd = open_anew(fd, status_dir, name, 0);
+	else
 		hidden_close(fd);
-		return result;
-	}
-	totals_fd = fd;
-	return 0;
+	return result;
 }
 
-void totals_lock(bool on)
+int totals_forked(int status_dir)
 {
-	if (totals_fd < 0)
-		return;
-	if (on)
-		lock_within(totals_fd, LOCK_EX);
-	else
-		SYS_CALL3(SYS_flock, totals_fd, LOCK_UN, 0);
+	char name[24];
+
+	if (status_dir >= 0)
+		status_dir =
+		    open_anew(status_dir, status_dir, ".", O_DIRECTORY);
+	if (totals_fd >= 0) {
+		name_of(name, totals->uid);
+		totals_fd = open_anew(totals_fd, status_dir, name, 0);
+	}
+	return status_dir;
 }
 
 /* ---- the ledger ---- */
@@ -186,25 +224,72 @@ static void add_ledger(int dir, const char *name, void *argument)
 		*sum += ledger_of(dir, name);
 }
 
+static bool is_segment(const char *name)
+{
+	return name[0] >= '1' && name[0] <= '9' && strchr(name, '.');
+}
+
+static void add_segment(int dir, const char *name, void *argument)
+{
+	uint32_t head[2];
+	uint64_t bytes;
+	struct stat st;
+	int fd;
+
+	if (!is_segment(name))
+		return;
+	fd = (int)SYS_CALL4(SYS_openat, dir, name,
+			    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
+	    SYS_CALL4(SYS_pread64, fd, head, sizeof(head), 0) == sizeof(head) &&
+	    head[0] == STATUS_MAGIC && head[1] == STATUS_VERSION &&
+	    SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
+		      offsetof(struct status_header, rmb_bytes)) ==
+		sizeof(bytes))
+		*(uint64_t *)argument += bytes;
+	sys_close(fd);
+}
+
+/* A word that says "stale" while we count is for the next one. */
+static int ledger_begin(int dir)
+{
+	int result = totals ? lock_within(dir, LOCK_EX) : -EAGAIN;
+	uint64_t sum = 0;
+
+	if (result < 0)
+		return result;
+	if (atomic_exchange(&totals->ledger, STATUS_LEDGER_OPEN)) {
+		for_each_name(dir, add_segment, &sum);
+		atomic_store(&totals->rmb_bytes, sum);
+	}
+	return 0;
+}
+
+static void ledger_end(int dir)
+{
+	atomic_fetch_and(&totals->ledger, ~STATUS_LEDGER_OPEN);
+	SYS_CALL3(SYS_flock, dir, LOCK_UN, 0);
+}
+
 int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
-		   uint64_t *used)
+		   _Atomic uint64_t *own, uint64_t *used)
 {
 	uint64_t sum = 0;
-	int result;
+	int result = ledger_begin(status_dir);
 
-	if (!totals)
-		return -EAGAIN;
-	result = lock_within(status_dir, LOCK_EX);
 	if (result < 0)
 		return result;
 	for_each_name(status_dir, add_ledger, &sum);
 	if (sum + bytes <= limit) {
 		atomic_fetch_add(&totals->rmb_bytes, bytes);
+		atomic_fetch_add(own, bytes);
 		sum += bytes;
 	} else {
 		result = -ENOMEM;
 	}
-	SYS_CALL3(SYS_flock, status_dir, LOCK_UN, 0);
+	ledger_end(status_dir);
 	*used = sum;
 	return result;
 }
@@ -222,28 +307,56 @@ uint64_t totals_take_from(_Atomic uint64_t *held, uint64_t bytes)
 	return taken;
 }
 
-void totals_give_back(uint64_t bytes)
+void totals_give_back(int status_dir, uint64_t bytes, _Atomic uint64_t *own)
 {
-	if (totals)
-		totals_take_from(&totals->rmb_bytes, bytes);
+	bool locked = ledger_begin(status_dir) == 0;
+	uint64_t taken = totals_take_from(own, bytes);
+
+	if (locked) {
+		totals_take_from(&totals->rmb_bytes, taken);
+		ledger_end(status_dir);
+	} else if (totals) {
+		atomic_fetch_or(&totals->ledger, STATUS_LEDGER_STALE);
+	}
 }
 
 /* ---- merging ---- */
 
-void totals_merge(struct status_header *h, const struct status_slot *slots,
-		  uint32_t slot_count)
+static void move_counters(struct status_header *h)
 {
-	struct status_counters *to = &totals->counters;
+	_Atomic uint64_t *to = (_Atomic uint64_t *)&totals->counters;
 	_Atomic uint64_t *from = (_Atomic uint64_t *)&h->counters;
+	size_t count = h->reason_table == STATUS_REASON_TABLE
+			   ? COUNTERS
+			   : COUNTERS - STATUS_REASONS_MAX;
 
-	for (size_t i = 0; i < COUNTERS; i++)
-		atomic_fetch_add((_Atomic uint64_t *)to + i,
-				 atomic_exchange(from + i, 0));
-	for (uint32_t i = 0; i < slot_count; i++)
-		if (atomic_load(&slots[i].state) != STATUS_FREE)
-			status_add_ended(to, &slots[i]);
-	totals_give_back(atomic_exchange(&h->rmb_bytes, 0));
-	atomic_store(&h->slot_count, 0);
+	for (size_t i = 0; i < count; i++)
+		atomic_fetch_add(to + i, atomic_exchange(from + i, 0));
+}
+
+static void move_slots(struct status_slot *slots, uint32_t slot_count)
+{
+	for (uint32_t i = 0; i < slot_count; i++) {
+		if (atomic_load(&slots[i].state) == STATUS_FREE)
+			continue;
+		status_add_ended(&totals->counters, &slots[i]);
+		atomic_store(&slots[i].state, STATUS_FREE);
+	}
+}
+
+int totals_merge(int status_dir, const char *name, struct status_header *h,
+		 struct status_slot *slots, uint32_t slot_count)
+{
+	int result = totals ? lock_within(totals_fd, LOCK_EX) : -EAGAIN;
+
+	if (result < 0)
+		return result;
+	move_counters(h);
+	move_slots(slots, slot_count);
+	totals_give_back(status_dir, atomic_load(&h->rmb_bytes), &h->rmb_bytes);
+	result = (int)SYS_CALL3(SYS_unlinkat, status_dir, name, 0);
+	SYS_CALL3(SYS_flock, totals_fd, LOCK_UN, 0);
+	return result;
 }
 
 bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
@@ -284,17 +397,13 @@ static void merge_map(int dir, const char *name, void *map, size_t size,
 	struct status_header *h = map;
 	uint32_t slots = atomic_load(&h->slot_count);
 
-	if (h->magic != STATUS_MAGIC || h->version != STATUS_VERSION ||
-	    slots > (size - STATUS_SLOTS_AT) / sizeof(struct status_slot) ||
-	    (!even_alive && has_holders(h)))
-		return;
-	totals_lock(true);
-	if (SYS_CALL3(SYS_unlinkat, dir, name, 0) == 0)
+	if (h->magic == STATUS_MAGIC && h->version == STATUS_VERSION &&
+	    slots <= (size - STATUS_SLOTS_AT) / sizeof(struct status_slot) &&
+	    (even_alive || !has_holders(h)))
 		totals_merge(
-		    h,
-		    (const struct status_slot *)((char *)map + STATUS_SLOTS_AT),
+		    dir, name, h,
+		    (struct status_slot *)((char *)map + STATUS_SLOTS_AT),
 		    slots);
-	totals_lock(false);
 }
 
 static void merge_file(int dir, const char *name, bool even_alive)
@@ -326,7 +435,7 @@ static void sweep_one(int dir, const char *name, void *argument)
 	const char *dot = strchr(name, '.');
 
 	(void)argument;
-	if (name[0] < '1' || name[0] > '9' || !dot)
+	if (!is_segment(name))
 		return;
 	if (!process_is_same((pid_t)strtol(name, NULL, 10),
 			     strtoull(dot + 1, NULL, 10)))

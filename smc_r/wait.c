@@ -24,6 +24,7 @@
 #define SLICE_MAX_MS       50
 #define LOOKS_A_CLOCK      8
 #define SLEEPS_A_LOOK      64
+#define SENDS_A_LOOK       64
 #define ASK_TCP_NS         1000000u
 #define POLLS_A_ROUND      64
 #define POLLS_BEFORE_CLOCK 256
@@ -71,6 +72,37 @@ static void judge_end(struct connection *c, short bits)
 			     (uint32_t)tcp_error_of(c, ECONNRESET));
 }
 
+int tcp_error(struct connection *c, int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	return tcp_error_of(c, error);
+}
+
+/* A server that died with our Confirm unread: its kernel reset the connection,
+ * and not because of anything that the program sent. */
+static void forgive_confirm(struct connection *c, int fd)
+{
+	uint32_t flags;
+	int error;
+
+	if (connection_phase(c) != PHASE_ACTIVE || c->side != SIDE_CLIENT ||
+	    atomic_load(&c->control->confirmed) ==
+		atomic_load(&c->control->epoch) ||
+	    atomic_load(&c->out_consumer->cursor) !=
+		atomic_load(&c->slot->tx.position))
+		return;
+	flags = atomic_load(&c->in_producer->flags) |
+		atomic_load(&c->out_producer->flags);
+	if (flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED))
+		return;
+	error = tcp_error(c, fd);
+	if (error != 0 && error != ECONNRESET && error != EPIPE)
+		atomic_store(&c->slot->error, (uint32_t)error);
+}
+
 bool tcp_has_ended(struct connection *c, int fd)
 {
 	int orphan = atomic_load_explicit(&c->orphan, memory_order_relaxed);
@@ -81,17 +113,9 @@ bool tcp_has_ended(struct connection *c, int fd)
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL))
 		return false;
 	judge_end(c, p.revents);
+	forgive_confirm(c, p.fd);
 	atomic_store(&c->tcp_ended, 1);
 	return true;
-}
-
-int tcp_error(struct connection *c, int fd)
-{
-	socklen_t n = sizeof(int);
-	int error = 0;
-
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
-	return tcp_error_of(c, error);
 }
 
 /* For programs that only ever call without waiting: the kernel must be asked
@@ -110,6 +134,23 @@ static bool tcp_ended_now_and_then(struct connection *c, int fd)
 		return false;
 	c->asked_ns = now;
 	return tcp_has_ended(c, fd);
+}
+
+/* A reader that died leaves room for many small writes, of which TCP would take
+ * no more than one. One that slept does not hear the bell. */
+void output_watch(struct connection *c, int fd)
+{
+	uint64_t now;
+
+	if (__builtin_expect(++c->sends % SENDS_A_LOOK && !c->deaf, 1))
+		return;
+	now = sys_now_ns();
+	if ((now - c->asked_ns < ASK_TCP_NS && !c->deaf) ||
+	    connection_phase(c) != PHASE_ACTIVE)
+		return;
+	c->deaf = false;
+	c->asked_ns = now;
+	tcp_has_ended(c, fd);
 }
 
 static enum input settle_on_tcp(struct connection *c)
@@ -396,7 +437,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		 * until now. */
 		first = sleepers_first(&c->slot->rx);
 		inject_nap();
-		atomic_store(&c->own_wait->armed_data, 1);
+		atomic_store(&c->own_wait->armed_data, RMB_ARMED);
 		inject_nap();
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
@@ -441,7 +482,7 @@ static int sleep_for_output(struct connection *c, int fd,
 		result = 0;
 		first = sleepers_first(&c->slot->tx);
 		inject_nap();
-		atomic_store(&c->own_wait->armed_room, 1);
+		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 		inject_nap();
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;

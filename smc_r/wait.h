@@ -34,6 +34,9 @@ enum input input_state(struct connection *c, int fd, size_t need);
 /* True when the writer should look again: room, or no ring any more. */
 bool output_is_ready(struct connection *c, int fd);
 
+/* For a call that sends and may never have to wait. */
+void output_watch(struct connection *c, int fd);
+
 /* Has the kernel seen the peer's FIN, or a reset? Remembered once true. */
 bool tcp_has_ended(struct connection *c, int fd);
 /* Takes the socket's pending error (SO_ERROR) as TCP would have it. */

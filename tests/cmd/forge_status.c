@@ -119,6 +119,7 @@ static void begin_segment(char **word)
 
 	h->magic = STATUS_MAGIC;
 	h->version = STATUS_VERSION;
+	h->reason_table = STATUS_REASON_TABLE;
 	h->slot_size = sizeof(struct status_slot);
 	h->pid = (int32_t)number(word[1]);
 	h->start = word[2] ? number(word[2]) : start_of(h->pid);
@@ -221,6 +222,7 @@ static void obey(char **word)
 		is_totals = 1;
 		totals.magic = STATUS_MAGIC;
 		totals.version = STATUS_VERSION;
+		totals.reason_table = STATUS_REASON_TABLE;
 		totals.uid = (uint32_t)number(word[1]);
 	} else if (strcmp(word[0], "program") == 0) {
 		memset(h->program, 0, sizeof(h->program));

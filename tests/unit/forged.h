@@ -78,6 +78,7 @@ static inline void forged_fill(struct forged *f, pid_t pid, uint64_t start)
 	f->header.pid = pid;
 	f->header.start = start;
 	f->header.uid = geteuid();
+	f->header.reason_table = STATUS_REASON_TABLE;
 	f->header.holders[0].pid = pid;
 	f->header.holders[0].start = start;
 	strcpy(f->header.program, "forged");

@@ -232,6 +232,76 @@ Test(status_read, a_sweep_moves_dead_segments_once)
 	cr_assert_eq(t.rmb_bytes, 400);
 }
 
+/* A revision that numbered the reasons in another way, and had no ledger word:
+ * shorter, and without the name of a table. */
+static void write_old_totals(uint64_t doorbells)
+{
+	struct status_totals t = {
+	    .magic = STATUS_MAGIC,
+	    .version = STATUS_VERSION,
+	    .uid = geteuid(),
+	    .rmb_bytes = 4096,
+	    .counters = {.doorbells = doorbells, .tcp_connections = 9}};
+	char name[32];
+
+	for (int i = 0; i < STATUS_REASONS_MAX; i++)
+		t.counters.fallbacks[i] = 1000u + (unsigned)i;
+	snprintf(name, sizeof(name), "totals.%u", (unsigned)geteuid());
+	forged_write_as(name, &t, STATUS_TOTALS_LEAST);
+}
+
+static void assert_no_reasons(const struct status_counters *c)
+{
+	for (int i = 0; i < STATUS_REASONS_MAX; i++)
+		cr_assert_eq(c->fallbacks[i], 0, "reason %d", i);
+}
+
+Test(status_read, totals_of_an_older_table_of_reasons_count_without_them)
+{
+	struct status_sum sum;
+	struct status_totals t;
+	struct forged f;
+
+	write_old_totals(7);
+	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
+	cr_assert_eq(sum.counters.doorbells, 7);
+	cr_assert_eq(sum.counters.tcp_connections, 9);
+	cr_assert_eq(sum.rmb_reserved, 4096);
+	assert_no_reasons(&sum.counters);
+	/* A merge makes it a file of this revision. */
+	forged_fill(&f, forged_dead_pid(), 1);
+	f.header.counters.fallbacks[5] = 2;
+	forged_write(&f, NULL);
+	cr_assert_eq(status_sweep(forged_rundir), 1);
+	t = read_totals();
+	cr_assert_eq(t.counters.doorbells, 7);
+	cr_assert_eq(t.counters.fallbacks[5], 2);
+	t.counters.fallbacks[5] = 0;
+	assert_no_reasons(&t.counters);
+	cr_assert_eq(t.reason_table, STATUS_REASON_TABLE);
+	cr_assert_eq(t.ledger, 0);
+}
+
+Test(status_read, a_segment_of_an_older_table_counts_without_its_reasons)
+{
+	struct status_totals t;
+	struct status_sum sum;
+	struct forged f;
+
+	forged_fill(&f, forged_dead_pid(), 1);
+	f.header.reason_table = 0;
+	f.header.counters.fallbacks[5] = 2;
+	f.header.counters.doorbells = 3;
+	forged_write(&f, NULL);
+	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
+	cr_assert_eq(sum.counters.doorbells, 3);
+	assert_no_reasons(&sum.counters);
+	cr_assert_eq(status_sweep(forged_rundir), 1);
+	t = read_totals();
+	cr_assert_eq(t.counters.doorbells, 3);
+	cr_assert_eq(t.counters.fallbacks[5], 0);
+}
+
 Test(status_read, a_sweep_makes_totals_where_there_are_none)
 {
 	struct status_totals t;

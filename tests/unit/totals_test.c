@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* totals: the memory ledger and the counters of many processes at once. */
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include "crew.h"
 #include "place.h"
 #include "smc_r/segment.h"
@@ -222,6 +225,87 @@ Test(totals, what_a_stranger_says_he_uses_wraps_no_sum)
 	cr_assert_gt(used, 64 * MB);
 	place_write(RUNDIR_STATUS "/totals.short", &t, 8);
 	cr_assert_eq(segment_reserve(MB, 64 * MB, &used), -ENOMEM);
+}
+
+/* ---- deaths within a change of the ledger ---- */
+
+static struct status_totals *map_totals(void)
+{
+	char name[64];
+	void *map;
+	int fd;
+
+	snprintf(name, sizeof(name), RUNDIR_STATUS "/totals.%u",
+		 (unsigned)geteuid());
+	fd = open(place_path(name), O_RDWR);
+	cr_assert_geq(fd, 0);
+	map = mmap(NULL, sizeof(struct status_totals), PROT_READ | PROT_WRITE,
+		   MAP_SHARED, fd, 0);
+	cr_assert_neq(map, MAP_FAILED);
+	close(fd);
+	return map;
+}
+
+Test(totals, a_ledger_that_was_left_open_is_counted_anew)
+{
+	struct status_totals *t;
+	uint64_t used;
+
+	cr_assert_eq(segment_reserve(MB, NO_LIMIT, &used), 0);
+	t = map_totals();
+	/* One died between the two words, in either order. */
+	atomic_fetch_add(&t->rmb_bytes, 5 * MB);
+	atomic_store(&t->ledger, STATUS_LEDGER_OPEN);
+	cr_assert_eq(segment_reserve(MB, 2 * MB, &used), 0);
+	cr_assert_eq(used, 2 * MB);
+	atomic_store(&t->rmb_bytes, 0);
+	atomic_store(&t->ledger, STATUS_LEDGER_STALE);
+	cr_assert_eq(segment_reserve(1, 2 * MB, &used), -ENOMEM);
+	cr_assert_eq(used, 2 * MB);
+	cr_assert_eq(atomic_load(&t->ledger), 0);
+	segment_give_back(MB);
+	cr_assert_eq(place_rmb_bytes(), MB);
+	munmap(t, sizeof(*t));
+}
+
+/* A lock of ours belongs to the open file, which a child has as well. */
+static void outlive_the_holder(int number, void *argument)
+{
+	struct board *b = argument;
+	int dir;
+	pid_t pid;
+
+	(void)number;
+	process_forked();
+	crew_must(segment_open() == 0);
+	segment_before_fork();
+	pid = fork();
+	crew_must(pid >= 0);
+	if (pid == 0) {
+		process_forked();
+		segment_after_fork(true);
+		atomic_store(&b->gate, 1);
+		crew_wait_for(&b->stop, 1);
+		_exit(0);
+	}
+	segment_after_fork(false);
+	crew_wait_for(&b->gate, 1);
+	/* All that the parent has open there is locked when it dies. */
+	for (dir = 0; dir < 65536; dir++)
+		flock(dir, LOCK_EX | LOCK_NB);
+	raise(SIGKILL);
+}
+
+Test(totals, locks_of_a_dead_parent_are_not_its_childs)
+{
+	struct board *b = crew_share(sizeof(*b));
+	pid_t pid = crew_start(outlive_the_holder, 0, b);
+	uint64_t used;
+
+	cr_assert_eq(crew_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(segment_reserve(MB, NO_LIMIT, &used), 0);
+	segment_give_back(MB);
+	atomic_store(&b->stop, 1);
 }
 
 /* ---- counters ---- */

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# death: processes that die by SIGKILL anywhere in the life of a connection.
+# limit: 240
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${place-}" "${smc_new-}" "${smc_before-}"
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+	death=$programs/preload/death
+	seed=1 deaths=200
+	# Others each time, in long runs.
+	[ -z "${SMC_R_LONG-}" ] || seed=$((RANDOM + 2)) deaths=20000
+	echo "seed $seed"
+}
+
+teardown() {
+	smc_end
+}
+
+# Whoever comes by next finds what the dead left, and takes it away.
+nothing_is_left() { # run directory
+	smc_run "$programs/preload/edges" crowd 1
+	entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
+		.now.rmb_bytes == 0 and .now.processes == 0'
+	find "$1/status" -type f ! -name 'totals.*' | tee "$place/segments"
+	[ ! -s "$place/segments" ]
+	# Names of the two that came by: their children do not run exit().
+	[ "$(find "$1/peer" -type s | wc -l)" -le 2 ]
+}
+
+@test "what is expected is what TCP does" {
+	"$death" "$seed" 60
+}
+
+@test "deaths at system calls and behind them" {
+	smc_run "$death" "$seed" "$deaths"
+	smc_count
+	echo "smc $smc_new"
+	# The survivor and the mate go on with new ones, each with two ends.
+	[ "$smc_new" -ge $((2 * deaths)) ]
+	nothing_is_left "$SMC_R_RUNDIR"
+}
+
+@test "deaths of an ordinary user's processes, without BPF" {
+	[ "$(id -u)" = 0 ] || skip "needs another user than the device's"
+	local own=$place/own
+	mkdir -p "$own/odm" "$own/run"
+	chown -R 65534 "$own"
+	(
+		export ODMDIR=$own/odm SMC_R_RUNDIR=$own/run
+		user=(setpriv --reuid 65534 --clear-groups)
+		"${user[@]}" mkdev -q -c tcpip -t smc_r
+		"${user[@]}" chdev -q -l smc_r0 -a enabled=1 \
+			-a port_range_list=1-65535 \
+			-a ip_addr_list=127.0.0.1,::1
+		"${user[@]}" smc_run "$death" "$seed" $((deaths / 3))
+		"${user[@]}" smc_run "$programs/preload/edges" crowd 1
+		entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
+			.absolute.smc_connections >= 100'
+		find "$own/run/status" -type f ! -name "totals.*" \
+			-newer "$own/odm" | tee "$place/segments"
+		"${user[@]}" rmdev -q -dl smc_r0
+	)
+}
