@@ -106,6 +106,7 @@ struct connection {
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
 	uint64_t deadline_ns; /* the handshake must be over then */
 	struct epoll_member *members;
+	bool watched_by_kernel; /* registrations are not members: epoll.c */
 };
 
 static inline struct connection *connection_of(int fd)

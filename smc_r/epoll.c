@@ -11,8 +11,11 @@
 #include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
+#include "handshake.h"
+#include "messages.h"
 #include "process.h"
 #include "real.h"
+#include "reason.h"
 #include "registrations.h"
 #include "sys.h"
 
@@ -338,7 +341,8 @@ void epoll_give_all(struct epoll *e)
 
 static bool belongs_to_kernel(struct connection *c)
 {
-	return !c || connection_phase(c) == PHASE_NATIVE;
+	return !c || c->watched_by_kernel ||
+	       connection_phase(c) == PHASE_NATIVE;
 }
 
 static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
@@ -477,6 +481,27 @@ static int control_at_once(struct epoll *e, int op, int fd,
 	return 0;
 }
 
+/*
+ * The program has no descriptor left that an instance with members would need,
+ * and epoll_ctl() needs none. A connection that can still be had on TCP is
+ * registered with the kernel then.
+ */
+static void leave_to_kernel(struct epoll *e, struct connection *c, int fd)
+{
+	sigset_t saved;
+	bool possible;
+
+	if (e->shadow >= 0 || connection_phase(c) >= PHASE_ACTIVE)
+		return;
+	engine_lock(&saved);
+	possible =
+	    epoll_make_shadow(e) == -EMFILE && !messages_await_confirm(c);
+	c->watched_by_kernel = possible;
+	engine_unlock(&saved);
+	if (possible)
+		handshake_abort(c, fd, REASON_DESCRIPTORS);
+}
+
 int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 {
 	struct epoll *e = epoll_of(ep);
@@ -500,6 +525,8 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 			remember_registration(fd);
 		return control_kernel(e, op, fd, event);
 	}
+	if (op == EPOLL_CTL_ADD)
+		leave_to_kernel(e, c, fd);
 	engine_lock(&saved);
 	m = find(e, fd);
 	native = belongs_to_kernel(c);
