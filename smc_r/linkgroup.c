@@ -573,6 +573,16 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	drop_dead_groups_sometimes();
 }
 
+void linkgroup_out_of_step(struct rmb *r)
+{
+	struct linkgroup *g = r->group;
+
+	if (!g || g->side != SIDE_SERVER || g->channel < 0)
+		return;
+	hidden_close(g->channel);
+	g->channel = -1;
+}
+
 /* ---- client ---- */
 
 static struct rmb *find_rmb(struct linkgroup *g, uint32_t number)
@@ -607,7 +617,8 @@ static void adopt(struct linkgroup *g, const struct rendezvous_message *m,
 	rmb_link(g, r);
 }
 
-static void read_channel(struct linkgroup *g)
+/* 0, or why a message was lost. */
+static int read_channel(struct linkgroup *g)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
@@ -615,9 +626,17 @@ static void read_channel(struct linkgroup *g)
 
 	while ((count = rendezvous_receive(g->channel, &m, fds)) > 0)
 		adopt(g, &m, fds, count);
+	return count == -EAGAIN ? 0 : count;
 }
 
-static void accept_one(int channel)
+/* The server will hear that it is this, and not an Accept out of step. */
+static uint32_t reason_of(int error)
+{
+	return error == -EMFILE || error == -ENFILE ? REASON_DESCRIPTORS
+						    : REASON_SYNC;
+}
+
+static int accept_one(int channel)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
@@ -625,17 +644,19 @@ static void accept_one(int channel)
 	int count = rendezvous_receive(channel, &m, fds);
 
 	if (count <= 0 || memcmp(m.client_id, own_id, PEER_ID_BYTES) != 0) {
+		int result = count < 0 ? count : 0;
+
 		while (count > 0)
 			hidden_close(fds[--count]);
 		hidden_close(channel);
-		return;
+		return result;
 	}
 	g = group_new(SIDE_CLIENT, m.server_id);
 	if (!g) {
 		while (count > 0)
 			hidden_close(fds[--count]);
 		hidden_close(channel);
-		return;
+		return -ENOMEM;
 	}
 	g->channel = channel;
 	g->peer_pid = rendezvous_peer_pid(channel);
@@ -643,6 +664,22 @@ static void accept_one(int channel)
 	memcpy(g->proof, m.proof, NONCE_BYTES);
 	adopt(g, &m, fds, count);
 	group_link(g);
+	return 0;
+}
+
+/* Channels that servers have made since. 0, or why one was lost. */
+static int accept_all(void)
+{
+	int lost = 0;
+	int channel;
+
+	while ((channel = rendezvous_accept(listener)) >= 0) {
+		int result = accept_one(channel);
+
+		if (result < 0)
+			lost = result;
+	}
+	return channel == -EAGAIN ? lost : channel;
 }
 
 static struct linkgroup *find_by_nonce(const uint8_t *peer_id,
@@ -663,23 +700,24 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 {
 	struct linkgroup *g = find_by_nonce(peer_id, nonce);
 	struct rmb *r;
-	int channel;
+	int lost = 0;
 
 	if (!g) {
 		drop_dead_groups();
-		while ((channel = rendezvous_accept(listener)) >= 0)
-			accept_one(channel);
+		lost = accept_all();
 		g = find_by_nonce(peer_id, nonce);
 	}
 	if (!g)
-		return REASON_SYNC;
+		return reason_of(lost);
 	r = find_rmb(g, rmb_number);
 	if (!r) {
 		trim_client(g);
-		read_channel(g);
+		lost = read_channel(g);
 		r = find_rmb(g, rmb_number);
 	}
-	if (!r || element >= r->map.elements)
+	if (!r)
+		return reason_of(lost);
+	if (element >= r->map.elements)
 		return REASON_SYNC;
 	if ((r->busy | r->leaked) >> element & 1)
 		return REASON_SYNC;

@@ -76,6 +76,10 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 			      uint32_t rmb_number, uint32_t element,
 			      struct rmb **rmb);
 
+/* Server: the client does not know what it should of this RMB. Its group serves
+ * the connections that it has, and the next one makes a new group. */
+void linkgroup_out_of_step(struct rmb *rmb);
+
 /* Gives an element back. reuse false: it is never used again. */
 void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
 

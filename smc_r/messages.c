@@ -161,9 +161,13 @@ static void finish_tcp(struct connection *c, int fd)
 		resend_early_bytes(c, fd);
 		atomic_store(&c->slot->tx.position, 0);
 		/* A client that declined does not use the element. */
-		if (c->side == SIDE_SERVER)
+		if (c->side == SIDE_SERVER) {
 			rmb_element_release(
 			    rmb_element(&c->rmb->map, c->element));
+			if (m->peer_reason == REASON_SYNC ||
+			    m->peer_reason == REASON_DESCRIPTORS)
+				linkgroup_out_of_step(c->rmb);
+		}
 		connection_detach(c, true);
 	}
 	messages_forget(fd);

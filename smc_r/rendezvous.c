@@ -154,10 +154,15 @@ int rendezvous_connect(const uint8_t id[8])
 
 int rendezvous_accept(int listener)
 {
-	long fd = SYS_CALL4(SYS_accept4, listener, NULL, NULL,
-			    SOCK_CLOEXEC | SOCK_NONBLOCK);
+	long fd;
 
-	return fd < 0 ? (int)fd : hidden_fd((int)fd);
+	hidden_begin();
+	fd = SYS_CALL4(SYS_accept4, listener, NULL, NULL,
+		       SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		fd = hidden_fd((int)fd);
+	hidden_end();
+	return (int)fd;
 }
 
 pid_t rendezvous_peer_pid(int channel)

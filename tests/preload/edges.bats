@@ -47,6 +47,14 @@ both() { # least number of ends on SMC, argument of edges...
 	both 300 tight 150
 }
 
+# What a client cannot take for want of descriptors is lost to that link group,
+# and to no other.
+@test "few descriptors for a while: the connections after that are on SMC" {
+	both 48 relief 30
+	[ "$tcp_new" -le 12 ]
+	smc_reasons | grep "^DESCRIPTORS "
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

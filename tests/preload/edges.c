@@ -9,6 +9,8 @@
  *   edges leak COUNT		so many connections one after another: no
  *				descriptor and no mapping is left of them
  *   edges crowd COUNT		so many connections at once, all used in turn
+ *   edges relief COUNT		the same; a third of them is made with hardly a
+ *				descriptor to spare
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
  */
@@ -300,6 +302,74 @@ static void range(void)
 	printf("all closed, both connections go on\n");
 }
 
+/* All of them are open at once, so no memory is used twice. */
+static void connect_more(int *fds, int port, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		fds[i] = duct_connect(port);
+		use(fds[i], (uint32_t)i);
+	}
+}
+
+/* One process, which takes `count` connections when they come. */
+static void serve_all(int listener, int count)
+{
+	static struct pollfd p[FDS_MAX];
+	static unsigned char block[BLOCK];
+	int taken = 0, ended = 0;
+
+	p[0] = (struct pollfd){listener, POLLIN, 0};
+	while (ended < count) {
+		check(poll(p, (nfds_t)taken + 1, -1) > 0, "poll");
+		for (int i = taken; i > 0; i--) {
+			if (!p[i].revents)
+				continue;
+			if (recv_all(p[i].fd, block, BLOCK) == BLOCK) {
+				send_all(p[i].fd, block, BLOCK);
+				continue;
+			}
+			close(p[i].fd);
+			p[i].fd = -1;
+			ended++;
+		}
+		if (p[0].revents)
+			p[++taken] = (struct pollfd){
+			    accept(listener, NULL, NULL), POLLIN, 0};
+	}
+	_exit(0);
+}
+
+/* A third of them while there are numbers enough, a third while there are
+ * hardly any, and the last when there are enough again. */
+static void relief(int count)
+{
+	static int fds[FDS_MAX], fill[FDS_MAX];
+	struct rlimit r = {400, 400};
+	int port, status, filled = 0, third = count / 3;
+	int listener = duct_listen(&port);
+	pid_t pid = fork();
+
+	if (!pid)
+		serve_all(listener, 3 * third);
+	close(listener);
+	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
+	connect_more(fds, port, 0, third);
+	while (filled < FDS_MAX && (fill[filled] = dup(2)) >= 0)
+		filled++;
+	for (int i = 0; i < third; i++)
+		close(fill[--filled]);
+	connect_more(fds, port, third, 2 * third);
+	while (filled > 0)
+		close(fill[--filled]);
+	connect_more(fds, port, 2 * third, 3 * third);
+	for (int i = 0; i < 3 * third; i++)
+		use(fds[i], (uint32_t)i + 3);
+	for (int i = 0; i < 3 * third; i++)
+		close(fds[i]);
+	check(waitpid(pid, &status, 0) == pid && !status, "the server");
+	printf("%d connections\n", 3 * third);
+}
+
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -311,6 +381,8 @@ int main(int argc, char **argv)
 		leak(number);
 	else if (argc == 3 && !strcmp(argv[1], "tight"))
 		tight(number);
+	else if (argc == 3 && !strcmp(argv[1], "relief"))
+		relief(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))
 		crowd(number);
 	else if (argc == 2 && !strcmp(argv[1], "range"))
