@@ -17,8 +17,12 @@
 #include "bytes.h"
 #include "icrc.h"
 #include "log.h"
+#include "spread.h"
 #include "wire.h"
 #include "wire_socket.h"
+
+#define STREAM_NS    NS_PER_MS
+#define STREAM_BYTES (128 << 10) /* in that time */
 
 enum inbox_kind {
 	INBOX_IP4,
@@ -182,7 +186,28 @@ struct inbox_buffers {
 	_Alignas(8) char control[WIRE_BATCH][128];
 	uint8_t packets[WIRE_BATCH][PACKET_BYTES];
 	struct arrival arrivals[WIRE_BATCH];
+	struct spread spread;
+	uint64_t since; /* bytes are counted */
+	uint64_t bytes;
+	bool is_stream;
 };
+
+/* Long packets in numbers: who sends them is busy, and may be beside us. */
+static void watch_stream(struct inbox_buffers *r, int n)
+{
+	uint64_t now = clock_ns();
+
+	if (now - r->since > STREAM_NS) {
+		r->is_stream =
+		    r->bytes > STREAM_BYTES && now - r->since < 2 * STREAM_NS;
+		r->since = now;
+		r->bytes = 0;
+	}
+	for (int i = 0; i < n; i++)
+		r->bytes += r->messages[i].msg_len;
+	if (r->is_stream)
+		spread_look(&r->spread, now);
+}
 
 static void take_batch(struct inbox_buffers *r, enum inbox_kind kind, int n)
 {
@@ -217,8 +242,10 @@ static void inbox_ready(struct source *s, uint32_t events)
 				    .msg_controllen = sizeof(r->control[i])};
 	}
 	n = recvmmsg(s->fd, r->messages, WIRE_BATCH, MSG_DONTWAIT, NULL);
-	if (n > 0)
-		take_batch(r, in->kind, n);
+	if (n <= 0)
+		return;
+	watch_stream(r, n);
+	take_batch(r, in->kind, n);
 }
 
 /*

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * spread: a thread that works on a stream leaves a processor that another busy
+ * thread keeps from it.
+ *
+ * The kernel balances threads when it finds them waiting. One that sleeps and
+ * wakes a thousand times a second hardly ever waits when it looks, and stays
+ * beside the thread that wakes it, where the two take turns.
+ *
+ * A struct that is all zero is a new one. Locking: its thread's own.
+ */
+#ifndef OFED_CORE_SPREAD_H
+#define OFED_CORE_SPREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct spread {
+	bool is_open;
+	int fd;          /* what the kernel knows of the thread, or -1 */
+	uint64_t looked; /* ns of CLOCK_MONOTONIC */
+	uint64_t waited; /* ns in all, for a processor */
+};
+
+/*
+ * To be called often while the stream lasts; every 10 ms it asks the kernel
+ * how long the thread has waited since.
+ */
+void spread_look(struct spread *s, uint64_t now);
+
+#endif
