@@ -86,6 +86,9 @@ class Core:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if not wait_until(10, lambda: os.path.exists(self.path("verbs"))):
             raise CellError("ofed_core did not start")
+        # The kernel takes its time to tell that a veth has a peer.
+        if not wait_until(10, lambda: " ACTIVE" in self.ask("devices")):
+            raise CellError("the port did not become active")
 
     def stop(self):
         if self.process:
@@ -110,8 +113,9 @@ class Core:
             s.connect(self.path("control"))
             s.sendall(request.encode() + b"\n")
             answer = s.recv(4096).decode()
-        if not answer.startswith("ok"):
+        if not answer.splitlines()[-1:] == ["ok"]:
             raise CellError(f"ofed_core: {request}: {answer.strip()}")
+        return answer
 
 
 def last_numbers(told, size):
