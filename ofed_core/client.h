@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include "quota.h"
 #include "shim_protocol.h"
 #include "table.h"
 #include "verbs.h"
@@ -34,6 +35,7 @@ struct client {
 	pid_t pid; /* that opened it */
 	int pidfd; /* of the same, or -1 */
 	uid_t uid;
+	struct quota *quota; /* of the user */
 	ino_t inode; /* of the program's end: names an rdma_cm channel */
 
 	struct device *device;

@@ -61,13 +61,20 @@ static uint32_t new_local_id(void)
 int cm_id_create(struct cm_id **out, struct cm_channel *ch, uint64_t uid,
 		 uint16_t space)
 {
-	struct cm_id *id = calloc(1, sizeof(*id));
-	int64_t number = id ? cm_number_add(id) : -ENOMEM;
+	struct quota *quota = ch->client->quota;
+	int64_t number = quota_take(quota, QUOTA_IDS, 1);
+	struct cm_id *id;
 
+	if (number < 0)
+		return (int)number;
+	id = calloc(1, sizeof(*id));
+	number = id ? cm_number_add(id) : -ENOMEM;
 	if (number < 0) {
+		quota_give(quota, QUOTA_IDS, 1);
 		free(id);
 		return (int)number;
 	}
+	id->quota = quota;
 	id->number = (uint32_t)number;
 	id->local_id = new_local_id();
 	id->channel = ch;
@@ -96,6 +103,7 @@ void cm_id_release(struct cm_id *id)
 		cm_number_remove(id->number);
 	if (id->tcp_holder >= 0)
 		close(id->tcp_holder);
+	quota_give(id->quota, QUOTA_IDS, 1);
 	free(id);
 }
 

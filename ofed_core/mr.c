@@ -13,13 +13,18 @@
 
 static struct table keys = {.max = MAX_MR};
 
-int key_add(struct object *o, uint32_t *key)
+int key_add(struct client *c, struct object *o, uint32_t *key)
 {
-	int64_t slot = table_add(&keys, o);
+	int64_t slot = quota_take(c->quota, QUOTA_KEYS, 1);
 	uint8_t variant;
 
 	if (slot < 0)
 		return (int)slot;
+	slot = table_add(&keys, o);
+	if (slot < 0) {
+		quota_give(c->quota, QUOTA_KEYS, 1);
+		return (int)slot;
+	}
 	/* Consecutive users of a slot get different keys. */
 	if (getrandom(&variant, 1, GRND_NONBLOCK) < 0 || !variant)
 		variant = 0x5a;
@@ -27,9 +32,10 @@ int key_add(struct object *o, uint32_t *key)
 	return 0;
 }
 
-void key_remove(uint32_t key)
+void key_remove(struct client *c, uint32_t key)
 {
 	table_remove(&keys, key >> 8);
+	quota_give(c->quota, QUOTA_KEYS, 1);
 }
 
 struct object *key_find(uint32_t key)
@@ -112,12 +118,13 @@ static void owner_release(struct client *c, struct owner *owner)
 	for (p = &c->owners; *p != owner; p = &(*p)->next)
 		continue;
 	*p = owner->next;
+	quota_give(c->quota, QUOTA_FILES, 1);
 	owner_destroy(owner);
 }
 
 void mr_destroy(struct mr *mr)
 {
-	key_remove(mr->key);
+	key_remove(mr->o.client, mr->key);
 	object_drop(&mr->pd->o);
 	owner_release(mr->o.client, mr->owner);
 	free(mr);
@@ -138,9 +145,14 @@ static int find_owner(struct client *c, pid_t pid, uint64_t probe_at,
 		if ((*out)->pid == pid &&
 		    memory_read(*out, probe_at, &byte, 1) == 0)
 			return 0;
-	rc = owner_create(out, pid, c->uid);
+	rc = quota_take(c->quota, QUOTA_FILES, 1);
 	if (rc < 0)
 		return rc;
+	rc = owner_create(out, pid, c->uid);
+	if (rc < 0) {
+		quota_give(c->quota, QUOTA_FILES, 1);
+		return rc;
+	}
 	(*out)->next = c->owners;
 	c->owners = *out;
 	return 0;
@@ -196,12 +208,12 @@ int uverbs_reg_mr(struct command *c)
 	mr = calloc(1, sizeof(*mr));
 	rc = mr ? probe(owner, r.start, r.length) : -ENOMEM;
 	if (rc == 0)
-		rc = key_add(&mr->o, &key);
+		rc = key_add(c->client, &mr->o, &key);
 	if (rc < 0)
 		goto fail;
 	rc = object_add(c->client, &mr->o, OBJECT_MR);
 	if (rc < 0) {
-		key_remove(key);
+		key_remove(c->client, key);
 		goto fail;
 	}
 	mr->key = key;

@@ -148,7 +148,7 @@ void mw_forget(const struct qp *qp)
 void mw_destroy(struct mw *mw)
 {
 	unbind(mw);
-	key_remove(mw->key);
+	key_remove(mw->o.client, mw->key);
 	object_drop(&mw->pd->o);
 	free(mw);
 }
@@ -168,11 +168,11 @@ int uverbs_alloc_mw(struct command *c)
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;
-	rc = key_add(&mw->o, &mw->key);
+	rc = key_add(c->client, &mw->o, &mw->key);
 	if (rc == 0) {
 		rc = object_add(c->client, &mw->o, OBJECT_MW);
 		if (rc < 0)
-			key_remove(mw->key);
+			key_remove(c->client, mw->key);
 	}
 	if (rc < 0) {
 		free(mw);

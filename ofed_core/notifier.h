@@ -32,6 +32,7 @@ struct notifier {
 	struct timer retry;
 };
 
+#define NOTIFIER_FILES 2 /* descriptors that it takes */
 int notifier_open(struct notifier *n, struct worker *w, size_t record);
 void notifier_close(struct notifier *n);
 

@@ -12,10 +12,15 @@
 
 int object_add(struct client *c, struct object *o, enum object_type type)
 {
-	int64_t handle = table_add(&c->objects, o);
+	int64_t handle = quota_take(c->quota, QUOTA_HANDLES, 1);
 
 	if (handle < 0)
 		return (int)handle;
+	handle = table_add(&c->objects, o);
+	if (handle < 0) {
+		quota_give(c->quota, QUOTA_HANDLES, 1);
+		return (int)handle;
+	}
 	o->type = type;
 	o->handle = (uint32_t)handle;
 	o->client = c;
@@ -32,6 +37,7 @@ void *object_find(struct client *c, uint32_t handle, enum object_type type)
 static void channel_destroy(struct channel *ch)
 {
 	notifier_close(&ch->notifier);
+	quota_give(ch->o.client->quota, QUOTA_FILES, NOTIFIER_FILES);
 	free(ch);
 }
 
@@ -41,9 +47,15 @@ static void ah_destroy(struct ah *ah)
 	free(ah);
 }
 
-void object_destroy(struct object *o)
+void object_remove(struct object *o)
 {
 	table_remove(&o->client->objects, o->handle);
+	quota_give(o->client->quota, QUOTA_HANDLES, 1);
+}
+
+void object_destroy(struct object *o)
+{
+	object_remove(o);
 	switch (o->type) {
 	case OBJECT_PD:
 		free(o);
@@ -82,6 +94,17 @@ struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element)
 		free(r);
 		return NULL;
 	}
+	if (quota_take(c->quota, QUOTA_BYTES, r->bytes) < 0) {
+		ring_destroy(r);
+		free(r);
+		return NULL;
+	}
+	if (quota_take(c->quota, QUOTA_FILES, 1) < 0) {
+		quota_give(c->quota, QUOTA_BYTES, r->bytes);
+		ring_destroy(r);
+		free(r);
+		return NULL;
+	}
 	r->offset = c->next_offset;
 	c->next_offset += r->bytes;
 	r->next = c->rings;
@@ -99,6 +122,9 @@ void object_ring_drop(struct client *c, struct ring *r)
 		continue;
 	if (*p)
 		*p = r->next;
+	quota_give(c->quota, QUOTA_BYTES, r->bytes);
+	if (r->memfd >= 0)
+		quota_give(c->quota, QUOTA_FILES, 1);
 	ring_destroy(r);
 	free(r);
 }

@@ -262,6 +262,11 @@ void requester_reset(struct qp *qp);
 void requester_run(struct qp *qp);
 void requester_flush(struct qp *qp);
 struct wqe *requester_wqe(struct qp *qp, uint32_t counter);
+/* Memory for all requests of the pair. */
+static inline uint64_t wqe_bytes(const struct qp *qp)
+{
+	return qp->req.slots * sizeof(struct wqe);
+}
 /* Completes the oldest request. */
 void requester_complete(struct qp *qp, enum wc_status status);
 /* Pieces of the request's own memory; access 0 or ACCESS_LOCAL_WRITE. */

@@ -71,10 +71,16 @@ static void on_timer(struct timer *t)
 
 int qp_register(struct qp *qp)
 {
-	int64_t slot = table_add(&qps, qp);
+	struct quota *quota = qp->o.client->quota;
+	int64_t slot = quota_take(quota, QUOTA_PAIRS, 1);
 
 	if (slot < 0)
 		return (int)slot;
+	slot = table_add(&qps, qp);
+	if (slot < 0) {
+		quota_give(quota, QUOTA_PAIRS, 1);
+		return (int)slot;
+	}
 	qp->slot = (uint32_t)slot;
 	/*
 	 * Never below 2^14, so 0, 1 and the multicast number stay free. The
@@ -102,6 +108,8 @@ void qp_destroy(struct qp *qp)
 	mw_forget(qp);
 	responder_reset(qp);
 	table_remove(&qps, qp->slot);
+	quota_give(c->quota, QUOTA_PAIRS, 1);
+	quota_give(c->quota, QUOTA_BYTES, wqe_bytes(qp));
 	object_drop(&qp->pd->o);
 	object_drop(&qp->send_cq->o);
 	object_drop(&qp->recv_cq->o);

@@ -24,6 +24,7 @@
 
 #define MESSAGES_MAX 32 /* of one client before others have their turn */
 #define HANDLES_MAX  262144
+#define CLIENT_FILES 2 /* the connection and the process */
 
 struct message {
 	struct shim_request request;
@@ -78,8 +79,11 @@ static void client_destroy(struct client *c)
 		struct owner *o = c->owners;
 
 		c->owners = o->next;
+		quota_give(c->quota, QUOTA_FILES, 1);
 		owner_destroy(o);
 	}
+	if (c->has_context)
+		quota_give(c->quota, QUOTA_FILES, NOTIFIER_FILES);
 	notifier_close(&c->async);
 	if (c->previous)
 		c->previous->next = c->next;
@@ -94,6 +98,7 @@ static void client_destroy(struct client *c)
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	close(c->source.fd);
+	quota_give(c->quota, QUOTA_FILES, CLIENT_FILES);
 	free(c);
 }
 
@@ -180,6 +185,7 @@ static int map_ring(struct client *c, uint64_t offset, int *fd)
 			/* Mapped once; the memory then needs no descriptor. */
 			*fd = r->memfd;
 			r->memfd = -1;
+			quota_give(c->quota, QUOTA_FILES, 1);
 			return 0;
 		}
 	return -EINVAL;
@@ -367,6 +373,11 @@ static int client_create(int fd)
 	}
 	c->pid = u.pid;
 	c->uid = u.uid;
+	c->quota = quota_of(u.uid);
+	rc = c->quota ? quota_take(c->quota, QUOTA_FILES, CLIENT_FILES)
+		      : -ENOMEM;
+	if (rc < 0)
+		goto fail;
 	c->pidfd = u.pid > 1 ? (int)syscall(SYS_pidfd_open, u.pid, 0) : -1;
 	pthread_rwlock_wrlock(&core_lock);
 	c->next = clients;
@@ -392,7 +403,7 @@ static void listener_ready(struct source *s, uint32_t events)
 	if (fd < 0)
 		return;
 	if (client_create(fd) < 0) {
-		log_error("no memory for another client");
+		log_info("a program is refused");
 		close(fd);
 	}
 }

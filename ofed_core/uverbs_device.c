@@ -40,10 +40,15 @@ int uverbs_get_context(struct command *c)
 
 	if (k->has_context)
 		return -EINVAL;
-	rc = notifier_open(&k->async, k->worker,
-			   sizeof(struct ib_uverbs_async_event_desc));
+	rc = quota_take(k->quota, QUOTA_FILES, NOTIFIER_FILES);
 	if (rc < 0)
 		return rc;
+	rc = notifier_open(&k->async, k->worker,
+			   sizeof(struct ib_uverbs_async_event_desc));
+	if (rc < 0) {
+		quota_give(k->quota, QUOTA_FILES, NOTIFIER_FILES);
+		return rc;
+	}
 	k->has_context = true;
 	c->fd_out = k->async.reader;
 	c->fd_offset = offsetof(struct ib_uverbs_get_context_resp, async_fd);
@@ -186,17 +191,23 @@ int uverbs_dealloc_pd(struct command *c)
 int uverbs_create_channel(struct command *c)
 {
 	struct ib_uverbs_create_comp_channel_resp r = {0};
-	struct channel *ch = calloc(1, sizeof(*ch));
-	int rc = ch ? notifier_open(&ch->notifier, c->client->worker,
-				    sizeof(struct ib_uverbs_comp_event_desc))
-		    : -ENOMEM;
+	struct quota *quota = c->client->quota;
+	struct channel *ch;
+	int rc = quota_take(quota, QUOTA_FILES, NOTIFIER_FILES);
 
+	if (rc < 0)
+		return rc;
+	ch = calloc(1, sizeof(*ch));
+	rc = ch ? notifier_open(&ch->notifier, c->client->worker,
+				sizeof(struct ib_uverbs_comp_event_desc))
+		: -ENOMEM;
 	if (rc == 0)
 		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL);
 	if (rc < 0) {
 		if (ch)
 			notifier_close(&ch->notifier);
 		free(ch);
+		quota_give(quota, QUOTA_FILES, NOTIFIER_FILES);
 		return rc;
 	}
 	c->fd_out = ch->notifier.reader;

@@ -65,9 +65,13 @@ static int make_queues(struct command *c,
 		return -ENOMEM;
 	qp->max_send_wr = ring_capacity(qp->sq);
 	qp->req.slots = qp->sq->mask + 1;
-	qp->req.wqes = calloc(qp->req.slots, sizeof(struct wqe));
-	if (!qp->req.wqes)
+	if (quota_take(c->client->quota, QUOTA_BYTES, wqe_bytes(qp)) < 0)
 		return -ENOMEM;
+	qp->req.wqes = calloc(qp->req.slots, sizeof(struct wqe));
+	if (!qp->req.wqes) {
+		quota_give(c->client->quota, QUOTA_BYTES, wqe_bytes(qp));
+		return -ENOMEM;
+	}
 	if (qp->srq)
 		return 0;
 	qp->rq = object_ring(c->client, q->max_recv_wr ? q->max_recv_wr : 1,
@@ -101,7 +105,7 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_qp *q,
 		goto fail;
 	rc = qp_register(qp);
 	if (rc < 0) {
-		table_remove(&c->client->objects, qp->o.handle);
+		object_remove(&qp->o);
 		goto fail;
 	}
 	pthread_mutex_init(&qp->sq_lock, NULL);
@@ -116,6 +120,8 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_qp *q,
 fail:
 	object_ring_drop(c->client, qp->sq);
 	object_ring_drop(c->client, qp->rq);
+	if (qp->req.wqes)
+		quota_give(c->client->quota, QUOTA_BYTES, wqe_bytes(qp));
 	free(qp->req.wqes);
 	free(qp);
 	return rc;

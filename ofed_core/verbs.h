@@ -219,6 +219,8 @@ extern const char *const object_type_name[];
 int object_add(struct client *c, struct object *o, enum object_type type);
 /* NULL unless the handle names an object of that type of this client. */
 void *object_find(struct client *c, uint32_t handle, enum object_type type);
+/* Takes it from its client again. */
+void object_remove(struct object *o);
 /* Destroys it whatever its type; the caller has checked refs. */
 void object_destroy(struct object *o);
 
@@ -261,8 +263,8 @@ void mr_destroy(struct mr *mr);
 struct mr *mr_by_key(uint32_t key);
 
 /* Keys of regions and windows come from one table: *key is the new one. */
-int key_add(struct object *o, uint32_t *key);
-void key_remove(uint32_t key);
+int key_add(struct client *c, struct object *o, uint32_t *key);
+void key_remove(struct client *c, uint32_t key);
 /* By the table's part of the key; the caller compares the rest. */
 struct object *key_find(uint32_t key);
 

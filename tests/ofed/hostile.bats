@@ -435,6 +435,47 @@ ticks() { # pid: of processor time
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
+@test "who takes all he can get leaves as much for others" {
+	local taker
+
+	"${BY_OTHER[@]}" >"$BATS_TEST_TMPDIR/out" 3>&- <<-'EOT' &
+		import node, struct, time
+		n = node.Node().context()
+		pd = n.pd()
+		cq, done = n.cq(1)
+		pairs = []
+		try:
+		    while True:
+		        pairs.append(n.qp(node.RC, pd, cq, 1))
+		except node.Refused as e:
+		    print(len(pairs), e.errno, flush=True)
+		nodes = []
+		try:
+		    while len(nodes) < 20000:
+		        nodes.append(node.Node())
+		except OSError:
+		    pass
+		print("full", flush=True)
+		time.sleep(60)
+	EOT
+	taker=$!
+	wait_for grep -q full "$BATS_TEST_TMPDIR/out"
+	read -r pairs error <"$BATS_TEST_TMPDIR/out"
+	echo "pairs $pairs error $error"
+	[ "$pairs" = 8192 ]
+	[ "$error" = 12 ]
+	same "$A" "ibv_rc_pingpong -g 1 -n 100 -c -e"
+	# All of it comes back.
+	kill "$taker"
+	wait "$taker" || :
+	wait_for has_no_pairs
+	run -0 "${AS_OTHER[@]}" "$OPEN/bin/ofed_run" ibv_devinfo
+}
+
+has_no_pairs() {
+	[ "$(statistic "$A" queue_pairs)" = 0 ]
+}
+
 @test "packets of strangers, with right ICRCs, for numbers that are in use" {
 	local victim
 
