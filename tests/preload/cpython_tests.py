@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""cpython_tests: runs one module of CPython's own tests.
+"""cpython_tests: runs one module of CPython's own tests, or of a package's.
 
 usage: cpython_tests.py MODULE RESULTS [TEST]...
 
@@ -13,6 +13,8 @@ import unittest
 
 from test import support
 
+# These bring tests of their own; all others are CPython's.
+PACKAGES = ("tornado.", "twisted.")
 # The modules whose "network" is this host.
 LOCAL_NETWORK = {"test_socketserver"}
 
@@ -75,7 +77,9 @@ def main():
     module, results, *wanted = sys.argv[1:]
     support.use_resources = ["network"] if module in LOCAL_NETWORK else []
     support.verbose = False
-    suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
+    if not module.startswith(PACKAGES):
+        module = f"test.{module}"
+    suite = unittest.defaultTestLoader.loadTestsFromName(module)
     if wanted:
         chosen = [t for t in tests_of(suite) if t.id() in wanted]
         suite = unittest.TestSuite(chosen)

@@ -74,6 +74,43 @@ suite() { # kind, names...
 	[ "$smc_new" -ge 100 ]
 }
 
+@test "CPython: older protocols, signals" {
+	long
+	suite python test_asyncore test_asynchat test_imaplib test_nntplib \
+		test_docxmlrpc test_wsgiref test_signal
+	smc_count
+	[ "$smc_new" -ge 100 ]
+}
+
+@test "Tornado" {
+	long
+	/usr/bin/python3 -c 'import tornado.test' || skip "python3-tornado is not installed"
+	local modules
+	mapfile -t modules < <("$suites" list python | grep '^tornado\.')
+	suite python "${modules[@]}"
+	smc_count
+	[ "$smc_new" -ge 200 ]
+}
+
+@test "Twisted" {
+	long
+	/usr/bin/python3 -c 'import twisted.test' || skip "python3-twisted is not installed"
+	local modules
+	mapfile -t modules < <("$suites" list python | grep '^twisted\.')
+	suite python "${modules[@]}"
+	smc_count
+	[ "$smc_new" -ge 200 ]
+}
+
+@test "GIO" {
+	long
+	local programs
+	mapfile -t programs < <("$suites" list glib)
+	suite glib "${programs[@]}"
+	smc_count
+	[ "$smc_new" -ge 20 ]
+}
+
 @test "CPython: multiprocessing" {
 	long
 	suite python test_multiprocessing_fork test_multiprocessing_spawn \

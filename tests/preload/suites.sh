@@ -3,9 +3,11 @@
 # suites: the tests that other programs bring with them, with and without the
 # library; what differs, test by test, fails.
 #
-# usage: tests/preload/suites.sh python MODULE...	CPython's own tests
+# usage: tests/preload/suites.sh python MODULE...	CPython's own tests, and
+#							those of Tornado, Twisted
+#	 tests/preload/suites.sh glib PROGRAM...	GIO's, of libglib2.0-tests
 #	 tests/preload/suites.sh stress STRESSOR...	stress-ng with --verify
-#	 tests/preload/suites.sh list python|stress	what there is
+#	 tests/preload/suites.sh list python|glib|stress	what there is
 #
 # Needs an SMC-R device that is enabled for 127.0.0.1 and all ports, and
 # smc_run in PATH. A test that ended differently is run twice more by itself,
@@ -18,6 +20,7 @@ trap 'rm -rf "$place"' EXIT
 limit=${SUITES_LIMIT:-900}
 # The one that the package of the test suite belongs to.
 python=${PYTHON:-/usr/bin/python3}
+glib=/usr/libexec/installed-tests/glib
 
 python_modules=(
 	test_socket test_select test_selectors test_epoll test_poll
@@ -29,9 +32,22 @@ python_modules=(
 	test_asyncio.test_streams test_asyncio.test_subprocess
 	test_asyncio.test_unix_events test_socketserver test_ssl test_httplib
 	test_httpservers test_ftplib test_xmlrpc test_poplib test_smtplib
-	test_telnetlib test_urllib2_localnet test_multiprocessing_fork
+	test_telnetlib test_urllib2_localnet test_asyncore test_asynchat
+	test_imaplib test_nntplib test_docxmlrpc test_wsgiref test_signal
+	tornado.test.tcpserver_test tornado.test.tcpclient_test
+	tornado.test.iostream_test tornado.test.httpserver_test
+	tornado.test.simple_httpclient_test tornado.test.websocket_test
+	twisted.test.test_tcp twisted.test.test_protocols
+	twisted.test.test_internet twisted.internet.test.test_tcp
+	twisted.internet.test.test_endpoints
+	test_multiprocessing_fork
 	test_multiprocessing_spawn test_multiprocessing_forkserver
 	test_multiprocessing_main_handling
+)
+glib_programs=(
+	gdbus-auth gdbus-connection gdbus-peer gdbus-server-auth
+	gdbus-threading network-address pollable proxy-test resolver-parsing
+	socket socket-listener socket-service
 )
 stressors=(sock sockmany sockfd epoll poll sockpair sockdiag)
 
@@ -96,6 +112,28 @@ python_suite() { # module
 	[ "$bad" = 0 ]
 }
 
+# The words "ok" and "not ok" of its TAP, with the names.
+glib_run() { # program, results, wrapper...
+	local program=$1 results=$2
+	shift 2
+	(
+		cd "$glib" || exit
+		G_TEST_SRCDIR=$glib G_TEST_BUILDDIR=$glib dbus-run-session -- \
+			timeout -k 5 120 "$@" "./$program" --tap 2>&1
+	) >"$results.log"
+	echo "exit $?" >>"$results.log"
+	grep -E '^(ok|not ok|exit) ' "$results.log" >"$results"
+}
+
+glib_suite() { # program
+	glib_run "$1" "$place/plain"
+	glib_run "$1" "$place/smc" smc_run
+	echo "glib $1: $(grep -c '^ok ' "$place/smc") ok"
+	diff "$place/plain" "$place/smc" && return 0
+	tail -n 20 "$place/smc.log" | sed 's/^/    /'
+	return 1
+}
+
 stress_run() { # stressor, wrapper...
 	local stressor=$1
 	shift
@@ -123,6 +161,7 @@ case $kind in
 list)
 	case ${1-} in
 	python) printf '%s\n' "${python_modules[@]}" ;;
+	glib) printf '%s\n' "${glib_programs[@]}" ;;
 	stress) printf '%s\n' "${stressors[@]}" ;;
 	esac
 	;;
@@ -133,6 +172,15 @@ python)
 	}
 	for name in "$@"; do
 		python_suite "$name" || status=1
+	done
+	;;
+glib)
+	[ -x "$glib/socket" ] && command -v dbus-run-session >/dev/null || {
+		echo "libglib2.0-tests is not installed"
+		exit 77
+	}
+	for name in "$@"; do
+		glib_suite "$name" || status=1
 	done
 	;;
 stress)

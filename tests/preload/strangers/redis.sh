@@ -5,8 +5,12 @@
 # needs: redis-server redis-cli openssl
 # length: long
 # gets: smc=10
+# Both say so; the master counts nobody before.
 replica_is_up() {
-	redis-cli -p "$replica" info replication | grep -q master_link_status:up
+	"${wrap[@]}" redis-cli -p "$replica" info replication |
+		grep -q master_link_status:up &&
+		"${wrap[@]}" redis-cli -p "$port" info replication |
+		grep -q '^slave0:.*state=online'
 }
 
 stranger() {
@@ -40,7 +44,8 @@ stranger() {
 	await_true grep -qs x pop.log
 	ask redis-cli -p "$tls" --tls --cacert cert.pem get n
 	await_true replica_is_up
-	ask "${cli[@]}" wait 1 5000
+	# One connection: it waits for its own writes, and so for all before.
+	printf 'set last 1\nwait 1 5000\n' | ask "${cli[@]}"
 	ask redis-cli -p "$replica" get n
 	ask redis-cli -p "$replica" strlen big
 	ask "${cli[@]}" eval 'return #redis.call("get", "big")' 0
