@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "bell.h"
+#include "headroom.h"
 #include "process.h"
 #include "reason.h"
 #include "rendezvous.h"
@@ -182,6 +183,7 @@ static uint32_t rmbe_size_for(uint64_t used, uint64_t limit)
 static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 			uint32_t *elements, uint32_t *rmbe_bytes)
 {
+	uint64_t room = headroom();
 	uint64_t used = 0;
 	uint32_t n = g->connections;
 
@@ -193,7 +195,8 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 		uint32_t size = rmbe_size_for(used, s->max_memory_bytes);
 
 		for (; size >= RMB_RMBE_MIN; size /= 2) {
-			if (segment_reserve(rmb_bytes(n, size),
+			if (rmb_bytes(n, size) > room ||
+			    segment_reserve(rmb_bytes(n, size),
 					    s->max_memory_bytes, &used) < 0)
 				continue;
 			*elements = n;

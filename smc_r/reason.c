@@ -17,8 +17,8 @@ struct reason {
 static const struct reason reasons[] = {
     {REASON_NONE, "NONE", "the connection is on SMC", "nothing"},
     {REASON_MEMORY, "MEMORY", "no memory for another buffer",
-     "raise max_memory of the smc_r device, or lower the number of "
-     "connections"},
+     "raise max_memory of the smc_r device, or the memory limit of the "
+     "program's control group, or lower the number of connections"},
     {REASON_TIMEOUT_CONFIRM_LINK, "TIMEOUT_CL",
      "the Confirm Link message did not arrive in time",
      "check that the two RDMA ports reach each other: MTU, GIDs, VLAN, "
