@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# rules: what a queue pair does with requests that break the rules, its own
+# program's and its peer's; and the events that tell of it.
+
+bats_require_minimum_version 1.5.0
+load net
+
+setup_file() {
+	WHY=$(why_not)
+	if [ -z "$WHY" ]; then
+		namespaces || WHY="no network namespaces can be made here"
+	fi
+	export WHY
+	[ -n "$WHY" ] || start_core "$A"
+}
+
+teardown_file() {
+	[ -n "$WHY" ] || end_namespaces
+}
+
+setup() {
+	[ -z "$WHY" ] || skip "$WHY"
+	IN_A=(timeout -k 5 60 ip netns exec "$A" env
+		PYTHONPATH="$BATS_TEST_DIRNAME" PYTHONDONTWRITEBYTECODE=1
+		/usr/bin/python3 -)
+}
+
+@test "a completion queue that overflows: one event, and the pair has ended" {
+	"${IN_A[@]}" <<-'EOT'
+		import node, os, socket, struct, time
+		own = b"\0" * 10 + b"\xff\xff" + socket.inet_aton("10.77.0.1")
+		n = node.Node().context()
+		pd = n.pd()
+		small, done = n.cq(1)
+		large, _ = n.cq(100)
+		a = n.qp(node.RC, pd, small, 8)
+		b = n.qp(node.RC, pd, large, 8)
+		n.connect(a[0], node.RC, b[1], own)
+		n.connect(b[0], node.RC, a[1], own)
+		for slot in range(3):
+		    node.put_write(a[2], slot, 512, 0, 0, 0)
+		n.send(node.DOORBELL, a[0])
+		event = os.read(n.asynchronous, 16)
+		assert struct.unpack_from("<I", event, 8)[0] == 0, event   # CQ_ERR
+		def state(qp):
+		    return n.command(node.QUERY_QP,
+		                     struct.pack("<QII", 0, qp, 0))[108]
+		assert state(a[0]) == node.ERR
+		# What was there is still there, and once.
+		assert struct.unpack_from("<I", done, 128)[0] == 1
+		assert struct.unpack_from("<I", done, 384 + 8)[0] == 0
+		os.set_blocking(n.asynchronous, False)
+		time.sleep(0.2)
+		try:
+		    raise SystemExit(os.read(n.asynchronous, 16))
+		except BlockingIOError:
+		    pass
+	EOT
+}
+
+@test "what is in use cannot be destroyed" {
+	"${IN_A[@]}" <<-'EOT'
+		import node, struct
+		n = node.Node().context()
+		pd = n.pd()
+		cq, _ = n.cq(10)
+		qp = n.qp(node.UD, pd, cq, 4)[0]
+		def error(number, body):
+		    try:
+		        n.command(number, body)
+		        return 0
+		    except node.Refused as e:
+		        return e.errno
+		assert error(node.DESTROY_CQ, struct.pack("<QII", 0, cq, 0)) == 16
+		assert error(node.DEALLOC_PD, struct.pack("<I", pd)) == 16
+		assert error(node.DESTROY_QP, struct.pack("<QII", 0, qp, 0)) == 0
+		assert error(node.DESTROY_CQ, struct.pack("<QII", 0, cq, 0)) == 0
+		assert error(node.DEALLOC_PD, struct.pack("<I", pd)) == 0
+		assert error(node.DEALLOC_PD, struct.pack("<I", pd)) == 22
+	EOT
+}
+
+@test "a shared receive queue says once that it runs low" {
+	"${IN_A[@]}" <<-'EOT'
+		import node, os, socket, struct, time
+		own = b"\0" * 10 + b"\xff\xff" + socket.inet_aton("10.77.0.1")
+		n = node.Node().context()
+		pd = n.pd()
+		cq, _ = n.cq(100)
+		a = n.command(32, struct.pack("<QQIIII", 0, 7, pd, 10, 1, 3))
+		srq, _, _, _, offset, size = struct.unpack_from("<IIIIQI", a)
+		ring = n.ring(offset, size)
+		struct.pack_into("<I", ring, 128, 6)    # six empty receives
+		a = n.command(node.CREATE_QP, struct.pack(
+		    "<QQIIIIIIIIIBBBB", 0, 0, pd, cq, cq, srq, 4, 0, 1, 0, 0, 1,
+		    node.RC, 1, 0))
+		to, number = struct.unpack_from("<II", a)
+		sender = n.qp(node.RC, pd, cq, 8)
+		n.connect(sender[0], node.RC, number, own)
+		n.connect(to, node.RC, sender[1], own)
+		for slot in range(5):
+		    node.put_write(sender[2], slot, 512, 0, 0, 0)
+		    # SEND, not WRITE.
+		    struct.pack_into("<I", sender[2], 384 + slot * 512 + 12, 2)
+		n.send(node.DOORBELL, sender[0])
+		kinds = []
+		os.set_blocking(n.asynchronous, False)
+		end = time.monotonic() + 10
+		while 15 not in kinds:
+		    assert time.monotonic() < end, kinds
+		    try:
+		        kinds.append(struct.unpack_from(
+		            "<I", os.read(n.asynchronous, 16), 8)[0])
+		    except BlockingIOError:
+		        time.sleep(0.01)
+		time.sleep(0.2)
+		try:
+		    raise SystemExit(os.read(n.asynchronous, 16))
+		except BlockingIOError:
+		    pass
+	EOT
+}
+
+# Pairs of $A that are connected with 10.77.0.2, where no core runs: a line with
+# number, address and key for each in $BATS_TEST_TMPDIR/pairs. At the end of
+# the test it must be as it was.
+connected_pairs() { # how many
+	mkfifo "$BATS_TEST_TMPDIR/stay"
+	"${IN_A[@]}" "$1" "$BATS_TEST_TMPDIR/stay" 3>&- \
+		>"$BATS_TEST_TMPDIR/pairs" 2>&1 <<-'EOT' &
+			import ctypes, node, socket, struct, sys
+			peer = b"\0" * 10 + b"\xff\xff" + socket.inet_aton("10.77.0.2")
+			n = node.Node().context()
+			pd, (cq, _) = n.pd(), n.cq(1000)
+			memory = ctypes.create_string_buffer(b"as it was", 8192)
+			at = ctypes.addressof(memory) + 4095 & ~4095
+			ctypes.memset(at, 0x55, 4096)
+			mr, lkey, rkey = n.register(pd, at, 4096)
+			pairs = [n.qp(node.RC, pd, cq, 4) for _ in range(int(sys.argv[1]))]
+			for i, (qp, number, *_) in enumerate(pairs):
+			    n.connect(qp, node.RC, 0x1000 + i, peer)
+			    print(number, at, rkey)
+			print("ready", flush=True)
+			open(sys.argv[2]).read()
+			assert ctypes.string_at(at, 4096) == b"\x55" * 4096
+			# The last is nobody's victim.
+			last = n.command(node.QUERY_QP,
+			                 struct.pack("<QII", 0, pairs[-1][0], 0))
+			assert last[108] == node.RTS, last[108]
+			print("as it was")
+		EOT
+	PAIRS=$!
+	wait_for grep -q ready "$BATS_TEST_TMPDIR/pairs"
+}
+
+pairs_are_as_they_were() {
+	: >"$BATS_TEST_TMPDIR/stay"
+	wait "$PAIRS" || :
+	cat "$BATS_TEST_TMPDIR/pairs"
+	grep -q "as it was" "$BATS_TEST_TMPDIR/pairs"
+}
+
+@test "a peer that breaks the rules gets the NAK for it, and changes nothing" {
+	connected_pairs 17
+	peer "$BATS_TEST_TMPDIR/pairs" <<-'EOT'
+		import struct, sys
+		import roce
+		pairs = [tuple(map(int, l.split())) for l in open(sys.argv[1])
+		         if l[0].isdigit()]
+		p = roce.Peer("10.77.0.2", "10.77.0.1", roce.PORT)
+		at, key = pairs[0][1:]
+		MTU = b"x" * 256
+		def atomic(address, key):
+		    return struct.pack(">QIQQ", address, key, 1, 1)
+		reth = roce.reth
+		# Opcode, what follows the BTH, the syndrome that answers; None: none.
+		cases = [
+		    (0x0a, reth(at, key ^ 1, 4) + b"bad!", 0x62),
+		    (0x0a, reth(at, key ^ 0x100, 4) + b"bad!", 0x62),
+		    (0x0a, reth(at + 4094, key, 4) + b"bad!", 0x62),
+		    (0x0a, reth(at - 2, key, 4) + b"bad!", 0x62),
+		    (0x0a, reth(0xfffffffffffffffe, key, 4) + b"bad!", 0x62),
+		    (0x0a, reth(at, key, 300) + b"bad!", 0x61),
+		    (0x0a, reth(at, key, 2) + b"bad!", 0x61),
+		    (0x06, reth(at, key, 600) + b"bad!", 0x61),
+		    (0x07, MTU, 0x61),
+		    (0x01, MTU, 0x61),
+		    (0x0c, reth(at, key, 4097), 0x62),
+		    (0x0c, reth(at, key, 0x80000000), 0x61),
+		    (0x14, atomic(at + 4, key), 0x61),
+		    (0x14, atomic(at + 4096, key), 0x62),
+		    (0x04, b"nobody waits", "RNR"),
+		    (0x1f, b"bad!", None),
+		]
+		for (number, _, _), (opcode, body, expected) in zip(pairs, cases):
+		    pad = -len(body) % 4
+		    p.send(roce.bth(opcode, number, 0, pad=pad) + body + b"\0" * pad)
+		    got = [t[12] for t in p.receive(0.4) if t[0] == 0x11]
+		    if expected == "RNR":
+		        assert got and got[0] >> 5 == 1, (hex(opcode), got)
+		    elif expected is None:
+		        assert not got, (hex(opcode), got)
+		    else:
+		        assert got[:1] == [expected], (hex(opcode), body[:28], got)
+		# Packets that are none.
+		number = pairs[16][0]
+		for packet in (roce.bth(0x0a, number, 0, version=1) + reth(at, key, 0),
+		               roce.bth(0x0a, number, 0, pkey=0x1234) + reth(at, key, 0),
+		               roce.bth(0x0a, number, 0, pad=3) + b"xx",
+		               roce.bth(0x0a, number, 0)[:8], b""):
+		    p.send(packet)
+		p.send_raw(b"\xff" * 60)
+		assert not list(p.receive(0.4))
+	EOT
+	pairs_are_as_they_were
+}
+
+@test "a gap is complained of once, and what was asked again is answered again" {
+	connected_pairs 2
+	peer "$BATS_TEST_TMPDIR/pairs" <<-'EOT'
+		import struct, sys
+		import roce
+		number, at, key = map(int, open(sys.argv[1]).readline().split())
+		p = roce.Peer("10.77.0.2", "10.77.0.1", roce.PORT)
+		def ask(opcode, psn, body=b""):
+		    p.send(roce.bth(opcode, number, psn) + body)
+		def answers(seconds=0.4):
+		    return [(t[0], t[12], int.from_bytes(t[9:12], "big"))
+		            for t in p.receive(seconds)]
+		empty = roce.reth(0, 0, 0)
+		for psn in (5, 6, 7):
+		    ask(0x0a, psn, empty)
+		assert answers() == [(0x11, 0x60, 0)]
+		ask(0x0c, 0, roce.reth(at, key, 700))
+		got = answers()
+		assert [a[2] for a in got[:3]] == [0, 1, 2], got
+		# The gap is now at 3; the READ can be had again, and no more of it.
+		ask(0x0c, 1, roce.reth(at + 256, key, 444))
+		assert [a[2] for a in answers()][:2] == [1, 2]
+		ask(0x0c, 2, roce.reth(at, key, 4096))
+		assert not [a for a in answers() if a[0] != 0x11]
+		for psn in (3, 4):
+		    ask(0x0a, psn, empty)
+		# What came behind the gap was kept.
+		assert answers()[-1][1:] == (0x1f, 7)
+		ask(0x0a, 6, empty)
+		assert answers()[-1][1:] == (0x1f, 7)
+	EOT
+	pairs_are_as_they_were
+}
