@@ -118,6 +118,8 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->in = rmb_ring(&rmb->map, element, !side);
 	c->bell_in = rmb->bell_in[element];
 	c->bell_out = rmb->bell_out[element];
+	if (barrier_works())
+		atomic_store(&c->in_consumer->barrier, 1);
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
@@ -276,7 +278,7 @@ static void ring_data(struct connection *c)
 
 /* An epoll instance of the peer that has this connection sleeps: any bell of
  * the connection is in its set. */
-static void wake_waiter(struct connection *c)
+static bool wake_waiter(struct connection *c)
 {
 	uint32_t told =
 	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed);
@@ -284,7 +286,9 @@ static void wake_waiter(struct connection *c)
 	_Atomic uint32_t *armed;
 
 	if (w == 0 || w >= RMB_WAITERS)
-		return;
+		return false;
+	if (connection_is_unfenced(c))
+		atomic_thread_fence(memory_order_seq_cst);
 	if (told & RMB_WAITER_BITS) {
 		uint64_t bit = 1ull << c->element;
 
@@ -294,10 +298,11 @@ static void wake_waiter(struct connection *c)
 			atomic_fetch_or(c->peer_ready, bit);
 	}
 	armed = &c->peer_waiters->armed[w];
-	if (take_arm(armed)) {
-		ring_data(c);
-		drop_arm(armed);
-	}
+	if (!take_arm(armed))
+		return false;
+	ring_data(c);
+	drop_arm(armed);
+	return true;
 }
 
 /* The bell's other end is the peer's, so ours is shut for reading, which ends
@@ -311,18 +316,21 @@ void connection_wake_own(struct connection *c, struct status_stream *s,
 	SYS_CALL3(SYS_shutdown, bell, SHUT_RD, 0);
 }
 
-/* The caller's publishing store was a full barrier. */
-void connection_signal_data(struct connection *c)
+/* The caller's publishing store was a full barrier, or the stream is unfenced:
+ * then a sleeper on armed_data makes one, before its last look. */
+bool connection_signal_data(struct connection *c)
 {
 	struct rmb_wait *w = c->peer_wait;
+	bool rang = false;
 
 	inject_nap();
 	if (take_arm(&w->armed_data)) {
 		ring_data(c);
 		drop_arm(&w->armed_data);
+		rang = true;
 	}
 	inject_nap();
-	wake_waiter(c);
+	return wake_waiter(c) || rang;
 }
 
 void connection_signal_room(struct connection *c)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "barrier.h"
 #include "clc.h"
 #include "fdtable.h"
 #include "linkgroup.h"
@@ -49,6 +50,7 @@ enum phase {
 #define SOCKET_INQ      64u  /* recvmsg says how much is left */
 #define SOCKET_OFFERED  32u  /* the TCP option was put on the SYN */
 #define SOCKET_GUARDED  128u /* SO_LINGER is ours: demote_guard() */
+#define SOCKET_UNFENCED 256u /* our stream: see barrier.h */
 
 struct epoll_member;
 
@@ -91,11 +93,14 @@ struct connection {
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* rings of the data bell taken */
 	uint32_t drained_room;
-	uint32_t spin_score;  /* how well spinning did here */
-	uint32_t streak;      /* reads in a row that found bytes, none sent */
-	uint32_t rewind_step; /* between looks whether the ring is empty */
-	uint64_t rewind_at;   /* our cursor at the next one */
-	uint64_t heard;       /* bytes received at the last one */
+	uint32_t spin_score;   /* how well spinning did here */
+	uint32_t streak;       /* reads in a row that found bytes, none sent */
+	uint32_t rewind_step;  /* between looks whether the ring is empty */
+	uint64_t rewind_at;    /* our cursor at the next one */
+	uint64_t heard;        /* bytes received at the last one */
+	uint64_t heard_before; /* bytes received when `writes` was 0 */
+	uint32_t writes;       /* in a row, none read, nobody woken */
+	bool rang;             /* the last write found a sleeper */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
@@ -165,6 +170,22 @@ void connection_set_local(struct connection *c,
 void connection_set_peer(struct connection *c,
 			 const struct sockaddr_storage *a);
 
+/* After arming, before the last look: a writer without fences sees that we are
+ * armed, or we see its bytes. False: neither is sure, so look by the clock. */
+static inline bool connection_settle(const struct connection *c)
+{
+	return !atomic_load(&c->in_producer->unfenced) || barrier_all();
+}
+
+/* May a writer of this process leave the fence to sleepers, on this stream? */
+static inline bool connection_is_unfenced(const struct connection *c)
+{
+	return (atomic_load_explicit(&c->slot->socket_flags,
+				     memory_order_relaxed) &
+		SOCKET_UNFENCED) &&
+	       barrier_reaches_us();
+}
+
 /* The rings of this element are ours. */
 void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		       int side);
@@ -194,7 +215,7 @@ void connection_wake_own(struct connection *c, struct status_stream *s,
 			 int bell);
 
 /* Tells the peer that bytes, or room, are there. */
-void connection_signal_data(struct connection *c);
+bool connection_signal_data(struct connection *c); /* one slept */
 void connection_signal_room(struct connection *c);
 
 #endif

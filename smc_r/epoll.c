@@ -268,6 +268,9 @@ static void take_waiter_word(struct epoll_member *m)
 	m->shared = m->epoll->waiter == 0 ||
 		    !atomic_compare_exchange_strong(&c->own_wait->waiter, &none,
 						    m->epoll->waiter);
+	/* From here on writers without fences see the word and fence. */
+	if (!m->shared && atomic_load(&c->in_producer->unfenced))
+		barrier_all();
 }
 
 static void attach_bells(struct epoll_member *m)

@@ -198,16 +198,18 @@ static int scan(struct epoll *e, struct epoll_event *events, int max)
 	return s.n;
 }
 
-static void arm_member(struct epoll_member *m)
+/* True: the writer leaves the fence to us. */
+static bool arm_member(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 	uint32_t events = atomic_load(&m->events);
 	_Atomic uint32_t *armed;
+	bool unfenced = false;
 
 	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
-		return;
+		return false;
 	if (m->shared) {
-		readiness_arm(c, events);
+		unfenced = readiness_arm(c, events);
 	} else {
 		armed = &c->own_waiters->armed[m->epoll->waiter];
 		if (atomic_load_explicit(armed, memory_order_relaxed) !=
@@ -217,11 +219,13 @@ static void arm_member(struct epoll_member *m)
 			atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 	}
 	empty_bell(c);
+	return unfenced;
 }
 
 static void arm(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
+	bool unfenced = false;
 
 	if (e->uses_bits)
 		epoll_ready_arm(e);
@@ -230,12 +234,14 @@ static void arm(struct epoll *e)
 		struct epoll_member *m = member_at(e, i);
 
 		if (m && !(e->uses_bits && m->group))
-			arm_member(m);
+			unfenced |= arm_member(m);
 	}
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
 			arm(e->nested[i].inner);
 	atomic_thread_fence(memory_order_seq_cst);
+	if (unfenced)
+		barrier_all();
 }
 
 /* ---- the kernel's events ---- */

@@ -202,6 +202,7 @@ struct poll_call {
 	struct connection *spun; /* whose spin was in vain */
 	uint64_t spin_start;
 	bool crowded;      /* the clock must be looked at, too */
+	bool unfenced;     /* some writers leave fences to us */
 	bool rung;         /* the last slice was ended by a ring */
 	unsigned slice_ms; /* the next one */
 };
@@ -245,7 +246,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
 	if (asked & (POLLOUT | POLLWRNORM))
 		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
-	readiness_arm(c, (uint32_t)(unsigned short)asked);
+	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
 	at = add_bell(p, at, c->bell_in, *note & FIRST_DATA);
 	if (*note & ON_ROOM)
 		at = add_bell(p, at, c->bell_out, *note & FIRST_ROOM);
@@ -257,7 +258,7 @@ static nfds_t prepare(struct poll_call *p)
 {
 	nfds_t at = p->n;
 
-	p->crowded = false;
+	p->crowded = p->unfenced = false;
 	for (nfds_t i = 0; i < p->n; i++) {
 		int fd = p->fds[i].fd;
 		struct connection *c = member_of(fd);
@@ -463,6 +464,8 @@ static int sleep_round(struct poll_call *p)
 	int error;
 
 	atomic_thread_fence(memory_order_seq_cst);
+	if (p->unfenced && !barrier_all())
+		p->crowded = true;
 	inject_nap();
 	ready = look_members(p->fds, p->n);
 	for (nfds_t i = 0; i < p->n && ready == 0; i++)

@@ -188,9 +188,10 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 	return before_active(c, fd, asked);
 }
 
-void readiness_arm(struct connection *c, uint32_t events)
+bool readiness_arm(struct connection *c, uint32_t events)
 {
 	atomic_store(&c->own_wait->armed_data, RMB_ARMED);
 	if (events & ALL_OUT)
 		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
+	return atomic_load(&c->in_producer->unfenced);
 }

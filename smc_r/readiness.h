@@ -18,7 +18,8 @@
 uint32_t readiness(struct connection *c, int fd, uint32_t asked);
 
 /* Arms the bells for `events` so that a change from here on rings. The caller
- * looks at readiness again after a fence. */
-void readiness_arm(struct connection *c, uint32_t events);
+ * looks at readiness again after a fence, or, when this returns true, after
+ * barrier_all(). */
+bool readiness_arm(struct connection *c, uint32_t events);
 
 #endif

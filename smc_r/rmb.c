@@ -149,9 +149,11 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->producer[side].cursor, 0);
 		atomic_store(&e->producer[side].shift, 0);
 		atomic_store(&e->producer[side].flags, 0);
+		atomic_store(&e->producer[side].unfenced, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
 		atomic_store(&e->consumer[side].flags, 0);
 		atomic_store(&e->consumer[side].rest, REST_OPEN);
+		atomic_store(&e->consumer[side].barrier, 0);
 		atomic_store(&e->wait[side].armed_data, 0);
 		atomic_store(&e->wait[side].armed_room, 0);
 		atomic_store(&e->wait[side].waiter, 0);

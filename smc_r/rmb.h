@@ -67,7 +67,10 @@ struct rmb_producer {
 	uint8_t pad[52];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
-	uint8_t pad2[56];
+	/* No fence lies between cursors and looks for a sleeper: who sleeps on
+	 * armed_data makes a barrier first (barrier.h). */
+	_Atomic uint32_t unfenced;
+	uint8_t pad2[52];
 };
 
 struct rmb_consumer {
@@ -75,8 +78,9 @@ struct rmb_consumer {
 	uint8_t pad[56];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
-	_Atomic uint32_t rest; /* who sends what a frozen reader left */
-	uint8_t pad2[52];
+	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
+	_Atomic uint32_t barrier; /* sleeps beside writers without fences */
+	uint8_t pad2[48];
 };
 
 struct rmb_wait {

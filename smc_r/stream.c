@@ -13,17 +13,19 @@
 
 /* Large writes are published piece by piece: the reader copies out while the
  * writer still copies in. */
-#define BATCH_STREAK  8 /* reads in a row before a reader lets more come */
-#define BATCH_BYTES   8192
-#define BATCH_LOOKS   4
-#define BATCH_PAUSES  10
-#define PIECE_BYTES   8192u
+#define BATCH_STREAK   8 /* reads in a row before a reader lets more come */
+#define BATCH_BYTES    8192
+#define BATCH_LOOKS    4
+#define BATCH_PAUSES   10
+#define PIECE_BYTES    8192u
 /* A conversation looks so often whether the ring is empty. */
-#define REWIND_BYTES  1024u
+#define REWIND_BYTES   1024u
+/* So many writes in a row that found nobody asleep make a stream. */
+#define UNFENCED_AFTER 64
 /* Large reads give room back in pieces for the same reason. */
-#define TAKE_BYTES    32768u
+#define TAKE_BYTES     32768u
 /* What a call that fills the ring itself leaves to handlers on top of it. */
-#define HANDLER_BYTES 4096u
+#define HANDLER_BYTES  4096u
 
 void place_init(struct place *p, const struct iovec *v, size_t count)
 {
@@ -426,6 +428,31 @@ static size_t reserve(struct connection *c, size_t want, bool taken,
 	return want;
 }
 
+/*
+ * A handler on top of us may end the state; it fences, so the look at it comes
+ * after the store.
+ */
+static void publish_bytes(struct connection *c)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint64_t told;
+
+	if (!connection_is_unfenced(c)) {
+		publish(&c->out_producer->cursor, &tx->position);
+		return;
+	}
+	do {
+		told =
+		    atomic_load_explicit(&tx->position, memory_order_relaxed);
+		atomic_store_explicit(&c->out_producer->cursor, told,
+				      memory_order_release);
+		atomic_signal_fence(memory_order_seq_cst);
+	} while (atomic_load_explicit(&tx->position, memory_order_relaxed) !=
+		 told);
+	if (!connection_is_unfenced(c))
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
 /* All that is reserved is filled. A handler that comes before the cursor is
  * stored puts its bytes behind ours and leaves them to us. */
 static void commit(struct connection *c, uint64_t start)
@@ -445,7 +472,7 @@ static void commit(struct connection *c, uint64_t start)
 		atomic_signal_fence(memory_order_seq_cst);
 	} while (atomic_load_explicit(&tx->window, memory_order_relaxed) !=
 		 window);
-	publish(&c->out_producer->cursor, &tx->position);
+	publish_bytes(c);
 }
 
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
@@ -473,6 +500,45 @@ static bool is_stuck(const struct connection *c, bool taken)
 	return !taken && tx->peer_position == atomic_load(&tx->position);
 }
 
+static void fences_begin(struct connection *c)
+{
+	/* In this order: a handler that sees the flag gone fences. */
+	atomic_fetch_and(&c->slot->socket_flags, ~SOCKET_UNFENCED);
+	atomic_store(&c->out_producer->unfenced, 0);
+}
+
+/* Nothing is published without a fence before the reader can know. */
+static void fences_end(struct connection *c)
+{
+	/* For a waiter there is a fence all the same. */
+	if (atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed) ||
+	    !atomic_load_explicit(&c->out_consumer->barrier,
+				  memory_order_relaxed) ||
+	    !barrier_register())
+		return;
+	atomic_store(&c->out_producer->unfenced, 1);
+	atomic_fetch_or(&c->slot->socket_flags, SOCKET_UNFENCED);
+}
+
+/* Is this a stream, whose reader stays awake? */
+static void judge_fences(struct connection *c)
+{
+	uint64_t heard =
+	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+
+	if (heard == c->heard_before && !c->rang) {
+		if (++c->writes == UNFENCED_AFTER)
+			fences_end(c);
+		return;
+	}
+	c->heard_before = heard;
+	c->rang = false;
+	c->writes = 0;
+	if (atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed) &
+	    SOCKET_UNFENCED)
+		fences_begin(c);
+}
+
 ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -480,6 +546,8 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	ssize_t result = check_out(c);
 	size_t done = 0;
 
+	if (taken)
+		judge_fences(c);
 	while (result == 0 && done < want) {
 		size_t n = put_piece(c, from, want - done, taken);
 
@@ -498,8 +566,8 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	stream_unlock(tx, taken);
 	/* One ring for the whole call: a reader on our own core would only
 	 * be in the way of the rest of it. */
-	if (done > 0)
-		connection_signal_data(c);
+	if (done > 0 && connection_signal_data(c))
+		c->rang = true;
 	return result;
 }
 

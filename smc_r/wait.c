@@ -439,6 +439,9 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		inject_nap();
 		atomic_store(&c->own_wait->armed_data, RMB_ARMED);
 		inject_nap();
+		/* Without the barrier a ring may never come. */
+		if (!connection_settle(c))
+			first = false;
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;

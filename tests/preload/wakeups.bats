@@ -66,6 +66,10 @@ play() { # game, connections that it uses with 1, 4 and 8 threads
 	play duplex 1 4 8
 }
 
+@test "streams that stop and go on" {
+	play bursts 1 4 8
+}
+
 @test "one token among idle connections" {
 	play idle 1 4 8
 }

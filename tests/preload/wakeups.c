@@ -8,6 +8,7 @@
  *   wakeups shared THREADS ROUNDS SEED	all threads and tokens on one connection
  *   wakeups room THREADS ROUNDS SEED	writers that wait for room, slow readers
  *   wakeups duplex THREADS ROUNDS SEED	each connection read and written by two
+ *   wakeups bursts THREADS ROUNDS SEED	streams that stop and go on
  *   wakeups idle THREADS ROUNDS SEED	one token among many idle connections
  */
 #include <errno.h>
@@ -45,6 +46,7 @@ struct sleeper {
 	int fd;
 	enum way way;
 	int epoll;
+	uint32_t naps; /* before one of so many tokens */
 	uint64_t random;
 };
 
@@ -56,6 +58,7 @@ static void sleeper_make(struct sleeper *s, int fd, uint64_t random)
 	s->random = random;
 	s->way = (enum way)dice(&s->random, WAYS);
 	s->epoll = -1;
+	s->naps = 4;
 	if (s->way < EPOLL_LEVEL)
 		return;
 	if (s->way == EPOLL_EDGE)
@@ -96,7 +99,7 @@ static bool sleeper_take(struct sleeper *s, char *token)
 	size_t have = 0;
 
 	/* A short delay puts the arrival before, into and behind the wait. */
-	if (!dice(&s->random, 4))
+	if (!dice(&s->random, s->naps))
 		nap_us((long)dice(&s->random, 120));
 	while (have < TOKEN) {
 		ssize_t n = recv(s->fd, token + have, TOKEN - have,
@@ -260,6 +263,60 @@ static void duplex(struct game *g, bool starts)
 	run_threads(duplex_body, players, 2 * count);
 }
 
+/*
+ * Long enough without a pause for a writer to leave fences to the reader, who
+ * is then asleep, or about to be, when the next burst comes.
+ */
+static void *burst_write(void *argument)
+{
+	const struct player *p = argument;
+	uint64_t random = p->game->seed + (unsigned)p->index;
+	char token[TOKEN];
+
+	bytes_fill(token, TOKEN, 7, 0);
+	for (int i = 0; i < p->game->rounds; i++) {
+		for (unsigned n = 60 + dice(&random, 200); n > 0; n--)
+			send_all(p->fd, token, TOKEN);
+		nap_us((long)dice(&random, 200));
+	}
+	check(!shutdown(p->fd, SHUT_WR), "shutdown");
+	return NULL;
+}
+
+/* In another way now and then. */
+static void *burst_read(void *argument)
+{
+	const struct player *p = argument;
+	uint64_t random = p->game->seed * 31 + (unsigned)p->index;
+	char token[TOKEN];
+	bool more = true;
+	size_t wrong;
+
+	while (more) {
+		struct sleeper s;
+
+		sleeper_make(&s, p->fd, dice(&random, 1u << 30));
+		s.naps = 512;
+		for (unsigned n = dice(&random, 1000); more && n > 0; n--) {
+			more = sleeper_take(&s, token);
+			check(!more || bytes_match(token, TOKEN, 7, 0, &wrong),
+			      "token");
+		}
+		if (s.epoll >= 0)
+			close(s.epoll);
+	}
+	return NULL;
+}
+
+static void bursts(struct game *g, bool starts)
+{
+	struct player players[THREADS_MAX];
+
+	for (int i = 0; i < g->threads; i++)
+		players[i] = (struct player){g, i, g->fds[i], starts};
+	run_threads(starts ? burst_write : burst_read, players, g->threads);
+}
+
 /* One epoll over many connections; the token comes back on a random one. */
 static void idle(struct game *g, bool starts)
 {
@@ -300,11 +357,9 @@ struct kind {
 	void (*run)(struct game *g, bool starts);
 };
 
-static const struct kind kinds[] = {{"tokens", tokens},
-				    {"shared", shared},
-				    {"room", room},
-				    {"duplex", duplex},
-				    {"idle", idle}};
+static const struct kind kinds[] = {{"tokens", tokens}, {"shared", shared},
+				    {"room", room},     {"duplex", duplex},
+				    {"bursts", bursts}, {"idle", idle}};
 
 static void side(struct game *g, const struct kind *k, int port, int listener)
 {
