@@ -192,6 +192,7 @@ has_sent() { # namespace, packets
 
 	second_interface
 	watch ent1 one
+	local one=$WATCHER
 	watch ent0 zero
 	local zero=$WATCHER
 	begin_server rping -s -P -a "$SERVER"
@@ -216,8 +217,8 @@ has_sent() { # namespace, packets
 	run ! in_ns "$A" ibv_devinfo -d ent1
 	wait "$other"
 	[ -z "$(events zero)" ]
-	kill "$zero"
-	wait "$zero" || :
+	kill "$one" "$zero"
+	wait "$one" "$zero" || :
 }
 
 listens_at() { # namespace, TCP port
@@ -297,7 +298,8 @@ begin_victim() { # command...
 	pid=$!
 	wait_for listens "$A"
 	(
-		victim=$(ask "$A" clients | sed -n 's/^=\([0-9]*\) .*/\1/p')
+		victim=$(ask "$A" clients |
+			sed -n "s/^=\([0-9]*\) .* $1\$/\1/p")
 		wait_for moves
 		sleep 1
 		kill -KILL "$victim"
