@@ -122,6 +122,10 @@ is_member() { # namespace, group
 	each same "ib_read_bw -R -x 1 -n 100 -s 65536 -e"
 	each same "ib_atomic_bw -R -x 1 -n 100 -e"
 	each same "ib_write_lat -R -x 1 -n 100 -s 8"
+	each same "ib_read_lat -R -x 1 -n 100 -s 4096 -e"
+	each same "ib_send_lat -R -x 1 -n 100 -s 64 -e"
+	each same "ib_atomic_lat -R -x 1 -n 100"
+	each same "ib_send_bw -R -x 1 -n 100 -s 65536 -b -e"
 	each same "ib_send_bw -R -x 1 -n 100 -s 1024 -c UD -e"
 }
 
