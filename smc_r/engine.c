@@ -72,6 +72,21 @@ void engine_after_fork(pid_t pid)
 		engine_fork_failed();
 }
 
+void engine_before_sharing(void)
+{
+	if (!process.off)
+		successor_all(REASON_DEMOTED_CALL);
+}
+
+/* Not a word of ours is touched: numbers that are hidden here are its parent's.
+ */
+void engine_leave(void)
+{
+	process.off = true;
+	process_on_copy = NULL;
+	fdtable = NULL;
+}
+
 void engine_start(void)
 {
 	real_init();

@@ -22,6 +22,12 @@ void engine_fork_failed(void);
 void engine_before_fork(void);
 void engine_after_fork(pid_t pid);
 
+/* A child is to come that has a copy of our memory and our descriptors
+ * themselves (CLONE_FILES): what is open goes back to TCP, and the child leaves
+ * the engine. */
+void engine_before_sharing(void);
+void engine_leave(void);
+
 /* From here on the program does what we cannot see, or may not do what we must:
  * its connections go back to TCP, and no new one is served. */
 void engine_retire(uint32_t reason);

@@ -218,38 +218,107 @@ static bool socket_call(long number, const long *a, long *r)
 	}
 }
 
-/* Does it make a process with a copy of our memory? */
-static bool is_fork(long number, const long *a)
-{
-	switch (number) {
+/* ---- processes with a copy of our memory ---- */
+
 #ifdef SYS_fork
-	case SYS_fork:
-		return true;
+#define IS_FORK(number) ((number) == SYS_fork)
+#else
+#define IS_FORK(number) false
 #endif
-	case SYS_clone:
-		return !((unsigned long)a[0] & CLONE_VM);
-	case SYS_clone3:
-		return a[0] && !(*P(const uint64_t *, a[0]) & CLONE_VM);
-	default:
-		return false;
-	}
+
+/* The flags, or CLONE_VM for what makes no such process. */
+static unsigned long flags_of(long number, const long *a)
+{
+	if (IS_FORK(number))
+		return 0;
+	if (number == SYS_clone)
+		return (unsigned long)a[0];
+	return number == SYS_clone3 && a[0]
+		   ? (unsigned long)*P(const uint64_t *, a[0])
+		   : CLONE_VM;
 }
 
-static long fork_call(long number, const long *a)
+/* With the descriptors themselves, not copies of them, the two would each have
+ * a picture of the same table. */
+static void before_copy(unsigned long flags)
+{
+	if (flags & CLONE_FILES)
+		engine_before_sharing();
+	else
+		engine_before_fork();
+}
+
+static void after_copy(unsigned long flags, pid_t pid)
+{
+	if (!(flags & CLONE_FILES))
+		engine_after_fork(pid);
+	else if (pid == 0)
+		engine_leave();
+}
+
+static long fork_call(long number, const long *a, unsigned long flags)
 {
 	long r;
 	int error;
 
-	engine_before_fork();
+	before_copy(flags);
 	r = real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	error = errno;
-	engine_after_fork((pid_t)r);
+	after_copy(flags, (pid_t)r);
 	errno = error;
 	return r;
 }
 
+/* What the child is to do; on the parent's stack, and so in the child's copy.
+ */
+struct first_call {
+	int (*function)(void *);
+	void *argument;
+	unsigned long flags;
+};
+
+static int begin_copy(void *argument)
+{
+	const struct first_call *first = argument;
+
+	after_copy(first->flags, 0);
+	return first->function(first->argument);
+}
+
+PRELOAD int clone(int (*function)(void *), void *stack, int flags,
+		  void *argument, ...)
+{
+	struct first_call first = {function, argument, (unsigned)flags};
+	void *more[3];
+	va_list ap;
+	int pid, error;
+
+	va_start(ap, argument);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(ap, void *);
+	va_end(ap);
+	if (!real.clone) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (!fdtable || (flags & CLONE_VM) || !function || !stack)
+		return real.clone(function, stack, flags, argument, more[0],
+				  more[1], more[2]);
+	before_copy(first.flags);
+	pid = real.clone(begin_copy, stack, flags, &first, more[0], more[1],
+			 more[2]);
+	error = errno;
+	after_copy(first.flags, pid);
+	errno = error;
+	return pid;
+}
+
+int __clone(int (*)(void *), void *, int, void *, ...) __THROW;
+PRELOAD_ALIAS(__clone, clone);
+
 PRELOAD long syscall(long number, ...)
 {
+	unsigned long flags;
 	long a[6];
 	long r;
 	va_list ap;
@@ -262,8 +331,9 @@ PRELOAD long syscall(long number, ...)
 	    (data_call(number, a, &r) || wait_call(number, a, &r) ||
 	     descriptor_call(number, a, &r) || socket_call(number, a, &r)))
 		return r;
-	if (fdtable && is_fork(number, a))
-		return fork_call(number, a);
+	flags = fdtable ? flags_of(number, a) : CLONE_VM;
+	if (!(flags & CLONE_VM))
+		return fork_call(number, a, flags);
 	return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -398,6 +398,7 @@ void real_init(void)
 	LOOK_UP(fexecve);
 	LOOK_UP(fork);
 	look_up("_Fork", &real.raw_fork);
+	LOOK_UP(clone);
 	LOOK_UP(posix_spawn);
 	LOOK_UP(posix_spawnp);
 	LOOK_UP(posix_spawn_file_actions_adddup2);

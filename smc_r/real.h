@@ -80,6 +80,7 @@ struct real {
 	int (*fexecve)(int, char *const[], char *const[]);
 	pid_t (*fork)(void);
 	pid_t (*raw_fork)(void); /* _Fork */
+	int (*clone)(int (*)(void *), void *, int, void *, ...);
 	int (*posix_spawn)(pid_t *, const char *,
 			   const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const[],

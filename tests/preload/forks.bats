@@ -55,6 +55,16 @@ all_cases() { # how
 	[ "$demoted_new" = 0 ]
 }
 
+@test "clone(), with a stack of its own" {
+	all_cases "clone()"
+	[ "$demoted_new" = 0 ]
+}
+
+@test "clone() of a process that shares the descriptors" {
+	all_cases clone-files
+	[ "$demoted_new" -gt 0 ]
+}
+
 @test "a daemon: forked twice, its parent is gone" {
 	all_cases daemon
 	[ "$demoted_new" = 0 ]

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -32,6 +33,8 @@ enum how {
 	FORK,
 	RAW_FORK,
 	CLONE,
+	CLONE_CALL,
+	CLONE_SHARED,
 	DAEMON,
 	FORK_EXEC,
 	VFORK_EXEC,
@@ -56,9 +59,9 @@ enum action {
 	ACTIONS
 };
 
-static const char *const how_names[] = {"fork",       "_Fork",     "clone",
-					"daemon",     "fork+exec", "vfork+exec",
-					"posix_spawn"};
+static const char *const how_names[] = {
+    "fork",   "_Fork",     "clone",      "clone()",    "clone-files",
+    "daemon", "fork+exec", "vfork+exec", "posix_spawn"};
 static const char *const state_names[] = {
     "fresh", "used", "peer-finished", "own-finished", "unread", "peer-gone"};
 static const char *const action_names[] = {"writes", "reads", "closes", "dies",
@@ -243,8 +246,24 @@ static pid_t start_image(int fd, enum how h, enum action a, enum state s)
 	return pid;
 }
 
+struct role {
+	int fd;
+	enum action action;
+	enum state state;
+};
+
+static int begin(void *argument)
+{
+	const struct role *r = argument;
+
+	heir(r->fd, r->action, r->state);
+	return 0;
+}
+
 static pid_t start(int fd, enum how h, enum action a, enum state s)
 {
+	static char stack[65536] __attribute__((aligned(16)));
+	struct role role = {fd, a, s};
 	pid_t pid = -1;
 
 	if (h >= FORK_EXEC)
@@ -253,6 +272,10 @@ static pid_t start(int fd, enum how h, enum action a, enum state s)
 		pid = _Fork();
 	else if (h == CLONE)
 		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	else if (h == CLONE_CALL || h == CLONE_SHARED)
+		pid = clone(begin, stack + sizeof(stack),
+			    SIGCHLD | (h == CLONE_SHARED ? CLONE_FILES : 0),
+			    &role);
 	else
 		pid = fork();
 	if (pid)
@@ -371,6 +394,10 @@ int main(int argc, char **argv)
 		for (int s = 0; s < STATES; s++)
 			for (int a = 0; a < ACTIONS; a++) {
 				if (argc > 1 && strcmp(argv[1], how_names[h]))
+					continue;
+				/* A close there is one here, too. */
+				if (h == CLONE_SHARED &&
+				    (a == CLOSES || a == TAKES_OVER))
 					continue;
 				ran++;
 				failed += !run_case((enum how)h, (enum state)s,
