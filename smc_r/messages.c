@@ -380,6 +380,15 @@ static void forgive(struct connection *c, int fd)
 		atomic_store(&c->slot->error, (uint32_t)error);
 }
 
+/* The program may have told TCP to be silent about a few bytes. */
+static bool has_few_bytes(const struct connection *c, int fd)
+{
+	int there = 0;
+
+	return (atomic_load(&c->slot->socket_flags) & SOCKET_RCVLOWAT) &&
+	       SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) == 0 && there > 0;
+}
+
 /* Even a look takes an error, which is for the program to see; but not as long
  * as there are bytes. *ended: no more will come. */
 static long look_at_bytes(struct connection *c, int fd,
@@ -389,7 +398,7 @@ static long look_at_bytes(struct connection *c, int fd,
 	int there = 0;
 
 	*ended = false;
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0)
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0 && !has_few_bytes(c, fd))
 		return -EAGAIN;
 	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 	if (p.revents & POLLERR)

@@ -261,6 +261,35 @@ PRELOAD int __dup2(int from, int to)
 	return dup2(from, to);
 }
 
+/* Our own, by the long way: the same socket under another number. */
+static bool is_same_socket(int fd, int other)
+{
+	uint64_t cookies[2] = {0, 0};
+	socklen_t n = sizeof(cookies[0]);
+
+	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &cookies[0],
+			 &n, 0) == 0 &&
+	       SYS_CALL6(SYS_getsockopt, other, SOL_SOCKET, SO_COOKIE,
+			 &cookies[1], &n, 0) == 0 &&
+	       cookies[0] == cookies[1];
+}
+
+PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags);
+PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
+{
+	long result = SYS_CALL3(SYS_pidfd_getfd, pidfd, fd, flags);
+
+	if (result < 0) {
+		errno = (int)-result;
+		return -1;
+	}
+	if (fdtable_get((int)result))
+		socket_number_is_new((int)result);
+	if (connection_of(fd) && is_same_socket(fd, (int)result))
+		socket_dup(fd, (int)result);
+	return (int)result;
+}
+
 /* ---- flags ---- */
 
 static int after_fcntl(int fd, int command, long argument, int result)

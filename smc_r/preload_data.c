@@ -265,7 +265,11 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 
 	if (!c || n < 0 || n > IOV_MAX)
 		return SOCKET_KERNEL;
-	return socket_send(c, fd, v, (size_t)n, flags);
+	/* Of nothing: 0, other than send(), whatever was shut. */
+	for (int i = 0; i < n; i++)
+		if (v[i].iov_len > 0)
+			return socket_send(c, fd, v, (size_t)n, flags);
+	return SOCKET_KERNEL;
 }
 
 PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)

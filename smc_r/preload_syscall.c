@@ -25,6 +25,7 @@ int close_range(unsigned, unsigned, int);
 ssize_t preadv2(int, const struct iovec *, int, off_t, int);
 ssize_t pwritev2(int, const struct iovec *, int, off_t, int);
 int execveat(int, const char *, char *const[], char *const[], int);
+int pidfd_getfd(int, int, unsigned);
 
 #define P(T, x) ((T)(uintptr_t)(x))
 #define FD(x)   ((int)(x))
@@ -146,6 +147,9 @@ static bool descriptor_call(long number, const long *a, long *r)
 		return true;
 	case SYS_close_range:
 		*r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
+		return true;
+	case SYS_pidfd_getfd:
+		*r = pidfd_getfd(FD(a[0]), FD(a[1]), (unsigned)a[2]);
 		return true;
 	case SYS_dup:
 		*r = dup(FD(a[0]));

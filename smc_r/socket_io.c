@@ -352,6 +352,8 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 	}
 	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
 		return real.ioctl(fd, FIONREAD, out);
+	if (stream_is_sealed(c))
+		demote_guard(c, fd);
 	*out = (int)stream_fill(c);
 	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
 		return real.ioctl(fd, FIONREAD, out);

@@ -31,6 +31,7 @@ struct end {
 
 struct connection {
 	bool used;
+	bool moved;         /* on TCP again, or may be */
 	struct end ends[2]; /* 0 called connect */
 };
 
@@ -96,6 +97,18 @@ void write_blocked_recv(struct model *m, struct connection *c, int i);
 void write_blocked_wait(struct model *m, struct connection *c, int i);
 void write_signal(struct model *m, struct connection *c, int i);
 void write_timeout(struct model *m, struct connection *c, int i);
+
+void write_alias(struct model *m, struct connection *c, int i);
+void write_bad(struct model *m, struct connection *c, int i);
+void write_many(struct model *m, struct connection *c, int i);
+void write_option(struct model *m, struct connection *c, int i);
+void write_low_water(struct model *m, struct connection *c, int i);
+void write_urgent(struct model *m, struct connection *c, int i);
+void write_async(struct model *m, struct connection *c, int i);
+void write_strange(struct model *m, struct connection *c, int i);
+void write_no_room(struct model *m, struct connection *c, int i);
+void write_changed_wait(struct model *m, struct connection *c, int i);
+void write_refused(struct model *m, struct connection *c, int i);
 
 void write_connect(struct model *m, struct connection *c);
 void write_dup(struct model *m, struct connection *c, int i);

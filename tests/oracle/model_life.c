@@ -106,6 +106,7 @@ void write_connect(struct model *m, struct connection *c)
 	m->listener++;
 	m->serial++;
 	c->used = true;
+	c->moved = false;
 	end_make(m, &c->ends[0], client, 'c');
 	end_make(m, &c->ends[1], server, 's');
 	c->ends[0].nonblock = chance(m, 40);
@@ -173,6 +174,16 @@ static void share_with_child(struct model *m, struct connection *c, int i,
 	write_recv(m, c, !i);
 }
 
+static void read_all(struct model *m, struct connection *c, int i)
+{
+	struct end *e = &c->ends[i];
+
+	arrive(m, c, i);
+	if (e->unread)
+		step(m, e, "recv %s %u", e->name, e->unread);
+	taken(e, e->unread);
+}
+
 /*
  * A forked child shares the end. Then either it goes away, which nobody may
  * notice, or the parent closes and the child carries the connection on, in
@@ -194,6 +205,11 @@ void write_child(struct model *m, struct connection *c, int i)
 	if (child_in_use(m, e->actor, child.task))
 		return;
 	unwatch(m, e);
+	/* What lies in a ring that the stream has left cannot be shared with
+	 * somebody who has no library. */
+	if (c->moved && *image)
+		read_all(m, c, i);
+	c->moved |= *image != 0;
 	step(m, e, "fork %d keep=%s%s via=%s", child.task, e->name, image,
 	     *image ? "fork" : PICK(m, via));
 	share_with_child(m, c, i, &child);
@@ -219,6 +235,7 @@ void write_pass(struct model *m, struct connection *c, int i)
 	if (e->task || c->ends[!i].task)
 		return;
 	unwatch(m, e);
+	c->moved = true;
 	to.watched = false;
 	snprintf(to.name, sizeof(to.name), "r%u", ++m->serial);
 	step(m, e, "sendfd u0 %s", e->name);
@@ -338,16 +355,6 @@ static void finish_by_reset(struct model *m, struct connection *c, int i)
 	else
 		step(m, peer, "await %s events=err|hup", peer->name);
 	look_at_loss(m, c, !i);
-}
-
-static void read_all(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i];
-
-	arrive(m, c, i);
-	if (e->unread)
-		step(m, e, "recv %s %u", e->name, e->unread);
-	taken(e, e->unread);
 }
 
 static void finish_in_order(struct model *m, struct connection *c, int i)

@@ -188,6 +188,8 @@ static void run_strange(struct call *c)
 	reply_result(c, fallocate(fd, 0, 0, 10));
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	reply_result(c, map == MAP_FAILED ? -1 : 0);
+	if (map != MAP_FAILED)
+		munmap(map, 4096);
 	reply_result(c, preadv2(fd, &part, 1, -1, 0x40));
 	reply_result(c, syscall(SYS_readv, fd, &part, below));
 	reply_result(c, syscall(SYS_writev, fd, &part, below));
