@@ -14,16 +14,16 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {write_send, 24},    {write_recv, 24},        {write_splice, 6},
-    {write_probe, 8},    {write_nonblock, 4},     {write_poll, 10},
-    {write_epoll, 16},   {write_blocked_recv, 8}, {write_blocked_wait, 5},
-    {write_signal, 3},   {write_timeout, 1},      {write_transfer, 1},
-    {write_shutdown, 2}, {write_dup, 2},          {write_child, 3},
-    {write_pass, 1},     {write_cat, 1},          {write_finish, 5},
-    {write_fill, 1},     {write_alias, 3},        {write_bad, 2},
-    {write_many, 2},     {write_option, 2},       {write_low_water, 1},
-    {write_urgent, 1},   {write_async, 1},        {write_strange, 3},
-    {write_no_room, 1},  {write_changed_wait, 3}, {write_refused, 1},
+    {write_send, 24},        {write_recv, 24},        {write_splice, 6},
+    {write_probe, 8},        {write_nonblock, 4},     {write_poll, 10},
+    {write_epoll, 16},       {write_blocked_recv, 8}, {write_blocked_wait, 5},
+    {write_signal, 3},       {write_timeout, 1},      {write_transfer, 1},
+    {write_shutdown, 2},     {write_dup, 2},          {write_child, 3},
+    {write_pass, 1},         {write_cat, 1},          {write_finish, 5},
+    {write_fill, 1},         {write_alias, 3},        {write_bad, 2},
+    {write_many, 2},         {write_option, 2},       {write_low_water, 1},
+    {write_urgent, 1},       {write_async, 1},        {write_strange, 3},
+    {write_changed_wait, 3}, {write_refused, 1},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))

@@ -106,7 +106,6 @@ void write_low_water(struct model *m, struct connection *c, int i);
 void write_urgent(struct model *m, struct connection *c, int i);
 void write_async(struct model *m, struct connection *c, int i);
 void write_strange(struct model *m, struct connection *c, int i);
-void write_no_room(struct model *m, struct connection *c, int i);
 void write_changed_wait(struct model *m, struct connection *c, int i);
 void write_refused(struct model *m, struct connection *c, int i);
 
