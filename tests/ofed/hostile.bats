@@ -476,6 +476,37 @@ has_no_pairs() {
 	[ "$(statistic "$A" queue_pairs)" = 0 ]
 }
 
+@test "packets that are worth a warning each do not fill the log" {
+	local core
+
+	stop_core "$A"
+	ip netns exec "$A" "$BIN/ofed_core" -f 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+	wait_for core_is_there
+	[ "$(ask "$A" "set mad_rcvq_size 16")" = ok ]
+	core=$(ask "$A" ping | sed -n 's/^=pid //p')
+	# What arrives together has to wait together.
+	kill -STOP "$core"
+	peer <<-'EOT'
+		import roce
+		p = roce.Peer("10.77.0.2", "10.77.0.1")
+		for n in range(3000):
+		    p.send(roce.cm_req("10.77.0.2", "10.77.0.1", 7174, comm_id=n + 1))
+	EOT
+	kill -CONT "$core"
+	wait_for grep -q "queue is full" "$BATS_TEST_TMPDIR/log"
+	wait_for has_received_packets 3000
+	# At most fifty in a second, and this took a few at most.
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/log")" -lt 500 ]
+}
+
+core_is_there() {
+	! core_is_gone "$A"
+}
+
+has_received_packets() { # number
+	[ "$(statistic "$A" packets_received)" -ge "$1" ]
+}
+
 @test "packets of strangers, with right ICRCs, for numbers that are in use" {
 	local victim
 
