@@ -87,3 +87,20 @@ as_before() { # chore
 	[ $((after[0] - before[0])) -ge 2 ]
 	[ $((after[1] - before[1])) -ge 1 ]
 }
+
+# The loader's words, and no more of them than smc_r(7) says.
+@test "a program of 32 bits runs, and the loader says one line" {
+	[ -e "$DAY/narrow.smc" ] || skip "no program of 32 bits can be made"
+	cat "$DAY/narrow.smc"
+	[ "$(grep -c 'libsmc_r.so.*wrong ELF class.*ignored' \
+		"$DAY/narrow.smc")" = 1 ]
+	grep -qx 'exit 0' "$DAY/narrow.smc"
+}
+
+@test "programs run without the library that is named, and the loader says so" {
+	cat "$DAY/removed"
+	[ "$(grep -c 'libsmc_r.so.*cannot open shared object file.*ignored' \
+		"$DAY/removed")" = 1 ]
+	grep -qx 'still here' "$DAY/removed"
+	grep -qx 'exit 0' "$DAY/removed"
+}

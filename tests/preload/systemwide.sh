@@ -158,6 +158,34 @@ all_chores() { # plain or smc
 	done
 }
 
+# A program of 32 bits, which is there with its loader and needs no more of libc.
+narrow() {
+	local libc
+	for libc in /lib32/libc.so.6 /lib/i386-linux-gnu/libc.so.6; do
+		[ -e "$libc" ] && [ -e /lib/ld-linux.so.2 ] || continue
+		gcc -m32 -nostdlib -nostartfiles -no-pie -x c -o "$place/narrow" \
+			-Wl,--dynamic-linker=/lib/ld-linux.so.2 - -x none \
+			-Wl,--no-as-needed "$libc" 2>/dev/null <<-'END' && return
+			void _start(void)
+			{
+				__asm__ volatile("movl $1, %eax; xorl %ebx, %ebx; int $0x80");
+			}
+		END
+	done
+	return 1
+}
+
+# The library was taken away, and the switch is still on.
+without_library() {
+	cp $file "$place/file.kept"
+	sed 's#^.*/libsmc_r.so#/nonexistent/libsmc_r.so#' "$place/file.kept" >$file
+	{
+		bash -c 'echo still here'
+		echo "exit $?"
+	} >"$place/removed" 2>&1
+	cat "$place/file.kept" >$file
+}
+
 all_chores plain
 gcc -print-file-name=libm.so.6 >$file
 cp $file "$place/file.before"
@@ -165,6 +193,13 @@ chdev -q -l smc_r0 -a system_preload=1 || exit 1
 cp $file "$place/file.on"
 all_chores smc
 grep -c libsmc_r.so /proc/self/maps >"$place/loaded"
+if narrow; then
+	{
+		"$place/narrow"
+		echo "exit $?"
+	} >"$place/narrow.smc" 2>&1
+fi
+without_library
 chdev -q -l smc_r0 -a system_preload=0 || exit 1
 cp $file "$place/file.off"
 chdev -q -l smc_r0 -a system_preload=1 || exit 1
