@@ -11,8 +11,19 @@
 #include "shim_protocol.h"
 
 #define ELEMENT_BYTES 64 /* holds struct ib_uverbs_wc, a power of two */
+/*
+ * Of the smallest queue: what fits into a page. Programs that ask for one entry
+ * and use more are used to adapters, which are as generous.
+ */
+#define ENTRIES_MIN   31
 
 _Static_assert(sizeof(struct ib_uverbs_wc) == 48, "shared layout");
+
+static struct ring *make_ring(struct client *c, uint32_t entries)
+{
+	return object_ring(c, entries > ENTRIES_MIN ? entries : ENTRIES_MIN,
+			   ELEMENT_BYTES);
+}
 
 static void notify(struct cq *cq)
 {
@@ -102,7 +113,7 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
-	cq->ring = object_ring(c->client, q->cqe, ELEMENT_BYTES);
+	cq->ring = make_ring(c->client, q->cqe);
 	rc = cq->ring ? object_add(c->client, &cq->o, OBJECT_CQ) : -ENOMEM;
 	if (rc < 0) {
 		object_ring_drop(c->client, cq->ring);
@@ -184,7 +195,7 @@ int uverbs_resize_cq(struct command *c)
 	used = (old->index - first) & old->mask;
 	if (q.cqe < used)
 		return -EINVAL;
-	ring = object_ring(c->client, q.cqe, ELEMENT_BYTES);
+	ring = make_ring(c->client, q.cqe);
 	if (!ring)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < used; i++)
