@@ -28,8 +28,11 @@ static sigset_t lock_fork_mask;
  * page that is 0 in every copy of our address space, whoever made the copy;
  * where the kernel has no such pages it is an ordinary one. */
 static uint32_t generation = 1;
-static uint32_t never_wiped = 1;
-static uint32_t *wiped_on_fork = &never_wiped;
+static _Atomic uint32_t never_wiped = 1;
+static _Atomic uint32_t *wiped_on_fork = &never_wiped;
+/* There instead of 0 while a thread of the copy sees to it: that one. */
+#define GENERATION_COMES (UINT32_MAX - 1)
+static _Atomic uint32_t noticing;
 
 /* ---- identity ---- */
 
@@ -199,7 +202,7 @@ void process_init(void)
 	value = getenv("SMC_R_REPORTER");
 	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
 	mark_address_space();
-	*wiped_on_fork = generation;
+	atomic_store(wiped_on_fork, generation);
 }
 
 /* A new generation: what any thread remembers is its parent's. */
@@ -207,38 +210,67 @@ void process_forked(void)
 {
 	process.pid = sys_getpid();
 	process.start = process_start_time(process.pid);
-	*wiped_on_fork = ++generation;
+	atomic_store(wiped_on_fork, ++generation);
 }
 
 void (*process_on_copy)(void);
 
-/* Another thread of the parent may have held the lock: it is not here. */
+static uint32_t generation_now(void)
+{
+	return atomic_load_explicit(wiped_on_fork, memory_order_acquire);
+}
+
+/* Another thread of the parent may have held the lock: it is not here. Of the
+ * threads of the copy one does this; the others wait until it is done. */
 static void notice_copy(void)
 {
-	process_forked();
+	uint32_t tid = (uint32_t)sys_gettid();
+	uint32_t none = 0;
+
+	if (atomic_load(&noticing) == tid)
+		return;
+	if (!atomic_compare_exchange_strong(wiped_on_fork, &none,
+					    GENERATION_COMES)) {
+		while (generation_now() == GENERATION_COMES)
+			SYS_CALL3(SYS_sched_yield, 0, 0, 0);
+		return;
+	}
+	atomic_store(&noticing, tid);
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
 	atomic_store(&lock_word, 0);
 	if (process_on_copy)
 		process_on_copy();
+	atomic_store(wiped_on_fork, ++generation);
+	atomic_store(&noticing, 0);
+}
+
+static bool is_unnoticed(uint32_t g)
+{
+	return g == 0 || g == GENERATION_COMES;
 }
 
 static __attribute__((noinline)) void find_tid(void)
 {
-	if (*wiped_on_fork == 0)
+	if (is_unnoticed(generation_now()))
 		notice_copy();
 	cached_tid = (uint32_t)sys_gettid();
-	cached_generation = *wiped_on_fork;
+	cached_generation = generation_now();
 }
 
 uint32_t process_tid(void)
 {
-	if (__builtin_expect(cached_generation != *wiped_on_fork, 0))
+	if (__builtin_expect(
+		cached_generation !=
+		    atomic_load_explicit(wiped_on_fork, memory_order_relaxed),
+		0))
 		find_tid();
 	return cached_tid;
 }
 
 bool process_is_foreign(void)
 {
-	if (*wiped_on_fork == 0)
+	if (is_unnoticed(generation_now()))
 		notice_copy();
 	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
 }
