@@ -154,6 +154,8 @@ int epoll_make_shadow(struct epoll *e);
 
 /* Who sleeps on e looks again. */
 void epoll_wake(struct epoll *e);
+/* Something was done to c once more, and is an edge once more. */
+void epoll_again(struct connection *c);
 /* The state of c changed by our own doing: wake who sleeps on it. */
 void epoll_poke(struct connection *c);
 

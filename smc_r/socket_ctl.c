@@ -156,6 +156,14 @@ static void shut_output(struct connection *c)
 	connection_wake_own(c, tx, c->bell_out);
 }
 
+static bool is_shut_already(const struct connection *c, int how)
+{
+	uint32_t in = atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
+	uint32_t out = atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+
+	return (how == SHUT_WR || in) && (how == SHUT_RD || out);
+}
+
 int socket_shut_state(struct connection *c)
 {
 	uint32_t own = atomic_load(&c->slot->tx.flags);
@@ -188,9 +196,13 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		return (int)SOCKET_KERNEL;
 	/* TIME_WAIT: there is nothing left to shut. */
 	if (socket_shut_state(c) == TCP_CLOSE) {
+		epoll_again(c);
+		epoll_poke(c);
 		errno = ENOTCONN;
 		return -1;
 	}
+	if (is_shut_already(c, how))
+		epoll_again(c);
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c);
 	if (how == SHUT_RD || how == SHUT_RDWR) {

@@ -168,6 +168,15 @@ static ssize_t receive_rest(const struct receive *r)
 	return n > 0 ? (ssize_t)r->done + n : (ssize_t)r->done;
 }
 
+/* A peer that was killed after it went back to TCP left some there, too. */
+static bool has_bytes_behind(struct connection *c, int fd)
+{
+	int there = 0;
+
+	return stream_is_sealed(c) && stream_fill(c) == 0 &&
+	       real.ioctl(fd, FIONREAD, &there) == 0 && there > 0;
+}
+
 /* Nothing more for now. True: try again; false: *result is the answer. */
 static bool receive_waits(struct receive *r, ssize_t *result)
 {
@@ -187,7 +196,10 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	case INPUT_END:
 		break;
 	case INPUT_ERROR:
-		*result = r->done ? (ssize_t)r->done : pending_error(c);
+		if (has_bytes_behind(c, r->fd))
+			*result = receive_rest(r);
+		else
+			*result = r->done ? (ssize_t)r->done : pending_error(c);
 		return false;
 	case INPUT_KERNEL:
 		demote_settle(c);
@@ -358,8 +370,7 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
 		return real.ioctl(fd, FIONREAD, out);
 	/* Behind the end of a sealed ring the stream goes on. */
-	if (*out > 0 && stream_is_sealed(c) &&
-	    real.ioctl(fd, FIONREAD, &behind) == 0)
+	if (stream_is_sealed(c) && real.ioctl(fd, FIONREAD, &behind) == 0)
 		*out += behind;
 	return 0;
 }

@@ -62,8 +62,9 @@ static void judge_end(struct connection *c, short bits)
 	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return;
 	flags = atomic_load(&c->in_producer->flags);
-	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
+	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))
 		return;
@@ -191,11 +192,19 @@ enum input input_look(struct connection *c, size_t need)
 	return INPUT_END;
 }
 
+bool demotion_is_due(const struct connection *c)
+{
+	return (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP);
+}
+
 enum input input_state(struct connection *c, int fd, size_t need)
 {
 	enum input state = input_look(c, need);
 
 	/* The peer may wait for our seal, whatever this call finds. */
+	if (demotion_is_due(c))
+		tcp_has_ended(c, fd);
 	demote_serve(c, fd);
 	if (state != INPUT_NONE)
 		return state;
@@ -382,13 +391,6 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	if (result == BELL_HUNG_UP)
 		return wait_on_tcp(c, fd, timeout, slices);
 	return result;
-}
-
-/* The peer wants this end to go back to TCP: the caller must see to that. */
-static bool demotion_is_due(const struct connection *c)
-{
-	return (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) &&
-	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP);
 }
 
 struct wait_deadline {

@@ -57,4 +57,7 @@ int wait_for_output(struct connection *c, int fd,
 /* Is the peer where we are? */
 bool peer_is_on_our_core(struct connection *c);
 
+/* The peer wants this end to go back to TCP: the caller must see to that. */
+bool demotion_is_due(const struct connection *c);
+
 #endif
