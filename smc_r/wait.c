@@ -374,6 +374,30 @@ static bool is_nonblocking(struct connection *c, int fd)
 	return true;
 }
 
+/* With a time-out a signal ends the sleep in any case, as it does for TCP. So
+ * the end of TCP alone can end it as well. */
+static int wait_beside_tcp(struct connection *c, int fd, int bell,
+			   const struct timespec *timeout)
+{
+	int orphan = atomic_load(&c->orphan);
+	struct pollfd p[2] = {
+	    {.fd = bell, .events = POLLIN},
+	    {.fd = orphan ? orphan : fd, .events = POLLRDHUP},
+	};
+	int n = real.ppoll(p, 2, timeout, NULL);
+
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return BELL_TIMEOUT;
+	/* Closed by another thread: the bell will tell. */
+	if (p[1].revents & POLLNVAL)
+		return bell_wait(bell, timeout);
+	if (p[1].revents)
+		return BELL_HUNG_UP;
+	return bell_drain(bell) ? BELL_HUNG_UP : BELL_RUNG;
+}
+
 static int sleep_on(struct connection *c, int fd, int bell, bool first,
 		    struct slices *slices, const struct timespec *timeout)
 {
@@ -385,7 +409,8 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	inject_nap();
 	if (!first)
 		return wait_in_slices(bell, timeout, slices);
-	result = bell_wait(bell, timeout);
+	result = timeout ? wait_beside_tcp(c, fd, bell, timeout)
+			 : bell_wait(bell, NULL);
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
 	if (result == BELL_HUNG_UP)

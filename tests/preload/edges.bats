@@ -55,6 +55,35 @@ both() { # least number of ends on SMC, argument of edges...
 	smc_reasons | grep "^DESCRIPTORS "
 }
 
+# The kernel must let sockets be destroyed: CONFIG_INET_DIAG_DESTROY.
+cut() { # log, command...
+	local log=$1 number
+	shift
+	start "$log" "$@"
+	await_true grep -q ^port "$place/$log.log"
+	number=$(sed -n 's/^port //p' "$place/$log.log")
+	await_true asleep "$last"
+	ss -K "sport = :$number" >/dev/null 2>&1 || true
+	wait "$last"
+	sed 1d "$place/$log.log"
+}
+
+# All of a process group sleeps.
+asleep() { # its leader
+	! pgrep -g "$1" -r R,D >/dev/null
+}
+
+@test "a connection that is ended from outside, while a call waits with a time-out" {
+	[ "$(id -u)" = 0 ] || skip "only root destroys sockets"
+	local plain
+	plain=$(cut plain "$edges" cut)
+	echo "$plain"
+	[ "$plain" != "Resource temporarily unavailable" ] ||
+		skip "this kernel destroys no sockets"
+	[ "$(cut smc smc_run "$edges" cut)" = "$plain" ]
+	all_on_smc 1
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

@@ -11,11 +11,13 @@
  *   edges crowd COUNT		so many connections at once, all used in turn
  *   edges relief COUNT		the same; a third of them is made with hardly a
  *				descriptor to spare
+ *   edges cut		waits for bytes, with a time-out; says what ended it
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
  */
 #include <dirent.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -302,6 +304,43 @@ static void range(void)
 	printf("all closed, both connections go on\n");
 }
 
+/* Then nothing more comes; how it ends is nobody's concern. */
+static void echo_once(int listener)
+{
+	static unsigned char block[BLOCK];
+	int fd = accept(listener, NULL, NULL);
+
+	check(recv_all(fd, block, BLOCK) == BLOCK, "no block");
+	send_all(fd, block, BLOCK);
+	_exit(recv(fd, block, 1, 0) == 1);
+}
+
+/* Its connection is ended from outside while it waits, with a time-out. */
+static void cut(void)
+{
+	struct timeval t = {8, 0};
+	struct sockaddr_in a;
+	socklen_t n = sizeof(a);
+	int port, fd, status, listener = duct_listen(&port);
+	pid_t pid = fork();
+	char byte;
+
+	if (!pid)
+		echo_once(listener);
+	close(listener);
+	fd = duct_connect(port);
+	use(fd, 1);
+	check(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)),
+	      "SO_RCVTIMEO");
+	check(!getsockname(fd, (struct sockaddr *)&a, &n), "getsockname");
+	printf("port %d\n", ntohs(a.sin_port));
+	fflush(stdout);
+	check(recv(fd, &byte, 1, 0) == -1, "recv");
+	printf("%s\n", strerror(errno));
+	close(fd);
+	check(waitpid(pid, &status, 0) == pid && !status, "the server");
+}
+
 /* All of them are open at once, so no memory is used twice. */
 static void connect_more(int *fds, int port, int from, int to)
 {
@@ -385,6 +424,8 @@ int main(int argc, char **argv)
 		relief(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))
 		crowd(number);
+	else if (argc == 2 && !strcmp(argv[1], "cut"))
+		cut();
 	else if (argc == 2 && !strcmp(argv[1], "range"))
 		range();
 	else
