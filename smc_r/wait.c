@@ -62,9 +62,9 @@ static void judge_end(struct connection *c, short bits)
 	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return;
 	flags = atomic_load(&c->in_producer->flags);
-	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	/* After a seal it may be one that the program shut there. */
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
-	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))
 		return;
