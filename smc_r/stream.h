@@ -66,6 +66,17 @@ struct room {
 ssize_t stream_room_begin(struct connection *c, struct room *r);
 void stream_room_end(struct connection *c, struct room *r, size_t filled);
 
+/* A hint: the next bytes will be read at once. */
+static inline void stream_expect(const struct connection *c)
+{
+	uint64_t position =
+	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint32_t shift =
+	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
+
+	__builtin_prefetch(c->in + connection_offset(c, position, shift));
+}
+
 /* Bytes that can be read now; checked. */
 size_t stream_fill(struct connection *c);
 /* Is the writer's cursor impossible? Then the direction is marked broken, and

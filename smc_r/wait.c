@@ -489,8 +489,11 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 
 	if (input_state(c, fd, need) != INPUT_NONE)
 		return 0;
-	if (spin(c, seen, &start, changed_in))
+	if (spin(c, seen, &start, changed_in)) {
+		/* It comes while we go back to where it is copied. */
+		stream_expect(c);
 		return 0;
+	}
 	sleeper_begin(&sleeper, &c->slot->rx, &c->sleepers_data);
 	pthread_cleanup_push(sleeper_end, &sleeper);
 	result = sleep_for_input(c, fd, need, timeout);
