@@ -6,7 +6,8 @@
  * getdtablesize) and on its soft limit. So our numbers lie above the soft
  * limit wherever the hard limit is higher; descriptors made while the soft
  * limit was raised for a moment stay valid when it is back. Where both limits
- * are equal they lie in the upper three quarters, and a quarter stays free.
+ * are equal they lie in the upper three quarters, and a quarter or an eighth of
+ * all stays free.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include "sys.h"
 
 #define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
+#define MANY        4096u
 
 static _Atomic unsigned hidden_count;
 
@@ -74,12 +76,14 @@ static long move_above(int fd, const struct rlimit *old)
 static long move_high(int fd, const struct rlimit *old)
 {
 	rlim_t base = old->rlim_cur / 4;
+	/* A quarter of few, an eighth of many. */
+	rlim_t spare = old->rlim_cur < MANY ? base : old->rlim_cur / 8;
 
 	if (base > HIDDEN_SPAN)
 		base = HIDDEN_SPAN;
 	/* fd was the lowest free number: so many are in use, ours or not. */
-	if ((rlim_t)fd >= old->rlim_cur - old->rlim_cur / 4 ||
-	    atomic_load(&hidden_count) > old->rlim_cur - old->rlim_cur / 4)
+	if ((rlim_t)fd >= old->rlim_cur - spare ||
+	    atomic_load(&hidden_count) > old->rlim_cur - spare)
 		return -EMFILE;
 	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
 }

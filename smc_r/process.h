@@ -82,7 +82,7 @@ void pool_put(void *memory, size_t bytes);
  * Moves fd out of the program's way, close-on-exec: above the soft limit of
  * descriptors when the hard limit allows, else high up. Returns the new
  * number, or -errno and fd is closed. -EMFILE also when the program would be
- * left with less than a quarter of its descriptors.
+ * left with less than a quarter of its descriptors, or an eighth of many.
  */
 int hidden_fd(int fd);
 void hidden_close(int fd);
