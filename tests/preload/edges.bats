@@ -213,16 +213,16 @@ memory_group() { # bytes
 	cp -r "$SMC_R_RUNDIR/." "$trap"
 	chmod -R a+rwX "$trap"
 	rm -f "$trap"/status/* "$trap"/peer/*
-	echo "$library" >"$place/preload"
+	cp -a /etc "$place/etc"
+	echo "$library" >"$place/etc/ld.so.preload"
 	start server smc_run "$victim" server poll "$port"
 	await_port "$port"
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare -m --propagation private sh -c '
-		touch /etc/ld.so.preload &&
-		mount --bind "$1" /etc/ld.so.preload &&
+		mount --bind "$1" /etc &&
 		SMC_R_RUNDIR=$2 exec setpriv --reuid 65534 --clear-groups \
 			"$3" client block "$4"' sh \
-		"$place/preload" "$trap" "$place/secure" "$port" 2>&1 |
+		"$place/etc" "$trap" "$place/secure" "$port" 2>&1 |
 		grep "there and back"
 	find "$trap/status" "$trap/peer" -type f -o -type s | tee "$place/caught"
 	[ ! -s "$place/caught" ]
