@@ -580,7 +580,7 @@ static size_t room_limit(const struct connection *c)
 ssize_t stream_room_begin(struct connection *c, struct room *r)
 {
 	struct status_stream *tx = &c->slot->tx;
-	struct piece p;
+	struct piece p = {0, 0, false};
 	ssize_t result;
 	size_t at;
 
