@@ -51,6 +51,7 @@ enum phase {
 #define SOCKET_OFFERED  32u  /* the TCP option was put on the SYN */
 #define SOCKET_GUARDED  128u /* SO_LINGER is ours: demote_guard() */
 #define SOCKET_UNFENCED 256u /* our stream: see barrier.h */
+#define SOCKET_STAMPED  512u /* recvmsg may ask when bytes came */
 
 struct epoll_member;
 

@@ -104,34 +104,63 @@ PRELOAD ssize_t preadv2(int fd, const struct iovec *v, int n, off_t at,
 
 PRELOAD_ALIAS(preadv64v2, preadv2);
 
-/* TCP_INQ, as put_cmsg() does it. */
-static void put_hint(struct msghdr *m, size_t room, int hint)
+/* As put_cmsg() does it. *room is what is left of the control buffer. */
+static void put_control(struct msghdr *m, size_t *room, int level, int type,
+			const void *data, size_t bytes)
 {
-	struct cmsghdr h = {.cmsg_len = CMSG_LEN(sizeof(hint)),
-			    .cmsg_level = IPPROTO_TCP,
-			    .cmsg_type = TCP_CM_INQ};
-	size_t all = CMSG_SPACE(sizeof(hint));
+	struct cmsghdr h = {.cmsg_len = CMSG_LEN(bytes),
+			    .cmsg_level = level,
+			    .cmsg_type = type};
+	char *at = (char *)m->msg_control + m->msg_controllen;
+	size_t all = CMSG_SPACE(bytes);
 
-	if (!m->msg_control || room < h.cmsg_len)
+	if (!m->msg_control || *room < h.cmsg_len)
 		m->msg_flags |= MSG_CTRUNC;
-	if (!m->msg_control || room < sizeof(h))
+	if (!m->msg_control || *room < sizeof(h))
 		return;
-	if (room < h.cmsg_len)
-		h.cmsg_len = room;
-	memcpy(m->msg_control, &h, sizeof(h));
-	memcpy((char *)m->msg_control + sizeof(h), &hint,
-	       h.cmsg_len - sizeof(h));
-	m->msg_controllen = all < room ? all : room;
+	if (*room < h.cmsg_len)
+		h.cmsg_len = *room;
+	memcpy(at, &h, sizeof(h));
+	memcpy(at + sizeof(h), data, h.cmsg_len - sizeof(h));
+	all = all < *room ? all : *room;
+	m->msg_controllen += all;
+	*room -= all;
+}
+
+/* Only TCP knows when bytes came, so it carries those to come. Of those that
+ * are in the ring it is known that they are there now. */
+static void put_stamp(struct msghdr *m, size_t *room, int fd)
+{
+	struct timespec now;
+	struct timeval t;
+	socklen_t n = sizeof(int);
+	int exact = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	t.tv_sec = now.tv_sec;
+	t.tv_usec = now.tv_nsec / 1000;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_TIMESTAMPNS, &exact, &n,
+		  0);
+	if (exact)
+		put_control(m, room, SOL_SOCKET, SO_TIMESTAMPNS, &now,
+			    sizeof(now));
+	else
+		put_control(m, room, SOL_SOCKET, SO_TIMESTAMP, &t, sizeof(t));
 }
 
 static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
+	uint32_t options;
 	size_t room;
 	ssize_t r;
 
 	if (!c || !m || m->msg_iovlen > IOV_MAX)
 		return SOCKET_KERNEL;
+	options =
+	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
+	if (__builtin_expect(options & SOCKET_STAMPED, 0))
+		demote(c, fd, REASON_DEMOTED_OPTION);
 	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
 	if (r < 0)
 		return r;
@@ -139,11 +168,14 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 	m->msg_namelen = 0;
 	m->msg_controllen = 0;
 	m->msg_flags = flags & MSG_CMSG_CLOEXEC;
-	if (__builtin_expect(atomic_load_explicit(&c->slot->socket_flags,
-						  memory_order_relaxed) &
-				 SOCKET_INQ,
-			     0))
-		put_hint(m, room, socket_input_hint(c, fd));
+	if (__builtin_expect((options & SOCKET_STAMPED) && r > 0, 0))
+		put_stamp(m, &room, fd);
+	if (__builtin_expect(options & SOCKET_INQ, 0)) {
+		int hint = socket_input_hint(c, fd);
+
+		put_control(m, &room, IPPROTO_TCP, TCP_CM_INQ, &hint,
+			    sizeof(hint));
+	}
 	return r;
 }
 

@@ -550,6 +550,8 @@ void socket_note_option(int fd, int level, int name)
 		note(c, SOCKET_SNDTIMEO, true);
 	else if (name == SO_RCVLOWAT)
 		note(c, SOCKET_RCVLOWAT, true);
+	else if (name == SO_TIMESTAMP || name == SO_TIMESTAMPNS)
+		note(c, SOCKET_STAMPED, true);
 }
 
 void socket_listener_deferred(int fd)
@@ -566,8 +568,7 @@ void socket_listener_deferred(int fd)
 bool socket_option_demotes(int level, int name)
 {
 	if (level == SOL_SOCKET)
-		return name == SO_OOBINLINE || name == SO_TIMESTAMP ||
-		       name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING ||
+		return name == SO_OOBINLINE || name == SO_TIMESTAMPING ||
 		       name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF;
 	return level == IPPROTO_TCP && (name == TCP_REPAIR || name == TCP_ULP);
 }

@@ -63,12 +63,12 @@ void traits_option(int fd, int level, int name)
 
 	if (level == SOL_SOCKET) {
 		if (name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
-		    name == SO_RCVLOWAT)
+		    name == SO_RCVLOWAT || name == SO_TIMESTAMP ||
+		    name == SO_TIMESTAMPNS)
 			bit = KEPT;
 		else if (name == SO_LINGER)
 			bit = LINGERS;
-		else if (name == SO_OOBINLINE || name == SO_TIMESTAMP ||
-			 name == SO_TIMESTAMPNS || name == SO_TIMESTAMPING ||
+		else if (name == SO_OOBINLINE || name == SO_TIMESTAMPING ||
 			 name == SO_PEEK_OFF)
 			bit = UNSUITABLE;
 	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
@@ -96,7 +96,7 @@ static int integer_option(int fd, int level, int name)
 
 static bool ask_unsuitable(int fd)
 {
-	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMPING) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_OOBINLINE) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_PEEK_OFF) >= 0 ||
 	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
@@ -130,6 +130,9 @@ static uint32_t ask_options(int fd)
 		options |= SOCKET_RCVLOWAT;
 	if (traits_tells_input(fd))
 		options |= SOCKET_INQ;
+	if (integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	    integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0)
+		options |= SOCKET_STAMPED;
 	return options;
 }
 
