@@ -111,8 +111,8 @@ static void put_control(struct msghdr *m, size_t *room, int level, int type,
 	struct cmsghdr h = {.cmsg_len = CMSG_LEN(bytes),
 			    .cmsg_level = level,
 			    .cmsg_type = type};
-	char *at = (char *)m->msg_control + m->msg_controllen;
 	size_t all = CMSG_SPACE(bytes);
+	char *at;
 
 	if (!m->msg_control || *room < h.cmsg_len)
 		m->msg_flags |= MSG_CTRUNC;
@@ -120,6 +120,7 @@ static void put_control(struct msghdr *m, size_t *room, int level, int type,
 		return;
 	if (*room < h.cmsg_len)
 		h.cmsg_len = *room;
+	at = (char *)m->msg_control + m->msg_controllen;
 	memcpy(at, &h, sizeof(h));
 	memcpy(at + sizeof(h), data, h.cmsg_len - sizeof(h));
 	all = all < *room ? all : *room;
