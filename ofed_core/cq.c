@@ -12,10 +12,10 @@
 
 #define ELEMENT_BYTES 64 /* holds struct ib_uverbs_wc, a power of two */
 /*
- * Of the smallest queue: what fits into a page. Programs that ask for one entry
- * and use more are used to adapters, which are as generous.
+ * Of the smallest queue. Programs that ask for one entry and use more are used
+ * to adapters, which are as generous.
  */
-#define ENTRIES_MIN   31
+#define ENTRIES_MIN   15
 
 _Static_assert(sizeof(struct ib_uverbs_wc) == 48, "shared layout");
 

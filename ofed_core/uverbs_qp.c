@@ -50,6 +50,10 @@ static int find_parts(struct command *c, const struct ib_uverbs_ex_create_qp *q,
 	return 0;
 }
 
+/* Of the smallest queue, as of completion queues (cq.c): who fills one of those
+ * posts as much, and the core may not have looked yet. */
+#define SENDS_MIN 15
+
 static int make_queues(struct command *c,
 		       const struct ib_uverbs_ex_create_qp *q, struct qp *qp)
 {
@@ -59,8 +63,9 @@ static int make_queues(struct command *c,
 	    q->max_inline_data > sges * 16 ? q->max_inline_data : sges * 16;
 	qp->max_send_sge = sges;
 	qp->max_recv_sge = q->max_recv_sge ? q->max_recv_sge : 1;
-	qp->sq = object_ring(c->client, q->max_send_wr ? q->max_send_wr : 1,
-			     send_element(sges, qp->max_inline));
+	qp->sq = object_ring(
+	    c->client, q->max_send_wr > SENDS_MIN ? q->max_send_wr : SENDS_MIN,
+	    send_element(sges, qp->max_inline));
 	if (!qp->sq)
 		return -ENOMEM;
 	qp->max_send_wr = ring_capacity(qp->sq);

@@ -25,6 +25,7 @@ static const struct {
 
 #define GRAVE_NS        1000000000u
 #define DROP_EVERY_NS   10000000u
+#define SILENCE_NS      1000000000u /* of a server that made a channel */
 #define GROUPS_NUMBERED 0xffffffu
 
 static struct linkgroup *groups;
@@ -378,7 +379,6 @@ static void group_link(struct linkgroup *g)
 {
 	g->next = groups;
 	groups = g;
-	segment_count(first_contacts);
 }
 
 /* The alert token is part of the nonce and must not be zero. */
@@ -528,6 +528,7 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 			return reason;
 		}
 		group_link(g);
+		segment_count(first_contacts);
 	}
 	if (take_free(g, rmb, element)) {
 		if (!*first)
@@ -639,48 +640,60 @@ static uint32_t reason_of(int error)
 						    : REASON_SYNC;
 }
 
-static int accept_one(int channel)
+/* The first message of a server tells whose channel it is. It may come some
+ * time after the channel, as another one makes us look. 0, or why it was lost.
+ */
+static int hear_server(struct linkgroup *g)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
-	struct linkgroup *g;
-	int count = rendezvous_receive(channel, &m, fds);
+	int count = rendezvous_receive(g->channel, &m, fds);
 
+	if (count == -EAGAIN && sys_now_ns() - g->since_ns < SILENCE_NS)
+		return 0;
 	if (count <= 0 || memcmp(m.client_id, own_id, PEER_ID_BYTES) != 0) {
 		int result = count < 0 ? count : 0;
 
 		while (count > 0)
 			hidden_close(fds[--count]);
-		hidden_close(channel);
+		hidden_close(g->channel);
+		g->channel = -1;
 		return result;
 	}
-	g = group_new(SIDE_CLIENT, m.server_id);
-	if (!g) {
-		while (count > 0)
-			hidden_close(fds[--count]);
-		hidden_close(channel);
-		return -ENOMEM;
-	}
-	g->channel = channel;
-	g->peer_pid = rendezvous_peer_pid(channel);
+	g->since_ns = 0;
+	g->peer_pid = rendezvous_peer_pid(g->channel);
+	memcpy(g->peer_id, m.server_id, PEER_ID_BYTES);
 	memcpy(g->nonce, m.nonce, NONCE_BYTES);
 	memcpy(g->proof, m.proof, NONCE_BYTES);
 	adopt(g, &m, fds, count);
-	group_link(g);
+	segment_count(first_contacts);
 	return 0;
 }
 
 /* Channels that servers have made since. 0, or why one was lost. */
 static int accept_all(void)
 {
+	static const uint8_t nobody[PEER_ID_BYTES];
 	int lost = 0;
 	int channel;
 
 	while ((channel = rendezvous_accept(listener)) >= 0) {
-		int result = accept_one(channel);
+		struct linkgroup *g = group_new(SIDE_CLIENT, nobody);
 
-		if (result < 0)
-			lost = result;
+		if (!g) {
+			hidden_close(channel);
+			lost = -ENOMEM;
+			continue;
+		}
+		g->channel = channel;
+		g->since_ns = sys_now_ns();
+		group_link(g);
+	}
+	for (struct linkgroup *g = groups; g; g = g->next) {
+		int result =
+		    g->since_ns && g->channel >= 0 ? hear_server(g) : 0;
+
+		lost = result < 0 ? result : lost;
 	}
 	return channel == -EAGAIN ? lost : channel;
 }

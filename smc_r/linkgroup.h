@@ -34,7 +34,8 @@ struct linkgroup {
 	uint8_t peer_id[PEER_ID_BYTES];
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t proof[NONCE_BYTES];
-	int channel; /* control channel, -1 when the peer is gone */
+	int channel;       /* control channel, -1 when the peer is gone */
+	uint64_t since_ns; /* client: no word of the server since, or 0 */
 	int32_t peer_pid;
 	uint32_t number;      /* for the tools */
 	uint32_t connections; /* elements in use */
