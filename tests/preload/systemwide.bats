@@ -79,6 +79,13 @@ as_before() { # chore
 	as_before interpreters
 }
 
+@test "a browser without a window" {
+	[ -n "${SMC_R_LONG-}" ] || skip "long: make check-long"
+	[ -e "$DAY/browser.plain" ] || skip "chromium is not installed"
+	as_before browser
+	grep -q '>588895<' "$DAY/browser.smc"
+}
+
 @test "a web server and curl are on SMC, and not with SMC_R=0" {
 	as_before file_server
 	read -ra before <"$DAY/before"

@@ -146,8 +146,37 @@ file_server() {
 	rm -rf "$dir"
 }
 
+# Without a window; its own words on stderr have times and numbers in them.
+browser() {
+	local dir port pid
+	dir=$(mktemp -d) && port=$(free_port) || return
+	mkdir "$dir/www" "$dir/home"
+	seq 100000 >"$dir/www/data.txt"
+	cat >"$dir/www/index.html" <<-'END'
+		<html><body><p id=a>no</p><script>
+		fetch('data.txt').then(r => r.text()).then(t => {
+			document.getElementById('a').textContent = t.length; });
+		</script></body></html>
+	END
+	python3 -m http.server -b 127.0.0.1 -d "$dir/www" "$port" \
+		>/dev/null 2>&1 &
+	pid=$!
+	await_port "$port"
+	HOME=$dir/home timeout 50 chromium --headless --no-sandbox \
+		--disable-gpu --user-data-dir="$dir/home/c" \
+		--virtual-time-budget=5000 --dump-dom \
+		"http://127.0.0.1:$port/index.html" 2>"$dir/err"
+	grep -c -e 'ld\.so' -e libsmc_r "$dir/err"
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -rf "$dir"
+}
+
 chores=(shell_session cron_like compiler git_server package_manager other_user
 	interpreters file_server)
+if [ -n "${SMC_R_LONG-}" ] && command -v chromium >/dev/null; then
+	chores+=(browser)
+fi
 
 all_chores() { # plain or smc
 	local chore
