@@ -13,7 +13,18 @@ if [ $# -eq 0 ] || [ "$1" = -h ] || [ "$1" = --help ]; then
 	[ $# -gt 0 ]
 	exit $(($? * 2))
 fi
-[ "$1" != -- ] || shift
+case $1 in
+--) shift ;;
+-*)
+	echo "ofed_run: invalid option -- '$1'" >&2
+	echo "usage: ofed_run PROGRAM [ARGUMENT]..." >&2
+	exit 2
+	;;
+esac
+if [ $# -eq 0 ]; then
+	echo "ofed_run: which program?" >&2
+	exit 2
+fi
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 for library in "${OFED_CORE_LIB-}" "$here/../lib/libofed_core.so" \

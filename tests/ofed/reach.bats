@@ -76,3 +76,13 @@ assert s.recv(1) == b""'
 	run -0 in_ns "$A" rdma link
 	[[ $output == *"ent0/1 state ACTIVE physical_state LINK_UP netdev ent0"* ]]
 }
+
+@test "ofed_run refuses options and says what it wants" {
+	local words
+	for words in --no-such-option -x --; do
+		run -2 ofed_run $words
+		[[ $output == ofed_run:* ]]
+	done
+	run -0 ofed_run -- echo "a b"
+	[ "$output" = "a b" ]
+}
