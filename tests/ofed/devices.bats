@@ -298,11 +298,10 @@ begin_victim() { # command...
 	pid=$!
 	wait_for listens "$A"
 	(
-		victim=$(ask "$A" clients |
-			sed -n "s/^=\([0-9]*\) .* $1\$/\1/p")
 		wait_for moves
 		sleep 1
-		kill -KILL "$victim"
+		# ip and ofed_run have become the program.
+		pkill -KILL -P "$pid"
 	) 3>&- &
 	KILLER=$!
 }
