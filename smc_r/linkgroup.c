@@ -26,6 +26,7 @@ static const struct {
 #define GRAVE_NS        1000000000u
 #define DROP_EVERY_NS   10000000u
 #define SILENCE_NS      1000000000u /* of a server that made a channel */
+#define SILENT_MAX      8           /* who are given that time at once */
 #define GROUPS_NUMBERED 0xffffffu
 
 static struct linkgroup *groups;
@@ -643,13 +644,13 @@ static uint32_t reason_of(int error)
 /* The first message of a server tells whose channel it is. It may come some
  * time after the channel, as another one makes us look. 0, or why it was lost.
  */
-static int hear_server(struct linkgroup *g)
+static int hear_server(struct linkgroup *g, uint64_t patience_ns)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
 	int count = rendezvous_receive(g->channel, &m, fds);
 
-	if (count == -EAGAIN && sys_now_ns() - g->since_ns < SILENCE_NS)
+	if (count == -EAGAIN && sys_now_ns() - g->since_ns < patience_ns)
 		return 0;
 	if (count <= 0 || memcmp(m.client_id, own_id, PEER_ID_BYTES) != 0) {
 		int result = count < 0 ? count : 0;
@@ -674,6 +675,7 @@ static int hear_server(struct linkgroup *g)
 static int accept_all(void)
 {
 	static const uint8_t nobody[PEER_ID_BYTES];
+	unsigned silent = 0;
 	int lost = 0;
 	int channel;
 
@@ -689,10 +691,14 @@ static int accept_all(void)
 		g->since_ns = sys_now_ns();
 		group_link(g);
 	}
+	/* The newest first: of a flood of strangers, few are waited for. */
 	for (struct linkgroup *g = groups; g; g = g->next) {
-		int result =
-		    g->since_ns && g->channel >= 0 ? hear_server(g) : 0;
+		int result;
 
+		if (!g->since_ns || g->channel < 0)
+			continue;
+		result = hear_server(g, silent < SILENT_MAX ? SILENCE_NS : 0);
+		silent += g->since_ns && g->channel >= 0;
 		lost = result < 0 ? result : lost;
 	}
 	return channel == -EAGAIN ? lost : channel;

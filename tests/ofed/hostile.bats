@@ -300,8 +300,10 @@ everything_is_there() {
 	"${BY_ROOT[@]}" "$go" >"$BATS_TEST_TMPDIR/out" 3>&- <<-'EOT' &
 		import node, os, socket, struct, sys, time
 		l = socket.create_server(("127.0.0.1", 0))
+		held = []
 		def lingering():
 		    s = socket.create_connection(l.getsockname())
+		    held.append(l.accept()[0])
 		    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
 		                 struct.pack("ii", 1, 3600))
 		    s.setblocking(False)
@@ -313,6 +315,7 @@ everything_is_there() {
 		n = node.Node().context()
 		direct = [lingering() for _ in range(8)]
 		hidden = [lingering() for _ in range(8)]
+		l.close()
 		print("ready", flush=True)
 		open(sys.argv[1]).read()
 		# The core is stopped: what is on its way to it is not ours any more.

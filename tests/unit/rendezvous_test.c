@@ -386,7 +386,7 @@ static int send_memory(const uint8_t *from, const uint8_t *nonce, int memfd)
 	return channel;
 }
 
-Test(rendezvous, a_flood_of_silent_strangers_costs_a_client_nothing)
+Test(rendezvous, a_flood_of_silent_strangers_costs_a_client_little)
 {
 	struct peer_message before;
 	int channel[200];
@@ -397,7 +397,14 @@ Test(rendezvous, a_flood_of_silent_strangers_costs_a_client_nothing)
 	for (int i = 0; i < 200; i++)
 		channel[i] = knock();
 	let_look();
+	/* One of them could be a server whose first message is on its way. */
+	cr_assert_leq(peer_look(&client).descriptors, before.descriptors + 8);
+	for (int i = 0; i < 200; i++)
+		hidden_close(channel[i]);
+	let_look();
 	cr_assert_eq(peer_look(&client).descriptors, before.descriptors);
+	for (int i = 0; i < 200; i++)
+		channel[i] = knock();
 	assert_served();
 	for (int i = 0; i < 200; i++)
 		hidden_close(channel[i]);
