@@ -137,12 +137,19 @@ static void guard(struct connection *c, int fd, bool on)
 				 ~(uint32_t)SOCKET_GUARDED);
 }
 
+/* Either end has gone: the writer, or we, who asked him to. */
+static bool is_leaving(const struct connection *c)
+{
+	return stream_is_sealed(c) ||
+	       atomic_load(&c->slot->tx.flags) & STREAM_TCP;
+}
+
 void demote_guard(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
 
 	guard(c, fd,
-	      stream_is_sealed(c) && stream_fill(c) > 0 &&
+	      is_leaving(c) && stream_fill(c) > 0 &&
 		  !(atomic_load(&c->slot->rx.flags) &
 		    (STREAM_TCP | STREAM_FROZEN)));
 	stream_unlock(&c->slot->rx, taken);
@@ -269,6 +276,7 @@ void demote(struct connection *c, int fd, uint32_t reason)
 	note(c, reason);
 	seal_output(c, fd);
 	ask_writer(c, CONSUMER_DEMOTE);
+	demote_guard(c, fd);
 	demote_settle(c);
 }
 

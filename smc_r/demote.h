@@ -53,10 +53,19 @@ void demote_settle(struct connection *c);
 
 /*
  * A process that dies with bytes unread makes TCP reset the connection. When
- * the unread ones lie in a sealed ring nobody but its kernel is left to do so:
- * as long as there are any, its socket is one that resets when it is closed.
- * Call it when there may be some, or no more.
+ * the unread ones lie in a ring that either end has left, nobody but its kernel
+ * is sure to do so: as long as there are any, its socket is one that resets
+ * when it is closed. Call it when there may be some, or no more.
  */
 void demote_guard(struct connection *c, int fd);
+
+/* Was that done to the socket? Then a read must see whether it still holds. */
+static inline bool demote_is_guarded(const struct connection *c)
+{
+	return __builtin_expect(
+	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed) &
+		SOCKET_GUARDED,
+	    0);
+}
 
 #endif

@@ -341,7 +341,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		return receive_beside(&r, v, good);
 	r.need = low_water(c, fd, r.want, flags);
 	result = receive_ring(&r, v, count);
-	if (stream_is_sealed(c))
+	if (stream_is_sealed(c) || demote_is_guarded(c))
 		demote_guard(c, fd);
 	return result;
 }

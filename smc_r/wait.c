@@ -62,9 +62,10 @@ static void judge_end(struct connection *c, short bits)
 	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return;
 	flags = atomic_load(&c->in_producer->flags);
-	/* After a seal it may be one that the program shut there. */
+	/* After a seal it may be one that the program shut there, and a frozen
+	 * cursor says nothing. */
 	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
-	    atomic_load(&c->slot->tx.flags) & STREAM_TCP ||
+	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))
 		return;
