@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "params.h"
 
 /* Ethernet, IPv6, UDP, BTH, the longest extended header, ICRC. */
 #define HEADERS_MAX 96
+#define LID_AT      14 /* in a GID */
 
 struct device devices[DEVICES_MAX];
 unsigned device_count;
@@ -63,6 +65,46 @@ bool device_has_gid(const struct device *d, const uint8_t gid[16])
 		if (d->gids[i].is_used && memcmp(d->gids[i].raw, gid, 16) == 0)
 			return true;
 	return false;
+}
+
+/* The GID that gives the LID; NULL when there is none. */
+static const struct gid *lid_gid(const struct device *d)
+{
+	const struct gid *first = NULL;
+
+	for (unsigned i = 0; i < GIDS_MAX; i++) {
+		const struct gid *g = &d->gids[i];
+
+		if (!g->is_used)
+			continue;
+		if (gid_is_ip4(g->raw))
+			return g;
+		if (!first)
+			first = g;
+	}
+	return first;
+}
+
+uint16_t device_lid(const struct device *d)
+{
+	const struct gid *g = lid_gid(d);
+
+	return g ? get_be16(g->raw + LID_AT) : 0;
+}
+
+bool device_gid_of_lid(const struct device *d, uint16_t lid, uint8_t dgid[16],
+		       unsigned *sgid_index)
+{
+	const struct gid *g = lid_gid(d);
+
+	if (!g || !lid)
+		return false;
+	if (!gid_is_ip4(g->raw) && lid != device_lid(d))
+		return false;
+	memcpy(dgid, g->raw, 16);
+	put_be16(dgid + LID_AT, lid);
+	*sgid_index = (unsigned)(g - d->gids);
+	return true;
 }
 
 unsigned mtu_bytes(unsigned value)

@@ -82,6 +82,17 @@ struct device *device_by_gid(const uint8_t gid[16], unsigned *index);
 struct device *device_by_gid_version(const uint8_t gid[16], bool is_v1,
 				     unsigned *index);
 
+/*
+ * Programs made for InfiniBand name a port by its LID, without a GID. A port's
+ * LID is the end of its first IPv4 address (of its first GID where it has
+ * none), so within a network of 65536 addresses a LID tells the address.
+ * 0: the port has no address at all.
+ */
+uint16_t device_lid(const struct device *d);
+/* What is meant by a LID; false when it names nobody. */
+bool device_gid_of_lid(const struct device *d, uint16_t lid, uint8_t dgid[16],
+		       unsigned *sgid_index);
+
 /* Devices on one cable (VLANs) share their link-local GID. */
 bool device_has_gid(const struct device *d, const uint8_t gid[16]);
 

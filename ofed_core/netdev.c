@@ -348,6 +348,7 @@ static void add_device(const struct device *found)
 
 static void update_device(struct device *d, const struct device *found)
 {
+	uint16_t lid = device_lid(d);
 	bool was_up = d->is_up;
 	bool is_changed = memcmp(d->gids, found->gids, sizeof(d->gids)) != 0;
 
@@ -364,6 +365,8 @@ static void update_device(struct device *d, const struct device *found)
 	memcpy(d->netdev, found->netdev, sizeof(d->netdev));
 	if (is_changed)
 		clients_notify(EVENT_GID_CHANGE, d);
+	if (lid != device_lid(d))
+		clients_notify(EVENT_LID_CHANGE, d);
 	if (was_up != d->is_up)
 		clients_notify(d->is_up ? EVENT_PORT_ACTIVE : EVENT_PORT_ERR,
 			       d);

@@ -125,7 +125,7 @@ static void write_port(const struct device *d)
 	put(at("%s/rate", port), "%u Gb/sec (4X)",
 	    d->speed_mbps ? d->speed_mbps / 1000 : 10);
 	put(at("%s/link_layer", port), "Ethernet");
-	put(at("%s/lid", port), "0x0");
+	put(at("%s/lid", port), "0x%x", device_lid(d));
 	put(at("%s/sm_lid", port), "0x0");
 	put(at("%s/sm_sl", port), "0");
 	put(at("%s/lid_mask_count", port), "0");

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "qp.h"
-
 #define VENDOR_ID       0xb3151310u /* what AIX reports for ent devices */
 #define VENDOR_PART_ID  336656132u
 #define PAGE_SIZE_CAP   0xfffff000u
@@ -151,6 +149,7 @@ int uverbs_query_port(struct command *c)
 	r.max_mtu = 5;
 	r.active_mtu = (uint8_t)device_mtu(d);
 	r.max_vl_num = 1;
+	r.lid = device_lid(d);
 	r.link_layer = LINK_ETHERNET;
 	fill_speed(d, &r);
 	return command_answer(c, &r, sizeof(r), NULL, 0);
@@ -215,66 +214,50 @@ int uverbs_create_channel(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
+/* The path of a program that names no GID. False: its LID names nobody. */
+static bool address_by_lid(struct device *d,
+			   const struct ib_uverbs_qp_dest *from,
+			   struct address *out)
+{
+	unsigned sgid_index;
+
+	*out = (struct address){.device = d, .hop_limit = 64, .sl = from->sl};
+	if (!device_gid_of_lid(d, from->dlid, out->dgid, &sgid_index))
+		return false;
+	out->sgid_index = (uint8_t)sgid_index;
+	return true;
+}
+
 int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
 		   struct address *out)
 {
 	struct device *d = c->device;
 
-	/* RoCE has no LIDs: without a global route there is no address. */
-	if (!from->is_global || from->port_num > 1 ||
-	    from->sgid_index >= GIDS_MAX || !d->gids[from->sgid_index].is_used)
+	if (from->port_num > 1)
 		return -EINVAL;
-	*out = (struct address){
-	    .device = d,
-	    .flow_label = from->flow_label & 0xfffff,
-	    .sgid_index = from->sgid_index,
-	    .hop_limit = from->hop_limit ? from->hop_limit : 64,
-	    .traffic_class = from->traffic_class,
-	    .sl = from->sl,
-	};
-	memcpy(out->sgid, d->gids[from->sgid_index].raw, 16);
-	memcpy(out->dgid, from->dgid, 16);
-	out->is_v1 = d->gids[from->sgid_index].is_v1;
+	if (!from->is_global) {
+		if (!address_by_lid(d, from, out))
+			return -EINVAL;
+	} else {
+		if (from->sgid_index >= GIDS_MAX ||
+		    !d->gids[from->sgid_index].is_used)
+			return -EINVAL;
+		*out = (struct address){
+		    .device = d,
+		    .flow_label = from->flow_label & 0xfffff,
+		    .sgid_index = from->sgid_index,
+		    .hop_limit = from->hop_limit ? from->hop_limit : 64,
+		    .traffic_class = from->traffic_class,
+		    .sl = from->sl,
+		};
+		memcpy(out->dgid, from->dgid, 16);
+	}
+	memcpy(out->sgid, d->gids[out->sgid_index].raw, 16);
+	out->is_v1 = d->gids[out->sgid_index].is_v1;
 	/* A source of one IP family cannot reach the other. */
 	if (!out->is_v1 && gid_is_ip4(out->sgid) != gid_is_ip4(out->dgid))
 		return -EINVAL;
 	return 0;
-}
-
-static bool has_datagram_pair(const struct client *c, const struct pd *pd)
-{
-	for (uint32_t i = 0; i < c->objects.room; i++) {
-		const struct object *o = table_get(&c->objects, i);
-		const struct qp *qp = (const struct qp *)o;
-
-		if (o && o->type == OBJECT_QP && qp->type == QP_UD &&
-		    qp->pd == pd)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Datagram rsockets name their own port by its LID, without a global route, as
- * is possible on InfiniBand only. Our port has one LID, 0, so what they mean is
- * clear; others who leave out the route have forgotten it.
- */
-static bool names_own_port(const struct client *c, const struct pd *pd,
-			   const struct ib_uverbs_ah_attr *attr)
-{
-	return !attr->is_global && !attr->dlid && has_datagram_pair(c, pd);
-}
-
-static void route_to_own_port(const struct device *d,
-			      struct ib_uverbs_qp_dest *dest)
-{
-	unsigned i = 0;
-
-	while (i < GIDS_MAX - 1 && !d->gids[i].is_used)
-		i++;
-	memcpy(dest->dgid, d->gids[i].raw, sizeof(dest->dgid));
-	dest->sgid_index = (uint8_t)i;
-	dest->is_global = 1;
 }
 
 int uverbs_create_ah(struct command *c)
@@ -297,10 +280,9 @@ int uverbs_create_ah(struct command *c)
 	dest.hop_limit = q.attr.grh.hop_limit;
 	dest.traffic_class = q.attr.grh.traffic_class;
 	dest.sl = q.attr.sl;
+	dest.dlid = q.attr.dlid;
 	dest.is_global = q.attr.is_global;
 	dest.port_num = q.attr.port_num;
-	if (names_own_port(c->client, pd, &q.attr))
-		route_to_own_port(c->client->device, &dest);
 	ah = calloc(1, sizeof(*ah));
 	rc = ah ? uverbs_address(c->client, &dest, &ah->address) : -ENOMEM;
 	if (rc == 0)

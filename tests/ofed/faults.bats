@@ -5,7 +5,9 @@
 #
 # Programs on datagrams that send nothing again (udaddy, udpong, mckey, UD
 # ping-pong and UD perftest) have no way to go on after a loss, on any device.
-# So has ib_send_lat -e, which takes whatever event comes first for the one it
+# uDAPL's provider ucm takes a doubled request for a new one, and who ends does
+# not stay to repeat a lost goodbye.
+# ib_send_lat -e fails too: it takes whatever event comes first for the one it
 # waits for.
 # limit: 400
 

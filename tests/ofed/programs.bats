@@ -15,11 +15,11 @@ setup_file() {
 	export WHY
 	[ -z "$WHY" ] || return 0
 	start_both
-	# libdaploucm names its peer by a LID, which no RoCE port has.
 	export DAT_OVERRIDE=$BATS_FILE_TMPDIR/dat.conf
 	cat >"$DAT_OVERRIDE" <<-'EOT'
 		ofa u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ent0 0" ""
 		scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "ent0 1" ""
+		ucm u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "ent0 1" ""
 	EOT
 }
 
@@ -141,6 +141,9 @@ is_member() { # namespace, group
 	begin_server qperf -lp 20077
 	each client qperf -lp 20077 -cm1 -t 1 "$SERVER" rc_lat \
 		rc_rdma_read_bw ver_rc_fetch_add
+	# Without -cm1 it names its peer by a LID.
+	each client qperf -lp 20077 -mt 1024 -t 1 "$SERVER" \
+		uc_lat ud_lat
 	end_server
 }
 
@@ -181,6 +184,42 @@ dapl_pair() { # namespace of the client, provider, command
 		each dapl_pair $p "dtestcm -c 10"
 		each dapl_pair $p "dtestsrq -c 2"
 		each dapl_pair $p dtestx
+	done
+}
+
+@test "uDAPL: dtest, dtestcm, dtestx by LIDs" {
+	need dtest
+	each dapl_pair ucm "dtest -B 10 -b 1000"
+	each dapl_pair ucm "dtestcm -c 10"
+	each dapl_pair ucm dtestx
+}
+
+# Its client is told by hand which LID and queue pair its server has.
+srq_by_lid() { # namespace of the client
+	local pid shown=$BATS_TEST_TMPDIR/shown qpn lid
+
+	in_ns "$A" stdbuf -oL dtestsrq -c 2 -s -P ucm 3>&- >"$shown" 2>&1 &
+	pid=$!
+	wait_for grep -q "Accepting" "$shown"
+	qpn=$(sed -n 's/.*(QPN)=\(0x[0-9a-f]*\).*/\1/p' "$shown")
+	lid=$(sed -n 's/.*(LID)=\(0x[0-9a-f]*\).*/\1/p' "$shown")
+	client "$1" dtestsrq -c 2 -P ucm -q "$qpn" -l "$lid"
+	wait $pid
+}
+
+@test "uDAPL: dtestsrq by LIDs" {
+	need dtestsrq
+	each srq_by_lid
+}
+
+@test "uDAPL: dapltest finds no limit too low" {
+	need dapltest
+	local p
+
+	# dapltest cannot name a peer of ucm by anything, on any fabric.
+	for p in ofa scm ucm; do
+		in_ns "$A" dapltest -T L -D $p -m 20 limit_ia limit_pz \
+			limit_evd limit_ep limit_psp limit_lmr limit_rpost
 	done
 }
 

@@ -66,6 +66,15 @@ each() { # function, arguments...
 	each same "ibv_srq_pingpong -g 1 -n 300 -e"
 }
 
+@test "ping-pong of programs that name their peer by its LID" {
+	run -0 in_ns "$A" ibv_devinfo
+	[[ $output == *port_lid:*1* ]]
+	each same "ibv_rc_pingpong -n 100 -c -e"
+	each same "ibv_uc_pingpong -n 100 -e"
+	each same "ibv_ud_pingpong -n 100 -e -s 1024"
+	each same "ibv_srq_pingpong -n 100 -e"
+}
+
 @test "perftest: SEND, WRITE, READ and atomics" {
 	need ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw
 	each same "ib_send_bw -x 1 -n 100 -s 65536 -e"
