@@ -404,6 +404,22 @@ static int pending_ms(struct epoll *e)
 	return least;
 }
 
+/* The time is over. */
+static void end_overdue(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	if (e->uses_bits && !has_others(e))
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
+
+		if (m && atomic_load(&m->enabled) &&
+		    (atomic_load(&m->events) & EPOLL_OUTPUT))
+			handshake_is_overdue(m->connection, m->fd);
+	}
+}
+
 struct wait_until {
 	bool for_ever;
 	uint64_t end_ns;
@@ -482,8 +498,10 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 			spin_missed(&e->spin_score, sys_now_ns() - spun);
 		if (n != 0)
 			return n;
-		if (!until->for_ever && sys_now_ns() >= until->end_ns)
+		if (!until->for_ever && sys_now_ns() >= until->end_ns) {
+			end_overdue(e);
 			return look(e, events, max);
+		}
 	}
 }
 

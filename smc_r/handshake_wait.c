@@ -20,6 +20,8 @@
  * takes to let it run. When the acceptor is this very process it may be this
  * very thread, so only one look is worth it. */
 #define NONBLOCK_PATIENCE_MS 100
+/* Loops wait in slices, the first of which says little. */
+#define POLL_PATIENCE_MS     40
 #define OWN_PATIENCE_MS      1
 #define CROSSING_MS          20
 #define OWED_MS              900
@@ -235,6 +237,18 @@ bool handshake_hides_output(struct connection *c, int fd)
 		return true;
 	handshake_abort(c, fd, REASON_TIMEOUT);
 	return handshake_way(c, true) == WAY_AGAIN;
+}
+
+bool handshake_is_overdue(struct connection *c, int fd)
+{
+	uint64_t rest = (HANDSHAKE_MS - POLL_PATIENCE_MS) * 1000000ull;
+
+	if (connection_phase(c) != PHASE_HANDSHAKE ||
+	    handshake_way(c, true) != WAY_AGAIN ||
+	    sys_now_ns() + rest < c->deadline_ns)
+		return false;
+	handshake_abort(c, fd, REASON_TIMEOUT);
+	return handshake_way(c, true) != WAY_AGAIN;
 }
 
 int handshake_left_ms(const struct connection *c)

@@ -570,6 +570,20 @@ static void start_clock(struct poll_call *p)
 		p->end_ns = sys_now_ns() + p->wait_ns;
 }
 
+/* The time is over. */
+static int look_overdue(struct poll_call *p)
+{
+	bool any = false;
+
+	for (nfds_t i = 0; i < p->n && !p->only_looks; i++) {
+		struct connection *c = member_of(p->fds[i].fd);
+
+		if (c && (p->fds[i].events & (POLLOUT | POLLWRNORM)))
+			any |= handshake_is_overdue(c, p->fds[i].fd);
+	}
+	return any ? look_all(p->fds, p->all, p->n) : 0;
+}
+
 static int wait_rounds(struct poll_call *p)
 {
 	int ready = look_members(p->fds, p->n);
@@ -596,7 +610,7 @@ static int wait_rounds(struct poll_call *p)
 		if (ready != 0)
 			return ready;
 	}
-	return 0;
+	return look_overdue(p);
 }
 
 int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
