@@ -231,20 +231,17 @@ static __always_inline bool is_marked_listener(const struct handshake *h)
 static __always_inline bool synack_offers(struct bpf_sock_ops *ops,
 					  const struct handshake *h)
 {
-	int found = -ENOENT;
-	bool cookie = ops->args[0] == BPF_WRITE_HDR_TCP_SYNACK_COOKIE;
+	int found;
 
-	if (!cookie)
-		found = option_find(ops, BPF_LOAD_HDR_OPT_TCP_SYN);
-	/* A cookie remembers no option; a SYN without it is a new one. */
-	if (cookie || found == 0) {
-		bpf_map_delete_elem(&handshakes, h);
+	/* A cookie remembers no option. */
+	if (ops->args[0] == BPF_WRITE_HDR_TCP_SYNACK_COOKIE)
 		return false;
-	}
+	found = option_find(ops, BPF_LOAD_HDR_OPT_TCP_SYN);
 	/* Sent again, and the SYN was not kept: as it was before. */
 	if (found < 0)
 		return handshake_is_known(h);
-	return settings_match(h->local, h->local_port) && is_marked_listener(h);
+	return found && settings_match(h->local, h->local_port) &&
+	       is_marked_listener(h);
 }
 
 static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
@@ -253,8 +250,8 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 
 	handshake_of(&h, ops);
 	if (!synack_offers(ops, &h))
-		return;
-	if (!write)
+		handshake_take(&h); /* of an earlier SYN */
+	else if (!write)
 		bpf_reserve_hdr_opt(ops, OPTION_LENGTH, 0);
 	else if (handshake_put(&h) && !option_store(ops))
 		bpf_map_delete_elem(&handshakes, &h);
@@ -273,9 +270,8 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	m->state &= OFFER_WANT;
 	flags_restore(ops, m);
 	handshake_of(&h, ops);
-	if (handshake_is_known(&h))
+	if (handshake_take(&h))
 		m->state |= OFFER_SENT | OFFER_AGREED;
-	bpf_map_delete_elem(&handshakes, &h);
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */

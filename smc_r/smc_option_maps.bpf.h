@@ -229,6 +229,19 @@ static __always_inline bool handshake_is_known(const struct handshake *h)
 	return sent && bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
 }
 
+/* To look is cheaper than to remove, and there is mostly none. */
+static __always_inline bool handshake_take(const struct handshake *h)
+{
+	const __u64 *sent = bpf_map_lookup_elem(&handshakes, h);
+	bool known;
+
+	if (!sent)
+		return false;
+	known = bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
+	bpf_map_delete_elem(&handshakes, h);
+	return known;
+}
+
 static __always_inline void handshake_of(struct handshake *h,
 					 struct bpf_sock_ops *ops)
 {
