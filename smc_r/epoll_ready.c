@@ -3,8 +3,12 @@
 #include "epoll_ready.h"
 
 #include "epoll_fetch.h"
+#include "inject.h"
 #include "linkgroup.h"
 #include "process.h"
+
+#define KEEP_ROUNDS 32u /* looks in vain before a bit is taken back */
+#define KEEP_MAX    32u /* bits that are kept in one round */
 
 static _Atomic uint64_t *word_of(const struct epoll_group *g)
 {
@@ -107,22 +111,42 @@ void epoll_ready_mark(struct epoll_member *m)
 		atomic_fetch_or(word_of(g), 1ull << m->connection->element);
 }
 
-static bool each_bit(struct epoll_group *g, uint64_t bits,
-		     bool (*look)(struct epoll_member *m, bool *again,
-				  void *owner),
-		     void *owner)
+struct round {
+	uint32_t number;
+	uint32_t kept; /* bits that were left set */
+	bool (*look)(struct epoll_member *m, bool *again, void *owner);
+	void *owner;
+};
+
+/* Ready again and again: its bit stays, and its line with both ends. */
+static bool keeps_bit(const struct epoll_member *m, struct round *r)
+{
+	uint32_t last =
+	    atomic_load_explicit(&m->ready_round, memory_order_relaxed);
+
+	if (r->number - last > KEEP_ROUNDS || r->kept == KEEP_MAX)
+		return false;
+	r->kept++;
+	return true;
+}
+
+static bool each_bit(struct epoll_group *g, uint64_t bits, struct round *r)
 {
 	while (bits) {
 		uint32_t i = (uint32_t)__builtin_ctzll(bits);
 		struct epoll_member *m = atomic_load(&g->members[i]);
+		bool keeps = m && keeps_bit(m, r);
 		bool again = false;
 		bool more = true;
 
 		bits &= bits - 1;
-		atomic_fetch_and(word_of(g), ~(1ull << i));
+		if (!keeps)
+			atomic_fetch_and(word_of(g), ~(1ull << i));
+		inject_nap();
 		if (m && atomic_load(&m->live))
-			more = look(m, &again, owner);
-		if (again)
+			more = r->look(m, &again, r->owner);
+		inject_nap();
+		if (again && !keeps)
 			atomic_fetch_or(word_of(g), 1ull << i);
 		if (!more)
 			return false;
@@ -130,9 +154,8 @@ static bool each_bit(struct epoll_group *g, uint64_t bits,
 	return true;
 }
 
-static bool each_group(
-    struct epoll *e, struct epoll_group *from, const struct epoll_group *to,
-    bool (*look)(struct epoll_member *m, bool *again, void *owner), void *owner)
+static bool each_group(struct epoll *e, struct epoll_group *from,
+		       const struct epoll_group *to, struct round *r)
 {
 	bool fetch = atomic_load_explicit(&e->joined, memory_order_relaxed) >=
 		     EPOLL_FETCH_MIN;
@@ -145,7 +168,7 @@ static bool each_group(
 
 		if (bits && fetch && (bits & (bits - 1)))
 			epoll_fetch(g->members, bits);
-		if (bits && !each_bit(g, bits, look, owner)) {
+		if (bits && !each_bit(g, bits, r)) {
 			/* The others have their turn next time. */
 			atomic_store(&e->resume, atomic_load(&g->next));
 			return false;
@@ -160,10 +183,21 @@ void epoll_ready_each(struct epoll *e,
 		      void *owner)
 {
 	struct epoll_group *start = atomic_load(&e->resume);
+	struct round r = {.look = look, .owner = owner};
 
-	if (start && !each_group(e, start, NULL, look, owner))
+	r.number = 1 + atomic_load_explicit(&e->round, memory_order_relaxed);
+	atomic_store_explicit(&e->round, r.number, memory_order_relaxed);
+	if (start && !each_group(e, start, NULL, &r))
 		return;
-	each_group(e, atomic_load(&e->groups), start, look, owner);
+	each_group(e, atomic_load(&e->groups), start, &r);
+}
+
+void epoll_ready_found(struct epoll_member *m)
+{
+	atomic_store_explicit(
+	    &m->ready_round,
+	    atomic_load_explicit(&m->epoll->round, memory_order_relaxed),
+	    memory_order_relaxed);
 }
 
 void epoll_ready_arm(struct epoll *e)

@@ -6,7 +6,9 @@
  * The peer sets a bit in the RMB's header when it tells us anything about an
  * element (connection.c); a wait reads one word for up to 32 connections. A
  * bit is cleared before its member is looked at, and set again by us as long
- * as a level-triggered member stays ready. A bit too many costs a look; there
+ * as a level-triggered member stays ready. The few members that are ready in
+ * nearly every wait keep theirs, so that its line need not go to and fro
+ * between the two ends with each message. A bit too many costs a look; there
  * is never one too few, because whoever changes what a member waits for sets
  * it as well.
  *
@@ -48,6 +50,9 @@ void epoll_ready_each(struct epoll *e,
 		      bool (*look)(struct epoll_member *m, bool *again,
 				   void *owner),
 		      void *owner);
+
+/* A look found the member ready: more of the same is expected. */
+void epoll_ready_found(struct epoll_member *m);
 
 /* Every RMB's word of this instance asks for a bell. */
 void epoll_ready_arm(struct epoll *e);

@@ -45,7 +45,8 @@ struct epoll_member {
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */
 	bool attached; /* its bells are in the shadow */
-	struct epoll_group *group; /* whose bit stands for it, or NULL */
+	struct epoll_group *group;    /* whose bit stands for it, or NULL */
+	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
@@ -93,6 +94,7 @@ struct epoll {
 	struct epoll_group *_Atomic groups;
 	struct epoll_group *_Atomic resume; /* where the next look begins */
 	_Atomic uint32_t joined;            /* members that have a bit */
+	_Atomic uint32_t round;             /* of looks at them */
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count; /* that are ours */

@@ -172,6 +172,8 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		if (!bits)
 			bits = add_events(s, m);
 	}
+	if (bits)
+		epoll_ready_found(m);
 	*again = bits && !(events & EPOLLET);
 	return true;
 }

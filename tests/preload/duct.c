@@ -36,7 +36,7 @@ int duct_listen(int *port)
 
 	check(fd >= 0, "socket");
 	check(!bind(fd, (struct sockaddr *)&a, len), "bind");
-	check(!listen(fd, 64), "listen");
+	check(!listen(fd, 256), "listen");
 	check(!getsockname(fd, (struct sockaddr *)&a, &len), "getsockname");
 	*port = ntohs(a.sin_port);
 	return fd;

@@ -73,3 +73,7 @@ play() { # game, connections that it uses with 1, 4 and 8 threads
 @test "one token among idle connections" {
 	play idle 1 4 8
 }
+
+@test "tokens that like a few of a hundred connections" {
+	play crowd 100 100 100
+}

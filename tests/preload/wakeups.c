@@ -10,6 +10,7 @@
  *   wakeups duplex THREADS ROUNDS SEED	each connection read and written by two
  *   wakeups bursts THREADS ROUNDS SEED	streams that stop and go on
  *   wakeups idle THREADS ROUNDS SEED	one token among many idle connections
+ *   wakeups crowd TOKENS ROUNDS SEED	tokens on few of a hundred connections
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@
 
 #define TOKEN         64
 #define THREADS_MAX   64
+#define CROWD         100 /* more than an instance looks at one by one */
 #define STILL_SECONDS 8
 
 enum way {
@@ -125,7 +127,8 @@ static bool sleeper_take(struct sleeper *s, char *token)
 struct game {
 	int threads, rounds;
 	uint64_t seed;
-	int fds[THREADS_MAX];
+	int connections;
+	int fds[CROWD];
 };
 
 struct player {
@@ -352,21 +355,88 @@ static void idle(struct game *g, bool starts)
 	}
 }
 
+/* What one end of a crowd does; the tokens like four connections, for a while.
+ */
+struct end {
+	const struct game *g;
+	uint64_t random;
+	int moved;
+	int home; /* tokens that are not sent back any more */
+	bool starts;
+};
+
+static void crowd_send(struct end *t, const char *token)
+{
+	unsigned to = (unsigned)t->moved / 256 * 7 + dice(&t->random, 4);
+
+	if (dice(&t->random, 8) == 0)
+		to = dice(&t->random, CROWD);
+	if (dice(&t->random, 64) == 0)
+		nap_us((long)dice(&t->random, 200));
+	send_all(t->g->fds[to % CROWD], token, TOKEN);
+	t->moved++;
+	progress();
+}
+
+/* False: the other end has all it wanted. */
+static bool crowd_take(struct end *t, int fd)
+{
+	char token[TOKEN];
+	ssize_t n;
+
+	while ((n = recv(fd, token, TOKEN, MSG_DONTWAIT)) == TOKEN)
+		if (t->starts && t->moved >= t->g->rounds * t->g->threads)
+			t->home++;
+		else
+			crowd_send(t, token);
+	check(n == 0 || (n < 0 && errno == EAGAIN), "recv");
+	return n < 0 && !(t->starts && t->home == t->g->threads);
+}
+
+static void crowd(struct game *g, bool starts)
+{
+	struct end t = {.g = g, .random = g->seed + starts, .starts = starts};
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	char token[TOKEN] = "";
+	bool more = true;
+
+	for (int i = 0; i < CROWD; i++) {
+		struct epoll_event e = {.events = EPOLLIN,
+					.data.fd = g->fds[i]};
+
+		if (i % 3 == 0)
+			e.events |= (unsigned)EPOLLET;
+		check(!epoll_ctl(ep, EPOLL_CTL_ADD, g->fds[i], &e), "ctl");
+	}
+	for (int i = 0; starts && i < g->threads; i++)
+		crowd_send(&t, token);
+	while (more) {
+		struct epoll_event e[4];
+		int n = epoll_wait(ep, e, 1 + (int)dice(&t.random, 4), -1);
+
+		for (int i = 0; more && i < n; i++)
+			more = crowd_take(&t, e[i].data.fd);
+	}
+	for (int i = 0; starts && i < CROWD; i++)
+		close(g->fds[i]);
+}
+
 struct kind {
 	const char *name;
 	void (*run)(struct game *g, bool starts);
 };
 
-static const struct kind kinds[] = {{"tokens", tokens}, {"shared", shared},
-				    {"room", room},     {"duplex", duplex},
-				    {"bursts", bursts}, {"idle", idle}};
+static const struct kind kinds[] = {
+    {"tokens", tokens}, {"shared", shared}, {"room", room},  {"duplex", duplex},
+    {"bursts", bursts}, {"idle", idle},     {"crowd", crowd}};
 
 static void side(struct game *g, const struct kind *k, int port, int listener)
 {
 	int small = 65536, on = 1;
 
 	watchdog_start(STILL_SECONDS);
-	for (int i = 0; i < g->threads; i++) {
+	g->connections = k->run == crowd ? CROWD : g->threads;
+	for (int i = 0; i < g->connections; i++) {
 		g->fds[i] = listener < 0 ? duct_connect(port)
 					 : accept(listener, NULL, NULL);
 		check(g->fds[i] >= 0, "accept");
@@ -390,8 +460,9 @@ int main(int argc, char **argv)
 		if (!strcmp(kinds[i].name, argv[1]))
 			k = &kinds[i];
 	if (!k) {
-		fprintf(stderr, "usage: wakeups tokens|shared|room|duplex|idle "
-				"THREADS ROUNDS SEED\n");
+		fprintf(stderr,
+			"usage: wakeups tokens|shared|room|duplex|bursts|"
+			"idle|crowd THREADS ROUNDS SEED\n");
 		return 2;
 	}
 	g.threads = atoi(argv[2]);
