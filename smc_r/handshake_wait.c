@@ -75,7 +75,8 @@ static int wait_for_message(struct connection *c, int fd, uint32_t seen)
 				  NULL, NULL);
 	}
 	pthread_cleanup_pop(1);
-	return n < 0 && !(errno == ECONNRESET && messages_alone(c)) ? -1 : 0;
+	return n < 0 && !(errno == ECONNRESET && messages_alone(c, fd)) ? -1
+									: 0;
 }
 
 /*

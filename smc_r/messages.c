@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "inject.h"
+#include "offer.h"
 #include "process.h"
 #include "proposal.h"
 #include "real.h"
@@ -357,11 +358,20 @@ static void look_at_clock(struct connection *c, int fd)
 		messages_carry_out(c, fd, clc_time(machine, now), NULL);
 }
 
-bool messages_alone(struct connection *c)
+/* Else it was reset because its listener went, as it would have been without a
+ * message. */
+static bool was_accepted(int fd)
+{
+	int state = offer_state(fd);
+
+	return state > 0 && (state & OFFER_MET);
+}
+
+bool messages_alone(struct connection *c, int fd)
 {
 	switch (connection_clc(c)->state) {
 	case CLC_AWAIT_ACCEPT:
-		return !c->offer_entry;
+		return !c->offer_entry && was_accepted(fd);
 	case CLC_AWAIT_CONFIRM:
 		return atomic_load(&c->slot->tx.position) == 0;
 	default:
@@ -404,7 +414,7 @@ static long look_at_bytes(struct connection *c, int fd,
 	if (p.revents & POLLERR)
 		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if ((p.revents & POLLERR) && there <= 0) {
-		if (messages_alone(c))
+		if (messages_alone(c, fd))
 			forgive(c, fd);
 		return 0;
 	}

@@ -32,7 +32,7 @@ bool messages_await_confirm(struct connection *c);
 /* Is a message of ours all that the peer can have left unread? If it died over
  * it TCP says that the connection was reset, which the programs, who know of no
  * message, would see as its end. No lock is needed. */
-bool messages_alone(struct connection *c);
+bool messages_alone(struct connection *c, int fd);
 
 /* The stream is TCP's from here on. Its kernel took our messages for a dialogue
  * and would delay its ACKs, which a program's first bytes would wait for, as

@@ -49,7 +49,9 @@ int offer_unmark(int fd);
  * OFFER_* bits or -errno. OFFER_AGREED is final once connect() or accept() has
  * given the connection. On the server's side it may be set although our answer
  * never reached the client, so look at the first bytes before taking them for
- * CLC; on the client's side it says what the SYN-ACK carried.
+ * CLC; on the client's side it says what the SYN-ACK carried. OFFER_MET is
+ * still known when both ends are gone from the kernel but for the caller's, and
+ * is lost only among very many newer connections.
  */
 int offer_state(int fd);
 

@@ -30,6 +30,7 @@
 #define OFFER_WANT   1 /* marked, or accepted from a marked listener */
 #define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
 #define OFFER_AGREED 4 /* and so did the peer's */
+#define OFFER_MET    8 /* then: the server has asked, so it had accepted */
 
 #define OPTION_KIND   254
 #define OPTION_LENGTH 6

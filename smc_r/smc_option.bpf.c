@@ -152,6 +152,22 @@ static __always_inline void on_syn(struct bpf_sock_ops *ops, bool write)
 	}
 }
 
+/* The port is gone from a socket that was reset. What is known of an earlier
+ * connection is no news of this one, which nobody can have accepted yet. */
+static __always_inline void on_agreed(struct bpf_sock_ops *ops, struct mark *m)
+{
+	struct handshake h = {.netns = bpf_get_netns_cookie(ops),
+			      .local_port = bpf_ntohl(ops->remote_port),
+			      .remote_port = ops->local_port};
+
+	address_of(h.remote, ops->family, ops->local_ip4, ops->local_ip6);
+	address_of(h.local, ops->family, ops->remote_ip4, ops->remote_ip6);
+	m->state |= OFFER_AGREED;
+	m->port = h.remote_port;
+	m->serves = 0;
+	bpf_map_delete_elem(&accepted, &h);
+}
+
 /* The packet at hand is the SYN-ACK. */
 static __always_inline void on_connected(struct bpf_sock_ops *ops)
 {
@@ -160,7 +176,7 @@ static __always_inline void on_connected(struct bpf_sock_ops *ops)
 	if (!m)
 		return;
 	if ((m->state & OFFER_SENT) && option_find(ops, 0) > 0)
-		m->state |= OFFER_AGREED;
+		on_agreed(ops, m);
 	m->offers = 0;
 	flags_restore(ops, m);
 }
@@ -267,6 +283,7 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 		return;
 	m->listed = 0;
 	m->offers = 0;
+	m->serves = 1;
 	m->state &= OFFER_WANT;
 	flags_restore(ops, m);
 	handshake_of(&h, ops);
@@ -435,16 +452,42 @@ int smc_mark(struct bpf_sockopt *ctx)
 	return 1;
 }
 
+/* A server's question is what makes its client's answer. */
+static __always_inline bool has_met(struct bpf_sockopt *ctx,
+				    struct bpf_sock *sk, const struct mark *m)
+{
+	struct handshake h = {.netns = bpf_get_netns_cookie(ctx)};
+	__u32 own[4], other[4], port = bpf_ntohs(sk->dst_port), one = 1;
+
+	address_of(own, sk->family, sk->src_ip4, sk->src_ip6);
+	address_of(other, sk->family, sk->dst_ip4, sk->dst_ip6);
+	if (m->serves) {
+		__builtin_memcpy(h.local, own, sizeof(own));
+		__builtin_memcpy(h.remote, other, sizeof(other));
+		h.local_port = sk->src_port;
+		h.remote_port = port;
+		return bpf_map_update_elem(&accepted, &h, &one, BPF_ANY) == 0;
+	}
+	__builtin_memcpy(h.local, other, sizeof(other));
+	__builtin_memcpy(h.remote, own, sizeof(own));
+	h.local_port = port;
+	h.remote_port = m->port;
+	return bpf_map_lookup_elem(&accepted, &h);
+}
+
 SEC("cgroup/getsockopt")
 int smc_state(struct bpf_sockopt *ctx)
 {
 	__u32 *value = ctx->optval;
+	struct bpf_sock *sk = ctx->sk;
 	const struct mark *m;
 
 	if (!is_ours(ctx) || (void *)(value + 1) > ctx->optval_end)
 		return leave_alone(ctx);
-	m = bpf_sk_storage_get(&marks, ctx->sk, 0, 0);
+	m = sk ? bpf_sk_storage_get(&marks, sk, 0, 0) : 0;
 	*value = OPTION_ANSWER | (m ? m->state : 0);
+	if (m && (m->state & OFFER_AGREED) && has_met(ctx, sk, m))
+		*value |= OFFER_MET;
 	write_field(ctx->optlen, sizeof(*value));
 	write_field(ctx->retval, 0);
 	return 1;

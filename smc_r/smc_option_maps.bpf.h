@@ -27,6 +27,7 @@
 #define HANDSHAKE_AGE  (127 * SECOND)
 #define HANDSHAKES_MAX 16384
 #define LISTENERS_MAX  16384
+#define ACCEPTED_MAX   16384
 
 struct mark {
 	__u32 state; /* OFFER_* */
@@ -34,6 +35,9 @@ struct mark {
 	__u8 syns;   /* SYNs sent with it */
 	__u8 listed; /* counted in "listeners" */
 	__u8 flags;  /* callback flags that were not set before us */
+	__u16 port;  /* a client's own, host order */
+	__u8 serves; /* came from a listener */
+	__u8 pad;
 };
 
 /* Where a marked socket listens; address as in struct option_settings. */
@@ -93,6 +97,18 @@ struct {
 	__type(key, struct handshake);
 	__type(value, __u64);
 } handshakes SEC(".maps");
+
+/*
+ * Connections, as the server sees them, that its process has asked about: so it
+ * had accepted them. They outlive their sockets, for a client that was reset
+ * wants to know why. Both ports are in host order.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACCEPTED_MAX);
+	__type(key, struct handshake);
+	__type(value, __u32);
+} accepted SEC(".maps");
 
 /* ---- What the settings say ------------------------------------------------
  */
