@@ -102,6 +102,8 @@ struct connection {
 	uint64_t heard_before; /* bytes received when `writes` was 0 */
 	uint32_t writes;       /* in a row, none read, nobody woken */
 	bool rang;             /* the last write found a sleeper */
+	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
+	_Atomic uint64_t full_at; /* and the reader has stood here */
 
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */

@@ -17,6 +17,7 @@
 #include "real.h"
 #include "reason.h"
 #include "registrations.h"
+#include "stall.h"
 #include "sys.h"
 
 #define MEMBERS_FIRST 64u
@@ -148,6 +149,13 @@ void epoll_poke(struct connection *c)
 		epoll_ready_mark(m);
 		epoll_wake(m->epoll);
 	}
+}
+
+void epoll_stalled(struct connection *c)
+{
+	stall_begin(c);
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		atomic_store(&m->epoll->stalled, 1);
 }
 
 /* ---- the table ---- */

@@ -97,11 +97,12 @@ struct epoll {
 	_Atomic uint32_t round;             /* of looks at them */
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
-	uint32_t nested_count; /* that are ours */
-	_Atomic uint32_t due;  /* late members that must move */
-	bool unharvested;      /* the shadow has events nobody looked at */
-	bool moved;            /* members became the kernel's */
-	bool filled;           /* members filled the last array */
+	uint32_t nested_count;    /* that are ours */
+	_Atomic uint32_t due;     /* late members that must move */
+	_Atomic uint32_t stalled; /* members may wait for room: stall.h */
+	bool unharvested;         /* the shadow has events nobody looked at */
+	bool moved;               /* members became the kernel's */
+	bool filled;              /* members filled the last array */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };
@@ -160,6 +161,9 @@ void epoll_wake(struct epoll *e);
 void epoll_again(struct connection *c);
 /* The state of c changed by our own doing: wake who sleeps on it. */
 void epoll_poke(struct connection *c);
+
+/* A call on c met a full ring. */
+void epoll_stalled(struct connection *c);
 
 /* Moves a member whose connection is plain TCP to the kernel. Engine lock held.
  */

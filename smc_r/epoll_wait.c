@@ -17,6 +17,7 @@
 #include "real.h"
 #include "segment.h"
 #include "spin.h"
+#include "stall.h"
 #include "stream.h"
 #include "sys.h"
 #include "wait.h"
@@ -152,6 +153,14 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 	}
 }
 
+/* Edge-triggered, a program waits for room only after a refusal. */
+static void note_stall(struct epoll_member *m, uint32_t events)
+{
+	if (!(events & EPOLLET) &&
+	    connection_phase(m->connection) == PHASE_ACTIVE)
+		epoll_stalled(m->connection);
+}
+
 /* For epoll_ready_each. A member that waits for room says so here, as nobody
  * goes through all of them before a sleep. */
 static bool look_one(struct epoll_member *m, bool *again, void *owner)
@@ -168,6 +177,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	empty_bell(c);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
+		note_stall(m, events);
 		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 		if (!bits)
 			bits = add_events(s, m);
@@ -220,6 +230,8 @@ static bool arm_member(struct epoll_member *m)
 		if (events & EPOLL_OUTPUT)
 			atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 	}
+	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
+		note_stall(m, events);
 	empty_bell(c);
 	return unfenced;
 }
@@ -385,22 +397,40 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 	return 0;
 }
 
-/* A member whose handshake is not over changes by the clock as well. */
+/* In which m changes by the clock, or -1. */
+static int member_ms(struct epoll_member *m)
+{
+	int left = -1;
+
+	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
+		left = handshake_left_ms(m->connection);
+		return left > 0 ? left : -1;
+	}
+	if (!atomic_load(&m->enabled) ||
+	    !(atomic_load(&m->events) & EPOLL_OUTPUT))
+		return -1;
+	left = stall_left_ms(m->connection);
+	if (left >= 0)
+		atomic_store(&m->epoll->stalled, 1);
+	if (left == 0)
+		epoll_ready_mark(m);
+	return left;
+}
+
+/* A member whose handshake is not over changes by the clock as well, and so
+ * does one that waits for room. */
 static int pending_ms(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
 	int least = -1;
 
-	if (e->uses_bits && !has_others(e))
+	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits && !has_others(e))
 		return -1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = member_at(e, i);
-		int left;
+		int left = m ? member_ms(m) : -1;
 
-		if (!m || connection_phase(m->connection) != PHASE_HANDSHAKE)
-			continue;
-		left = handshake_left_ms(m->connection);
-		if (left > 0 && (least < 0 || left < least))
+		if (left >= 0 && (least < 0 || left < least))
 			least = left;
 	}
 	return least;

@@ -18,6 +18,8 @@
 #include "segment.h"
 #include "sleepers.h"
 #include "spin.h"
+#include "stall.h"
+#include "stream.h"
 #include "sys.h"
 #include "wait.h"
 
@@ -244,8 +246,11 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	/* The end of the peer concerns everybody, the rest who asks for it. */
 	*events = kernel_share(c) & (asked | POLLRDHUP);
 	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
-	if (asked & (POLLOUT | POLLWRNORM))
+	if (asked & (POLLOUT | POLLWRNORM)) {
 		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
+		if (!stream_knows_room(c))
+			stall_begin(c);
+	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
 	at = add_bell(p, at, c->bell_in, *note & FIRST_DATA);
 	if (*note & ON_ROOM)
@@ -335,6 +340,17 @@ static void leave(const struct poll_call *p)
 	}
 }
 
+/* In which a member changes by the clock, or -1. */
+static int member_ms(struct connection *c, short asked)
+{
+	int left;
+
+	if (connection_phase(c) != PHASE_HANDSHAKE)
+		return asked & (POLLOUT | POLLWRNORM) ? stall_left_ms(c) : -1;
+	left = handshake_left_ms(c);
+	return left > 0 ? left : -1;
+}
+
 static int pending_ms(const struct pollfd *fds, nfds_t n)
 {
 	int least = -1;
@@ -343,10 +359,10 @@ static int pending_ms(const struct pollfd *fds, nfds_t n)
 		struct connection *c = member_of(fds[i].fd);
 		int left;
 
-		if (!c || connection_phase(c) != PHASE_HANDSHAKE)
+		if (!c)
 			continue;
-		left = handshake_left_ms(c);
-		if (left > 0 && (least < 0 || left < least))
+		left = member_ms(c, fds[i].events);
+		if (left >= 0 && (least < 0 || left < least))
 			least = left;
 	}
 	return least;

@@ -12,7 +12,8 @@
 
 #include "sys.h"
 
-#define SPIN_DEFAULT_US 50u
+#define SPIN_DEFAULT_US  50u
+#define STALL_DEFAULT_MS 500
 
 struct process process;
 
@@ -199,6 +200,10 @@ void process_init(void)
 		process.spin_us = (unsigned)strtoul(value, NULL, 10);
 	if (process.spin_us > SPIN_DEFAULT_US)
 		process.spin_us = SPIN_DEFAULT_US;
+	value = getenv("SMC_R_STALL");
+	process.stall_ms = STALL_DEFAULT_MS;
+	if (value && *value)
+		process.stall_ms = (unsigned)strtoul(value, NULL, 10);
 	value = getenv("SMC_R_REPORTER");
 	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
 	mark_address_space();

@@ -27,7 +27,8 @@ struct process {
 	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
 	uint32_t cpus;                       /* that this process may run on */
 	unsigned spin_us;                    /* longest spin before a sleep */
-	pid_t reporter; /* SMC_R_REPORTER: smc_run -v, or 0 */
+	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
+	pid_t reporter;    /* SMC_R_REPORTER: smc_run -v, or 0 */
 };
 
 /* What the environment said at the start; programs may overwrite it. */

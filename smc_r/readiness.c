@@ -6,6 +6,7 @@
 
 #include "demote.h"
 #include "handshake.h"
+#include "stall.h"
 #include "stream.h"
 #include "sys.h"
 #include "wait.h"
@@ -106,7 +107,9 @@ static uint32_t output_bits(struct connection *c, int fd)
 	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED ||
 	    atomic_load(&c->tcp_ended))
 		return ALL_OUT;
-	return stream_has_room(c, stream_free(c)) ? ALL_OUT : 0;
+	if (stream_has_room(c, stream_free(c)))
+		return ALL_OUT;
+	return stall_is_over(c, fd) ? kernel_bits(fd, ALL_OUT) : 0;
 }
 
 /* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */
@@ -180,12 +183,24 @@ static uint32_t all_bits(struct connection *c, int fd)
 	return bits;
 }
 
+static uint32_t active_bits(struct connection *c, int fd, uint32_t asked)
+{
+	uint32_t bits;
+
+	if (!is_plain(c))
+		return all_bits(c, fd);
+	bits = plain_bits(c, asked);
+	if (!(asked & ALL_OUT) || (bits & ALL_OUT) || !stall_is_over(c, fd))
+		return bits;
+	return all_bits(c, fd);
+}
+
 uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 {
 	uint32_t phase = connection_phase(c);
 
 	if (__builtin_expect(phase == PHASE_ACTIVE, 1))
-		return is_plain(c) ? plain_bits(c, asked) : all_bits(c, fd);
+		return active_bits(c, fd, asked);
 	if (phase == PHASE_NATIVE)
 		return kernel_bits(fd, ALL);
 	return before_active(c, fd, asked);

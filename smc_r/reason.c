@@ -188,6 +188,9 @@ static const struct reason reasons[] = {
     {REASON_DEMOTED_SANDBOX, "DEMOTED_SANDBOX",
      "the program confined itself to few system calls (seccomp)",
      "none; its connections go on over TCP"},
+    {REASON_DEMOTED_STALLED, "DEMOTED_STALLED",
+     "the peer read nothing for a while and the memory was full",
+     "see why the peer does not read; the rest waits for it in TCP"},
     {REASON_PEER_MEMORY, "PEER_MEMORY",
      "peer wrote values into shared memory that cannot be",
      "see whether the peer's memory is damaged; the connection was "
@@ -261,6 +264,7 @@ static const uint32_t places[] = {
     REASON_DEMOTED_PEER,
     REASON_DEMOTED_SANDBOX,
     REASON_PEER_MEMORY,
+    REASON_DEMOTED_STALLED,
 };
 
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,

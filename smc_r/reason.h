@@ -91,13 +91,14 @@ enum smc_reason {
 	REASON_DEMOTED_FORK = 0x0A030008,
 	REASON_DEMOTED_PEER = 0x0A030009,
 	REASON_DEMOTED_SANDBOX = 0x0A03000A,
+	REASON_DEMOTED_STALLED = 0x0A03000B,
 
 	/* Ours: the connection was on SMC and was ended. */
 	REASON_PEER_MEMORY = 0x0A040000,
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 64
+#define REASON_COUNT 65
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

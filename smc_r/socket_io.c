@@ -474,13 +474,15 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!socket_waits(c, flags)) {
 		segment_count(buffer_full);
+		epoll_stalled(c);
 		if (output_is_ready(c, fd))
 			return true;
 		*result = done ? (ssize_t)done : fail(EAGAIN);
 		return false;
 	}
 	error = wait_for_output(
-	    c, fd, time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage));
+	    c, fd, time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage),
+	    done > 0);
 	wake_instances(c);
 	if (error == 0)
 		return true;

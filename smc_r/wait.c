@@ -12,11 +12,13 @@
 #include "bell.h"
 #include "demote.h"
 #include "inject.h"
+#include "patience.h"
 #include "process.h"
 #include "real.h"
 #include "segment.h"
 #include "sleepers.h"
 #include "spin.h"
+#include "stall.h"
 #include "stream.h"
 #include "sys.h"
 
@@ -223,7 +225,8 @@ bool output_is_ready(struct connection *c, int fd)
 	if (stream_has_room(c, stream_free(c)))
 		return true;
 	if (atomic_load(&c->slot->tx.flags) || (peer & PRODUCER_CLOSED) ||
-	    (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE))
+	    (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) ||
+	    stall_is_over(c, fd))
 		return true;
 	return tcp_ended_now_and_then(c, fd);
 }
@@ -312,7 +315,8 @@ static bool is_shut(const struct connection *c)
  * taken must not end every slice. */
 struct slices {
 	unsigned ms;
-	bool rung; /* the last one was ended by a ring */
+	bool rung;     /* the last one was ended by a ring */
+	bool has_part; /* of its bytes the call has sent already */
 };
 
 static bool is_last(const struct slices *s, const struct timespec *timeout)
@@ -503,10 +507,40 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	return result;
 }
 
-static int sleep_for_output(struct connection *c, int fd,
-			    const struct timespec *timeout)
+/* At most as long as a stall may last; 0 also when that is over. */
+static int sleep_for_room(struct connection *c, int fd, struct slices *s,
+			  const struct timespec *timeout)
 {
-	struct slices slices = {.ms = SLICE_FIRST_MS};
+	int ms = stall_left_ms(c);
+	struct timespec limit = {ms / 1000, (long)(ms % 1000) * 1000000};
+	bool shorter;
+	int result;
+
+	if (ms < 0)
+		return sleep_on(c, fd, c->bell_out, true, s, timeout);
+	if (is_nonblocking(c, fd))
+		return -EAGAIN;
+	segment_count(sleeps);
+	inject_nap();
+	shorter = timeout && (timeout->tv_sec < limit.tv_sec ||
+			      (timeout->tv_sec == limit.tv_sec &&
+			       timeout->tv_nsec <= limit.tv_nsec));
+	if (timeout)
+		result = wait_beside_tcp(c, fd, c->bell_out,
+					 shorter ? timeout : &limit);
+	else
+		result = patience_wait(c->bell_out, ms, s->has_part);
+	if (result == BELL_TIMEOUT)
+		return shorter ? -EAGAIN : 0;
+	if (result == BELL_HUNG_UP)
+		return wait_on_tcp(c, fd, timeout, s);
+	return result;
+}
+
+static int sleep_for_output(struct connection *c, int fd,
+			    const struct timespec *timeout, bool has_part)
+{
+	struct slices slices = {.ms = SLICE_FIRST_MS, .has_part = has_part};
 	struct wait_deadline d;
 	bool first;
 	int result;
@@ -520,14 +554,16 @@ static int sleep_for_output(struct connection *c, int fd,
 		inject_nap();
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bell_out, first, &slices,
-				  deadline_left(&d));
+		result = first
+			     ? sleep_for_room(c, fd, &slices, deadline_left(&d))
+			     : sleep_on(c, fd, c->bell_out, false, &slices,
+					deadline_left(&d));
 	} while (result == 0 && !output_is_ready(c, fd));
 	return result;
 }
 
 int wait_for_output(struct connection *c, int fd,
-		    const struct timespec *timeout)
+		    const struct timespec *timeout, bool has_part)
 {
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
 	struct sleeper sleeper;
@@ -535,13 +571,14 @@ int wait_for_output(struct connection *c, int fd,
 	int result;
 
 	segment_count(buffer_full);
+	stall_begin(c);
 	if (output_is_ready(c, fd))
 		return 0;
 	if (spin(c, seen, &start, changed_out))
 		return 0;
 	sleeper_begin(&sleeper, &c->slot->tx, &c->sleepers_room);
 	pthread_cleanup_push(sleeper_end, &sleeper);
-	result = sleep_for_output(c, fd, timeout);
+	result = sleep_for_output(c, fd, timeout, has_part);
 	pthread_cleanup_pop(1);
 	spin_judge(c, start);
 	return result;

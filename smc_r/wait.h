@@ -46,13 +46,13 @@ int tcp_error_of(struct connection *c, int error);
 
 /*
  * Waits until input_state is not INPUT_NONE / output_is_ready. timeout NULL:
- * for ever. 0: look again; -EINTR; -EAGAIN when the time is over. Cancellation
- * points.
+ * for ever. 0: look again; -EINTR; -EAGAIN when the time is over. has_part: the
+ * call has sent some bytes, so any handler ends it. Cancellation points.
  */
 int wait_for_input(struct connection *c, int fd, size_t need,
 		   const struct timespec *timeout);
 int wait_for_output(struct connection *c, int fd,
-		    const struct timespec *timeout);
+		    const struct timespec *timeout, bool has_part);
 
 /* Is the peer where we are? */
 bool peer_is_on_our_core(struct connection *c);

@@ -66,6 +66,7 @@ Test(reason, an_index_keeps_its_meaning)
 	    {57, REASON_DEMOTED_IO_URING},
 	    {62, REASON_DEMOTED_SANDBOX},
 	    {63, REASON_PEER_MEMORY},
+	    {64, REASON_DEMOTED_STALLED},
 	};
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
@@ -140,6 +141,6 @@ Test(reason, ours_are_in_a_range_of_their_own)
 		else
 			cr_assert(code <= 0x09990003, "%08x", code);
 	}
-	cr_assert_eq(ours, 27);
+	cr_assert_eq(ours, 28);
 	cr_assert_eq(reason_code(0), REASON_NONE);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * patience: a sleep that we limit and the program did not.
+ *
+ * A signal ends a blocking call with EINTR, unless its handler was installed
+ * with SA_RESTART; then the kernel goes on with the call. It does so only where
+ * the sleep has no limit. So signals wait while we sleep, some milliseconds at
+ * most, and what each of them would have done is asked for. Where there are
+ * more threads that cannot be: see the .c file.
+ */
+#ifndef SMC_R_PATIENCE_H
+#define SMC_R_PATIENCE_H
+
+#include <stdbool.h>
+
+/* As bell_wait() with a limit; but -EINTR only after a handler that ends calls:
+ * any, if the call has something to return already. A cancellation point. */
+int patience_wait(int bell, int ms, bool has_part);
+
+#endif

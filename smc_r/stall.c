@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* stall: a full ring that nobody empties. */
+#include "stall.h"
+
+#include "demote.h"
+#include "process.h"
+#include "reason.h"
+#include "stream.h"
+#include "sys.h"
+
+#define CROSSED_PART 10 /* of the limit */
+
+static uint64_t reader_at(const struct connection *c)
+{
+	return atomic_load_explicit(&c->out_consumer->cursor,
+				    memory_order_relaxed);
+}
+
+static void restart(struct connection *c, uint64_t cursor)
+{
+	atomic_store_explicit(&c->full_at, cursor, memory_order_relaxed);
+	atomic_store_explicit(&c->full_ns, sys_now_ns(), memory_order_relaxed);
+}
+
+void stall_begin(struct connection *c)
+{
+	uint64_t cursor = reader_at(c);
+
+	if (!atomic_load_explicit(&c->full_ns, memory_order_relaxed) ||
+	    atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor)
+		restart(c, cursor);
+}
+
+/* Each end waits for the other one to read. */
+static bool is_crossed(struct connection *c)
+{
+	return c->slot->peer_pid == process.pid ||
+	       (atomic_load_explicit(&c->peer_wait->armed_room,
+				     memory_order_relaxed) &&
+		!stream_has_room(c, c->size - stream_fill(c)));
+}
+
+/* Not under a number that was closed: the bell tells of the end then. */
+static bool may_stall(struct connection *c)
+{
+	return process.stall_ms &&
+	       atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
+	       connection_phase(c) == PHASE_ACTIVE &&
+	       !(atomic_load(&c->slot->tx.flags) &
+		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !atomic_load(&c->orphan);
+}
+
+static uint64_t left_ns(struct connection *c)
+{
+	uint64_t limit = process.stall_ms * 1000000ull;
+	uint64_t past = sys_now_ns() -
+			atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+
+	if (is_crossed(c))
+		limit /= CROSSED_PART;
+	return past < limit ? limit - past : 0;
+}
+
+bool stall_is_over(struct connection *c, int fd)
+{
+	uint64_t cursor;
+
+	if (__builtin_expect(!may_stall(c), 1))
+		return false;
+	cursor = reader_at(c);
+	if (atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor) {
+		restart(c, cursor);
+		return false;
+	}
+	if (left_ns(c) > 0)
+		return false;
+	demote(c, fd, REASON_DEMOTED_STALLED);
+	return true;
+}
+
+int stall_left_ms(struct connection *c)
+{
+	uint64_t left;
+
+	if (!may_stall(c) || stream_has_room(c, stream_free(c)))
+		return -1;
+	left = left_ns(c);
+	return left ? (int)(left / 1000000u) + 1 : 0;
+}

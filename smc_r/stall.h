@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * stall: a full ring that nobody empties.
+ *
+ * TCP takes some megabytes before it makes a writer wait; a ring is smaller.
+ * Two programs that both write before they read, or one that has both ends,
+ * get along with TCP and would wait for ever here. So the time in which nothing
+ * was read out of a full ring is limited, while somebody wants to write: after
+ * that the connection goes back to TCP, which takes the rest.
+ *
+ * The limit is short where it is plain that nobody will read: the peer waits
+ * for room as well, or is this process.
+ */
+#ifndef SMC_R_STALL_H
+#define SMC_R_STALL_H
+
+#include <stdbool.h>
+
+#include "connection.h"
+
+/* There is no room, and somebody wants it. */
+void stall_begin(struct connection *c);
+
+/* Still no room. True: that is over, as the connection was demoted. */
+bool stall_is_over(struct connection *c, int fd);
+
+/* Milliseconds until it is; -1 when nobody waits. */
+int stall_left_ms(struct connection *c);
+
+#endif

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# stalls: more bytes than a ring holds, before anybody reads. TCP takes some
+# megabytes; so must a connection that began on SMC.
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${programs-}" "${smc_new-}" "${tcp_new-}" "${errors_new-}"
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+	stalls=$programs/preload/stalls
+	unset SMC_R_STALL
+}
+
+teardown() {
+	smc_end
+}
+
+stalled() {
+	smc_reasons | sed -n 's/^DEMOTED_STALLED //p'
+}
+
+# Plain TCP shows that the program itself is right.
+all_ways() { # game
+	local how before
+	for how in block timeout sendfile poll select level edge again; do
+		echo "$1 $how"
+		"$stalls" "$1" $how
+		before=$(stalled)
+		smc_run "$stalls" "$1" $how
+		[ "$(stalled)" -gt "${before:-0}" ]
+	done
+	smc_count
+	[ "$smc_new" = 16 ]
+	[ "$tcp_new" = 0 ]
+	[ "$errors_new" = 0 ]
+}
+
+@test "both ends write before they read" {
+	all_ways both
+}
+
+@test "one thread has both ends" {
+	all_ways alone
+}
+
+@test "the peer reads when all was written" {
+	all_ways told
+}
+
+# With the limit as it is, with one that is never reached, and with none.
+@test "signals while a call waits for room" {
+	[ "$("$stalls" signals)" = "ended after SIGUSR2" ]
+	[ "$("$stalls" beside)" = "ended after SIGUSR1" ]
+	for SMC_R_STALL in '' 600000 0; do
+		export SMC_R_STALL
+		[ "$(smc_run "$stalls" signals)" = "ended after SIGUSR2" ]
+		[ "$(smc_run "$stalls" beside)" = "ended after SIGUSR1" ]
+	done
+}
+
+# A limit that can be switched off: then only TCP gets along with it.
+@test "SMC_R_STALL=0: for ever" {
+	local before
+	before=$(stalled)
+	SMC_R_STALL=0 run timeout 2 smc_run "$stalls" both block
+	[ "$status" = 124 ]
+	[ "$(stalled)" = "$before" ]
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * stalls: programs that write much before anybody reads. TCP has room for it.
+ *
+ *   stalls both HOW	both ends write, and then both read
+ *   stalls alone HOW	one thread has both ends; it writes, and then reads
+ *   stalls told HOW	the peer reads when it is told, by a pipe, that all was
+ *			written
+ *   stalls signals	handlers with SA_RESTART and without run while a call
+ *			waits for room, in a process of one thread: which ended
+ *			the call
+ *   stalls beside	the same with two threads, and none with SA_RESTART
+ *
+ * HOW a writer waits for room: block, timeout (SO_SNDTIMEO), sendfile, poll,
+ * select, level (epoll), edge (epoll), again (tries by the clock).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "duct.h"
+
+#define BYTES   1000000
+#define WAIT_MS 8000
+
+static unsigned char bytes[BYTES];
+
+/* ---- ways to wait for room ---- */
+
+static int instance;
+
+static void wait_poll(int fd)
+{
+	struct pollfd p = {fd, POLLOUT, 0};
+
+	check(poll(&p, 1, WAIT_MS) == 1, "poll");
+}
+
+static void wait_select(int fd)
+{
+	struct timeval t = {WAIT_MS / 1000, 0};
+	fd_set out;
+
+	FD_ZERO(&out);
+	FD_SET(fd, &out);
+	check(select(fd + 1, NULL, &out, NULL, &t) == 1, "select");
+}
+
+static void wait_epoll(int fd)
+{
+	struct epoll_event e;
+
+	(void)fd;
+	do {
+		check(epoll_wait(instance, &e, 1, WAIT_MS) == 1, "epoll_wait");
+	} while (!(e.events & EPOLLOUT));
+}
+
+static void wait_clock(int fd)
+{
+	(void)fd;
+	nap_us(10000);
+}
+
+static void watch(int fd, uint32_t events)
+{
+	struct epoll_event e = {.events = events};
+
+	instance = epoll_create1(0);
+	check(!epoll_ctl(instance, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+}
+
+static void write_nonblocking(int fd, void (*wait)(int))
+{
+	size_t done = 0;
+
+	while (done < BYTES) {
+		ssize_t n = send(fd, bytes + done, BYTES - done, MSG_DONTWAIT);
+
+		check(n > 0 || errno == EAGAIN, "send");
+		if (n > 0)
+			done += (size_t)n;
+		if (done < BYTES)
+			wait(fd);
+	}
+}
+
+static void write_file(int fd)
+{
+	int file = memfd_create("stalls", 0);
+	off_t at = 0;
+
+	check(write(file, bytes, BYTES) == BYTES, "memfd");
+	while (at < BYTES)
+		check(sendfile(fd, file, &at, BYTES - (size_t)at) > 0,
+		      "sendfile");
+	close(file);
+}
+
+static void write_all(int fd, const char *how)
+{
+	struct timeval t = {WAIT_MS / 1000, 0};
+
+	if (!strcmp(how, "timeout"))
+		check(!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)),
+		      "SO_SNDTIMEO");
+	if (!strcmp(how, "level"))
+		watch(fd, EPOLLOUT);
+	if (!strcmp(how, "edge"))
+		watch(fd, EPOLLOUT | EPOLLIN | EPOLLET);
+	if (!strcmp(how, "block") || !strcmp(how, "timeout"))
+		send_all(fd, bytes, BYTES);
+	else if (!strcmp(how, "sendfile"))
+		write_file(fd);
+	else if (!strcmp(how, "poll"))
+		write_nonblocking(fd, wait_poll);
+	else if (!strcmp(how, "select"))
+		write_nonblocking(fd, wait_select);
+	else if (!strcmp(how, "again"))
+		write_nonblocking(fd, wait_clock);
+	else if (!strcmp(how, "level") || !strcmp(how, "edge"))
+		write_nonblocking(fd, wait_epoll);
+	else
+		check(false, how);
+}
+
+static void read_all(int fd, uint32_t seed)
+{
+	static unsigned char got[BYTES];
+	size_t wrong;
+
+	check(recv_all(fd, got, BYTES) == BYTES, "the end came early");
+	check(bytes_match(got, BYTES, seed, 0, &wrong), "other bytes");
+}
+
+/* ---- games ---- */
+
+static pid_t start(int ends[2])
+{
+	int port, listener = duct_listen(&port);
+	pid_t pid = fork();
+
+	ends[1] = -1;
+	if (pid)
+		ends[0] = duct_connect(port);
+	else
+		ends[1] = accept(listener, NULL, NULL);
+	close(listener);
+	return pid;
+}
+
+static void join(pid_t pid)
+{
+	int status;
+
+	check(waitpid(pid, &status, 0) == pid && !status, "the other end");
+}
+
+static void both(const char *how)
+{
+	int ends[2];
+	pid_t pid = start(ends);
+	int fd = pid ? ends[0] : ends[1];
+
+	bytes_fill(bytes, BYTES, pid ? 1 : 2, 0);
+	write_all(fd, how);
+	read_all(fd, pid ? 2 : 1);
+	if (!pid)
+		_exit(0);
+	join(pid);
+}
+
+static void alone(const char *how)
+{
+	int ends[2];
+
+	duct_pair(ends);
+	bytes_fill(bytes, BYTES, 3, 0);
+	write_all(ends[0], how);
+	read_all(ends[1], 3);
+}
+
+static void told(const char *how)
+{
+	int ends[2], line[2];
+	char word = 0;
+	pid_t pid;
+
+	check(!pipe(line), "pipe");
+	pid = start(ends);
+	if (!pid) {
+		check(read(line[0], &word, 1) == 1, "the word");
+		read_all(ends[1], 4);
+		_exit(0);
+	}
+	bytes_fill(bytes, BYTES, 4, 0);
+	write_all(ends[0], how);
+	check(write(line[1], &word, 1) == 1, "the word");
+	join(pid);
+}
+
+/* ---- signals ---- */
+
+/* In memory of both: what the child waits for. */
+enum {
+	NOTHING,
+	FIRST_HANDLED,
+	CALL_ENDED
+};
+static int *state;
+static volatile sig_atomic_t handled;
+
+static void on_signal(int number)
+{
+	int was = NOTHING;
+
+	handled = number;
+	__atomic_compare_exchange_n(state, &was, FIRST_HANDLED, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void handle(int number, int flags)
+{
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = flags};
+
+	check(!sigaction(number, &a, NULL), "sigaction");
+}
+
+static void raise_until(pid_t parent, int number, int wanted)
+{
+	while (__atomic_load_n(state, __ATOMIC_SEQ_CST) < wanted) {
+		check(getppid() == parent && !kill(parent, number), "kill");
+		nap_us(20000);
+	}
+}
+
+/* Reads nothing. SIGUSR1 may come at any time, and does not end the call. */
+static void disturb(pid_t parent)
+{
+	nap_us(20000);
+	kill(parent, SIGCHLD);
+	kill(parent, SIGWINCH);
+	raise_until(parent, SIGUSR1, FIRST_HANDLED);
+	nap_us(20000);
+	raise_until(parent, SIGUSR2, CALL_ENDED);
+	_exit(0);
+}
+
+static void signals(int flags_of_first)
+{
+	int ends[2];
+	ssize_t n;
+	pid_t parent = getpid(), pid;
+
+	state = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	check(state != MAP_FAILED, "mmap");
+	handle(SIGUSR1, flags_of_first);
+	handle(SIGUSR2, 0);
+	pid = start(ends);
+	if (!pid)
+		disturb(parent);
+	do {
+		while (send(ends[0], bytes, BYTES, MSG_DONTWAIT) > 0)
+			;
+		n = send(ends[0], bytes, 1000, 0);
+	} while (n == 1000);
+	printf("%s after SIGUSR%d\n",
+	       n < 0 && errno != EINTR ? strerror(errno) : "ended",
+	       handled == SIGUSR2 ? 2 : 1);
+	__atomic_store_n(state, CALL_ENDED, __ATOMIC_SEQ_CST);
+	close(ends[0]);
+	join(pid);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "signals")) {
+		alarm(20);
+		signals(SA_RESTART);
+		return 0;
+	}
+	watchdog_start(20);
+	if (argc == 3 && !strcmp(argv[1], "both"))
+		both(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "alone"))
+		alone(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "told"))
+		told(argv[2]);
+	else if (argc == 2 && !strcmp(argv[1], "beside"))
+		signals(0);
+	else
+		return 2;
+	return 0;
+}
