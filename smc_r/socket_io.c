@@ -24,6 +24,8 @@
 
 /* Linux moves at most this much in one call. */
 #define CALL_BYTES_MAX 0x7ffff000u
+/* Buffers that go to the kernel at a time, where a copy of them is needed. */
+#define REST_BUFFERS   16
 
 size_t socket_bytes(const struct iovec *v, size_t count)
 {
@@ -132,40 +134,62 @@ struct receive {
 	size_t done;
 };
 
+/* What is left of the buffers, from the i-th, as many as v has room for. */
+static size_t copy_buffers(struct iovec *v, const struct place *at, size_t i)
+{
+	size_t count = at->count - i;
+
+	if (count > REST_BUFFERS)
+		count = REST_BUFFERS;
+	memcpy(v, at->v + i, count * sizeof(*v));
+	if (i == 0) {
+		v[0].iov_base = (char *)v[0].iov_base + at->offset;
+		v[0].iov_len -= at->offset;
+	}
+	return count;
+}
+
+/* TCP's bytes, if there are any, or all of them are waited for. An error is for
+ * the next call, which a look here would take. */
+static ssize_t take_behind(const struct receive *r, struct iovec *v,
+			   size_t count)
+{
+	struct msghdr h = {.msg_iov = v, .msg_iovlen = count};
+	int there = 0;
+
+	if (!(r->flags & MSG_WAITALL) &&
+	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+		return 0;
+	return real.recvmsg(r->fd, &h, r->flags);
+}
+
 /* The bytes before were the ring's, those after are TCP's: one call. What is
  * thrown away (MSG_TRUNC) touches no buffer. */
 static ssize_t receive_rest(const struct receive *r)
 {
-	struct iovec v[8] = {{NULL, 0}};
-	struct msghdr h = {.msg_iov = v};
 	const struct place *at = &r->place;
-	int flags = r->flags;
-	int there = 0;
+	size_t done = r->done;
+	struct iovec v[REST_BUFFERS];
+	size_t count;
 	ssize_t n;
 
-	if (r->done == 0)
+	if (done == 0)
 		return SOCKET_KERNEL;
-	if (flags & MSG_TRUNC) {
-		v[0].iov_len = r->want - r->done;
-		h.msg_iovlen = 1;
+	if (r->flags & MSG_TRUNC) {
+		v[0] = (struct iovec){NULL, r->want - done};
+		n = take_behind(r, v, 1);
+		return (ssize_t)done + (n > 0 ? n : 0);
 	}
-	while (!(flags & MSG_TRUNC) && h.msg_iovlen < 8 &&
-	       h.msg_iovlen < at->count) {
-		v[h.msg_iovlen] = at->v[h.msg_iovlen];
-		h.msg_iovlen++;
+	for (size_t i = 0; i < at->count; i += count) {
+		count = copy_buffers(v, at, i);
+		n = take_behind(r, v, count);
+		done += n > 0 ? (size_t)n : 0;
+		/* What was only looked at would come again. */
+		if (n < (ssize_t)socket_bytes(v, count) ||
+		    (r->flags & MSG_PEEK))
+			break;
 	}
-	if (h.msg_iovlen == 0)
-		return (ssize_t)r->done;
-	if (!(flags & MSG_TRUNC)) {
-		v[0].iov_base = (char *)v[0].iov_base + at->offset;
-		v[0].iov_len -= at->offset;
-	}
-	/* An error is for the next call, which a look here would take. */
-	if (!(flags & MSG_WAITALL) &&
-	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
-		return (ssize_t)r->done;
-	n = real.recvmsg(r->fd, &h, flags);
-	return n > 0 ? (ssize_t)r->done + n : (ssize_t)r->done;
+	return (ssize_t)done;
 }
 
 /* A peer that was killed after it went back to TCP left some there, too. */
@@ -403,22 +427,24 @@ static ssize_t broken_pipe(int flags)
 static ssize_t send_rest(struct connection *c, int fd, const struct place *at,
 			 size_t done, int flags)
 {
-	struct iovec v[8] = {{NULL, 0}};
+	struct iovec v[REST_BUFFERS];
 	struct msghdr h = {.msg_iov = v};
-	ssize_t n;
 
 	if (done == 0)
 		return SOCKET_KERNEL;
-	while (h.msg_iovlen < 8 && h.msg_iovlen < at->count) {
-		v[h.msg_iovlen] = at->v[h.msg_iovlen];
-		h.msg_iovlen++;
+	for (size_t i = 0; i < at->count; i += h.msg_iovlen) {
+		ssize_t n;
+
+		h.msg_iovlen = copy_buffers(v, at, i);
+		/* What was sent is told, and no signal with it. */
+		n = real.sendmsg(fd, &h, flags | MSG_NOSIGNAL);
+		done += n > 0 ? (size_t)n : 0;
+		if (n < (ssize_t)socket_bytes(v, h.msg_iovlen)) {
+			atomic_fetch_add(&c->slot->tx.blocked, 1);
+			break;
+		}
 	}
-	v[0].iov_base = (char *)v[0].iov_base + at->offset;
-	v[0].iov_len -= at->offset;
-	n = real.sendmsg(fd, &h, flags);
-	if (n < (ssize_t)socket_bytes(v, h.msg_iovlen))
-		atomic_fetch_add(&c->slot->tx.blocked, 1);
-	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
+	return (ssize_t)done;
 }
 
 /* As sk_stream_error(): an error that waits to be told goes before EPIPE. */
