@@ -165,7 +165,9 @@ static __always_inline void on_agreed(struct bpf_sock_ops *ops, struct mark *m)
 	m->state |= OFFER_AGREED;
 	m->port = h.remote_port;
 	m->serves = 0;
-	bpf_map_delete_elem(&accepted, &h);
+	/* There is hardly ever one, and to look is cheaper than to remove. */
+	if (bpf_map_lookup_elem(&accepted, &h))
+		bpf_map_delete_elem(&accepted, &h);
 }
 
 /* The packet at hand is the SYN-ACK. */
