@@ -30,22 +30,43 @@ static void notify(struct cq *cq)
 	struct ib_uverbs_comp_event_desc e = {.cq_handle = cq->o.user_handle};
 
 	ring_tell(cq->ring, SHIM_RING_ARM, SHIM_NOT_ARMED);
+	cq->untold = 0;
+	cq->since_solicited = 0;
+	ring_tell_untold(cq->ring, 0);
 	if (cq->channel && notifier_send(&cq->channel->notifier, &e) == 0)
 		cq->comp_sent++;
 }
 
 /* The program arms the queue in the ring, then looks whether it is empty. */
-static bool is_wanted(const struct cq *cq, const struct ib_uverbs_wc *wc,
-		      bool is_solicited)
+static bool is_wanted(const struct cq *cq, bool is_solicited)
 {
 	switch (ring_asked(cq->ring, SHIM_RING_ARM)) {
 	case SHIM_ARMED_ANY:
 		return true;
 	case SHIM_ARMED_SOLICITED:
-		return is_solicited || wc->status != WC_SUCCESS;
+		return is_solicited;
 	default:
 		return false;
 	}
+}
+
+static uint32_t count_up(uint32_t n)
+{
+	return n == UINT32_MAX ? n : n + 1;
+}
+
+/*
+ * The queue is armed while completions lie in it of which no event told. An
+ * adapter looks at the consumer index that arming gives it, and fires at once;
+ * there are programs that poll, then arm, then sleep.
+ */
+static bool is_overdue(const struct cq *cq)
+{
+	uint32_t unread = ring_unread(cq->ring);
+
+	return unread && unread <= cq->untold &&
+	       is_wanted(cq,
+			 cq->since_solicited && cq->since_solicited <= unread);
 }
 
 bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited)
@@ -53,12 +74,21 @@ bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited)
 	bool is_first_loss = false;
 	bool ok;
 
+	is_solicited |= wc->status != WC_SUCCESS;
 	pthread_mutex_lock(&cq->lock);
+	ring_tell_untold(cq->ring, count_up(cq->untold));
 	ok = ring_produce(cq->ring, wc, sizeof(*wc));
+	if (ok) {
+		cq->untold = count_up(cq->untold);
+		if (is_solicited)
+			cq->since_solicited = 1;
+		else if (cq->since_solicited)
+			cq->since_solicited = count_up(cq->since_solicited);
+	}
 	if (!ok) {
 		is_first_loss = !cq->has_overflowed;
 		cq->has_overflowed = true;
-	} else if (is_wanted(cq, wc, is_solicited)) {
+	} else if (is_wanted(cq, is_solicited)) {
 		notify(cq);
 	}
 	pthread_mutex_unlock(&cq->lock);
@@ -189,10 +219,8 @@ int uverbs_resize_cq(struct command *c)
 	if (!cq || !q.cqe || q.cqe > MAX_CQE)
 		return -EINVAL;
 	old = cq->ring;
-	first =
-	    __atomic_load_n(&old->shared->consumer_index, __ATOMIC_ACQUIRE) &
-	    old->mask;
-	used = (old->index - first) & old->mask;
+	used = ring_unread(old);
+	first = (old->index - used) & old->mask;
 	if (q.cqe < used)
 		return -EINVAL;
 	ring = make_ring(c->client, q.cqe);
@@ -205,6 +233,7 @@ int uverbs_resize_cq(struct command *c)
 			((size_t)((first + i) & old->mask) << old->shift),
 		    sizeof(struct ib_uverbs_wc));
 	ring_tell(ring, SHIM_RING_ARM, ring_asked(old, SHIM_RING_ARM));
+	ring_tell_untold(ring, cq->untold);
 	cq->ring = ring;
 	object_ring_drop(c->client, old);
 	r.cqe = ring_capacity(ring);
@@ -236,7 +265,8 @@ int uverbs_destroy_cq(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
-/* The way of a program whose shim does not know the ring. */
+/* The way of a program whose shim does not know the ring, or has seen that
+ * completions lie in it. */
 int uverbs_req_notify_cq(struct command *c)
 {
 	struct ib_uverbs_req_notify_cq q;
@@ -246,9 +276,13 @@ int uverbs_req_notify_cq(struct command *c)
 	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
 	if (!cq)
 		return -EINVAL;
+	pthread_mutex_lock(&cq->lock);
 	if (!q.solicited_only)
 		ring_tell(cq->ring, SHIM_RING_ARM, SHIM_ARMED_ANY);
 	else if (ring_asked(cq->ring, SHIM_RING_ARM) == SHIM_NOT_ARMED)
 		ring_tell(cq->ring, SHIM_RING_ARM, SHIM_ARMED_SOLICITED);
+	if (is_overdue(cq))
+		notify(cq);
+	pthread_mutex_unlock(&cq->lock);
 	return 0;
 }

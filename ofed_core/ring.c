@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shim_protocol.h"
+
 #define HEADER_BYTES sizeof(struct rxe_queue_buf)
 
 _Static_assert(sizeof(struct rxe_queue_buf) == 384, "shared layout");
@@ -106,6 +108,20 @@ bool ring_produce(struct ring *r, const void *entry, size_t bytes)
 	atomic_store_explicit(shared_index(&r->shared->producer_index),
 			      r->index, memory_order_release);
 	return true;
+}
+
+uint32_t ring_unread(const struct ring *r)
+{
+	uint32_t c = atomic_load_explicit(
+	    shared_index(&r->shared->consumer_index), memory_order_acquire);
+
+	return (r->index - c) & r->mask;
+}
+
+void ring_tell_untold(struct ring *r, uint32_t count)
+{
+	atomic_store_explicit(shared_index(&r->shared->pad_2[SHIM_RING_UNTOLD]),
+			      count, memory_order_relaxed);
 }
 
 void ring_tell(struct ring *r, unsigned word, uint32_t value)

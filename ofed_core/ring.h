@@ -53,6 +53,11 @@ void ring_consume(struct ring *r, uint32_t n);
 /* Core produces: false when full. */
 bool ring_produce(struct ring *r, const void *entry, size_t bytes);
 
+/* Entries that the program has not consumed. */
+uint32_t ring_unread(const struct ring *r);
+/* Beside the next entry that is produced: SHIM_RING_UNTOLD. */
+void ring_tell_untold(struct ring *r, uint32_t count);
+
 /* A word of the header, shared with the shim (shim_protocol.h). */
 void ring_tell(struct ring *r, unsigned word, uint32_t value);
 /* What the word is now, in order after everything stored before. */

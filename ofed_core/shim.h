@@ -94,7 +94,7 @@ void shim_ring_remove_all(int fd);
 /* A word of its header (enum shim_ring_word); fallback when not known. */
 uint32_t shim_ring_word(int fd, uint32_t handle, unsigned word,
 			uint32_t fallback);
-/* Arms a completion queue; false when its ring is not known. */
+/* Arms a completion queue; false when the core has to. */
 bool shim_ring_arm(int fd, uint32_t handle, bool solicited_only);
 
 /* What a path means to us. */

@@ -70,6 +70,12 @@ enum shim_ring_word {
 	SHIM_RING_ARM,   /* enum shim_arm */
 };
 
+/*
+ * Of a completion ring, beside its producer index (pad_2), written by the core:
+ * how many completions came since the last event.
+ */
+#define SHIM_RING_UNTOLD 0
+
 /* What the next completion is to announce. */
 enum shim_arm {
 	SHIM_NOT_ARMED,

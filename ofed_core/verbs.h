@@ -187,6 +187,8 @@ struct cq {
 	struct ring *ring;
 	struct channel *channel; /* or NULL */
 	uint32_t comp_sent;
+	uint32_t untold;          /* completions since the last event */
+	uint32_t since_solicited; /* of those, from the last solicited on */
 	bool has_overflowed;
 };
 

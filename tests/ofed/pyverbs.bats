@@ -115,3 +115,74 @@ print("slept", time.process_time() - used < 0.1)
 	[[ $output == *"interrupted -1 Interrupted system call"* ]]
 	[[ $output == *"slept True"* ]]
 }
+
+@test "arming tells at once of completions that nobody was told of, as adapters do" {
+	run -0 in_ns "$A" /usr/bin/python3 -c '
+import os, select
+from pyverbs.addr import AH, AHAttr, GlobalRoute
+from pyverbs.cq import CQ, CompChannel
+from pyverbs.device import Context
+from pyverbs.enums import *
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, RecvWR, SendWR
+
+context = Context(name="ent0")
+before = set(os.listdir("/proc/self/fd"))
+channel = CompChannel(context)
+fd = next(int(n) for n in set(os.listdir("/proc/self/fd")) - before
+          if os.path.exists(f"/proc/self/fd/{n}"))
+attr = QPAttr(port_num=1)
+attr.qkey = 7
+pd = PD(context)
+sends, receives = CQ(context, 16, None, channel, 0), CQ(context, 16)
+qp = QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, sq_sig_all=0,
+                       scq=sends, rcq=receives,
+                       cap=QPCap(max_send_wr=8, max_recv_wr=8)), attr)
+mr = MR(pd, 4096, IBV_ACCESS_LOCAL_WRITE)
+ah = AH(pd, attr=AHAttr(port_num=1, is_global=1, gr=GlobalRoute(
+    dgid=context.query_gid(1, 1), sgid_index=1)))
+
+def send(flags):
+    qp.post_recv(RecvWR(sg=[SGE(mr.buf, 4096, mr.lkey)], num_sge=1))
+    wr = SendWR(sg=[SGE(mr.buf, 8, mr.lkey)], num_sge=1, send_flags=flags)
+    wr.set_wr_ud(ah, qp.qp_num, 7)
+    qp.post_send(wr)
+    # What was sent before the last one that arrived has completed.
+    while not receives.poll(1)[0]:
+        pass
+
+def two(flags=IBV_SEND_SIGNALED):
+    send(flags)
+    send(0)
+
+def told(seconds):
+    if not select.select([fd], [], [], seconds)[0]:
+        return False
+    channel.get_cq_event(sends)
+    sends.ack_events(1)
+    return True
+
+two()
+assert not told(0)
+sends.req_notify()
+assert told(10), "late"
+sends.req_notify()
+assert not told(0), "twice"
+two()
+assert told(10), "armed"
+two()
+sends.req_notify()
+assert not told(0), "with one that was told of"
+assert sends.poll(16)[0] == 3
+two()
+assert told(10), "armed again"
+assert sends.poll(16)[0] == 1
+two(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+sends.req_notify(solicited_only=True)
+assert not told(0), "a send is not solicited"
+print("as it should be")
+'
+	[[ $output == *"as it should be"* ]]
+}
