@@ -436,20 +436,23 @@ static int pending_ms(struct epoll *e)
 	return least;
 }
 
-/* The time is over. */
-static void end_overdue(struct epoll *e)
+/* The time is over. True: who was waited for may be the kernel's now. */
+static bool end_overdue(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
+	bool any = false;
 
 	if (e->uses_bits && !has_others(e))
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = member_at(e, i);
+		return false;
+	/* Downwards, as those that leave are replaced by the last. */
+	for (uint32_t i = count; i > 0; i--) {
+		struct epoll_member *m = member_at(e, i - 1);
 
 		if (m && atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))
-			handshake_is_overdue(m->connection, m->fd);
+			any |= handshake_is_overdue(m->connection, m->fd);
 	}
+	return any;
 }
 
 struct wait_until {
@@ -530,10 +533,9 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 			spin_missed(&e->spin_score, sys_now_ns() - spun);
 		if (n != 0)
 			return n;
-		if (!until->for_ever && sys_now_ns() >= until->end_ns) {
-			end_overdue(e);
-			return look(e, events, max);
-		}
+		if (!until->for_ever && sys_now_ns() >= until->end_ns)
+			return end_overdue(e) ? look_with_kernel(e, events, max)
+					      : look(e, events, max);
 	}
 }
 
