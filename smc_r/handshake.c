@@ -248,8 +248,16 @@ void handshake_abort(struct connection *c, int fd, uint32_t reason)
 	engine_unlock(&saved);
 }
 
+/* The client offered SMC, and will say more at its next call. */
+static bool is_proposal_due(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE &&
+	       connection_clc(c)->state == CLC_AWAIT_PROPOSAL;
+}
+
 bool handshake_leave(struct connection *c, int fd)
 {
+	uint64_t until;
 	bool leaves;
 	sigset_t saved;
 
@@ -261,7 +269,23 @@ bool handshake_leave(struct connection *c, int fd)
 	else
 		abort_locked(c, fd, REASON_CLOSED);
 	engine_unlock(&saved);
+	/* Or its kernel would be reset for what it says. */
+	until = sys_now_ns() + CROSSING_MS * 1000000u;
+	while (is_proposal_due(c) && sys_now_ns() < until) {
+		handshake_wait_until(fd, until);
+		handshake_step(c, fd);
+	}
 	return leaves;
+}
+
+void handshake_left(struct connection *c, int fd)
+{
+	uint64_t until = sys_now_ns() + CROSSING_MS * 1000000u;
+
+	if (!messages_confirm_is_due(c))
+		return;
+	handshake_wait_until(fd, until);
+	messages_drop(fd);
 }
 
 void handshake_give_up(struct connection *c, int fd)

@@ -19,6 +19,7 @@
 #include "connection.h"
 
 #define HANDSHAKE_MS 200
+#define CROSSING_MS  20 /* for a message that is on its way */
 
 /* What a data call does next. */
 enum way {
@@ -57,6 +58,9 @@ void handshake_abort(struct connection *c, int fd, uint32_t reason);
 /* Before a close. Ends it like handshake_abort(); but a server that sent its
  * Accept leaves over SMC, without the client's word. True: it did so. */
 bool handshake_leave(struct connection *c, int fd);
+/* After it did, and the peer can know: a message may be on its way that must
+ * not meet a closed socket. */
+void handshake_left(struct connection *c, int fd);
 
 /* After that: waits, not for ever, for what the peer still owes, as a program
  * that follows us could not read it. */

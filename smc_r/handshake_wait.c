@@ -23,7 +23,6 @@
 /* Loops wait in slices, the first of which says little. */
 #define POLL_PATIENCE_MS     40
 #define OWN_PATIENCE_MS      1
-#define CROSSING_MS          20
 #define OWED_MS              900
 
 enum way handshake_way(struct connection *c, bool write)

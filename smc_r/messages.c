@@ -175,8 +175,27 @@ static void finish_tcp(struct connection *c, int fd)
 	connection_use_tcp(c, m->reason, m->peer_reason);
 }
 
+/* A Confirm that reaches a server which has closed makes its kernel reset the
+ * connection. So the server says that it closes, and the client that it sends
+ * one: one of them sees what the other said. */
+static bool server_closes(struct connection *c)
+{
+	atomic_store(&c->control->confirms, atomic_load(&c->control->epoch));
+	inject_nap();
+	return atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED;
+}
+
+bool messages_confirm_is_due(struct connection *c)
+{
+	uint32_t epoch = atomic_load(&c->control->epoch);
+
+	return c->side == SIDE_SERVER &&
+	       atomic_load(&c->control->confirms) == epoch &&
+	       atomic_load(&c->control->confirmed) != epoch;
+}
+
 /* What is in the queue is no data of the peer's program. */
-static void drop_queue(int fd)
+void messages_drop(int fd)
 {
 	while (SYS_CALL6(SYS_recvfrom, fd, NULL, QUEUE_BYTES,
 			 MSG_DONTWAIT | MSG_TRUNC, 0, 0) > 0)
@@ -191,7 +210,7 @@ static void finish_failed(struct connection *c, int fd)
 		connection_detach(c, false);
 	connection_use_tcp(c, connection_clc(c)->reason, 0);
 	real.shutdown(fd, SHUT_RDWR);
-	drop_queue(fd);
+	messages_drop(fd);
 }
 
 static uint32_t attach_server(struct connection *c, const struct clc_message *m)
@@ -278,6 +297,8 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		c->mute = has_ended(fd);
 	if (a.next == CLC_PREPARE && m)
 		a = prepare(c, m);
+	if (a.send == CLC_SEND_CONFIRM && !c->mute && server_closes(c))
+		c->mute = true;
 	if (!c->mute)
 		carry_out_send(c, fd, a.send);
 	switch (a.next) {

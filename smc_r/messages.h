@@ -28,6 +28,10 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 /* Is the Accept out, and the client's word to it not here? What we wrote since
  * is in the ring, where a client finds it that takes the Accept late. */
 bool messages_await_confirm(struct connection *c);
+/* A server left without it, after saying so: is one on its way all the same? */
+bool messages_confirm_is_due(struct connection *c);
+/* Takes what lies in the queue of TCP: all of it is ours. */
+void messages_drop(int fd);
 
 /* Is a message of ours all that the peer can have left unread? If it died over
  * it TCP says that the connection was reset, which the programs, who know of no

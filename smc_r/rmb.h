@@ -101,7 +101,8 @@ struct rmb_element {
 	_Atomic uint32_t epoch;     /* grows with each use; server writes */
 	_Atomic uint32_t released;  /* last epoch the client is done with */
 	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
-	uint8_t pad[116];
+	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
+	uint8_t pad[112];
 };
 
 struct rmb_waiters {

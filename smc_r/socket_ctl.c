@@ -271,6 +271,8 @@ static void say_goodbye(struct connection *c, int fd)
 	reset_if_unread(c, fd);
 	atomic_fetch_or(&c->out_producer->flags, end);
 	inject_nap();
+	if (end & PRODUCER_FIN)
+		handshake_left(c, fd);
 }
 
 static void wake_reader(struct connection *c)
