@@ -84,6 +84,11 @@ asleep() { # its leader
 	all_on_smc 1
 }
 
+# Its handshake may be cut off anywhere.
+@test "a server that closes what it accepts" {
+	both 0 hasty 30
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

@@ -11,6 +11,9 @@
  *   edges crowd COUNT		so many connections at once, all used in turn
  *   edges relief COUNT		the same; a third of them is made with hardly a
  *				descriptor to spare
+ *   edges hasty COUNT	so many times twenty connections that do not wait, to a
+ *			server that closes what it accepts: each is connected,
+ *			and then at its end, and never reset
  *   edges cut		waits for bytes, with a time-out; says what ended it
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
@@ -23,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -409,6 +413,87 @@ static void relief(int count)
 	printf("%d connections\n", 3 * third);
 }
 
+/* With a moment in between, or none. */
+static void accept_and_close(int listener)
+{
+	struct pollfd p = {listener, POLLIN, 0};
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	for (int i = 0;; i++) {
+		int fd = accept(listener, NULL, NULL);
+		int64_t end = clock_ms() + i % 3 / 2;
+
+		while (clock_ms() < end)
+			poll(&p, 1, 0);
+		close(fd);
+	}
+}
+
+#define HASTY 20
+
+static void hasty_start(int fds[HASTY], int instance, int port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+	for (int i = 0; i < HASTY; i++) {
+		struct epoll_event e = {.events = EPOLLIN | EPOLLOUT |
+						  EPOLLRDHUP | EPOLLET,
+					.data.fd = i};
+
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(fds[i], (struct sockaddr *)&a, sizeof(a));
+		check(!epoll_ctl(instance, EPOLL_CTL_ADD, fds[i], &e),
+		      "epoll_ctl");
+	}
+}
+
+static void hasty_look(const struct epoll_event *e, int fd, int port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	check(!(e->events & (EPOLLERR | EPOLLHUP)), "EPOLLERR, EPOLLHUP");
+	check(!connect(fd, (struct sockaddr *)&a, sizeof(a)), "connect again");
+	check(!getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) && !error,
+	      "SO_ERROR");
+}
+
+static void hasty(int count)
+{
+	int fds[HASTY], port, listener = duct_listen(&port);
+	pid_t pid = fork();
+
+	if (!pid)
+		accept_and_close(listener);
+	close(listener);
+	for (int k = 0; k < count; k++) {
+		int instance = epoll_create1(0), seen = 0;
+		bool met[HASTY] = {false};
+		struct epoll_event e;
+
+		hasty_start(fds, instance, port);
+		while (seen < HASTY) {
+			check(epoll_wait(instance, &e, 1, 5000) == 1, "wait");
+			if (!(e.events & EPOLLOUT) || met[e.data.fd])
+				continue;
+			met[e.data.fd] = true;
+			hasty_look(&e, fds[e.data.fd], port);
+			seen++;
+		}
+		for (int i = 0; i < HASTY; i++)
+			close(fds[i]);
+		close(instance);
+		progress();
+	}
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -424,6 +509,8 @@ int main(int argc, char **argv)
 		relief(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))
 		crowd(number);
+	else if (argc == 3 && !strcmp(argv[1], "hasty"))
+		hasty(number);
 	else if (argc == 2 && !strcmp(argv[1], "cut"))
 		cut();
 	else if (argc == 2 && !strcmp(argv[1], "range"))

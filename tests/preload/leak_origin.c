@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #define LIBRARY     "libsmc_r.so"
+#define LIBC        "libc.so"
 #define PICTURES    16
 #define MAPS_MAX    256
 #define STACK_WORDS 32 /* a wrapper of the C library has a small frame */
@@ -94,15 +95,20 @@ static uint64_t stack_pointer(pid_t tid)
 	return sp;
 }
 
-/* Does a call instruction end here? Then it is a place to return to. */
+/* Does a call instruction end here? Then it is a place to return to. The C
+ * library calls its own wrappers directly; what else lies in their frames is
+ * left from calls before, as that of the clock in the vDSO. */
 static bool follows_call(pid_t tid, uint64_t address)
 {
+	const struct mapping *m = mapping_of(address);
 	unsigned char code[7];
 
 	if (!memory_read(tid, address - sizeof(code), code, sizeof(code)))
 		return false;
 	if (code[2] == 0xe8)
 		return true;
+	if (strncmp(m->name, LIBC, strlen(LIBC)) == 0)
+		return false;
 	/* Indirect calls of 2, 3, 4, 6 and 7 bytes: ff /2. */
 	for (int at = 0; at <= 5; at++)
 		if (code[at] == 0xff && (code[at + 1] & 0x38) == 0x10)
