@@ -443,7 +443,9 @@ static void hasty_start(int fds[HASTY], int instance, int port)
 					.data.fd = i};
 
 		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-		connect(fds[i], (struct sockaddr *)&a, sizeof(a));
+		check(connect(fds[i], (struct sockaddr *)&a, sizeof(a)) == -1 &&
+			  errno == EINPROGRESS,
+		      "connect");
 		check(!epoll_ctl(instance, EPOLL_CTL_ADD, fds[i], &e),
 		      "epoll_ctl");
 	}
