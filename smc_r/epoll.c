@@ -224,16 +224,17 @@ static void detach(struct epoll_member *m)
 	struct epoll *e = m->epoll;
 	struct connection *c = m->connection;
 
+	/* Else its maker may go on waiting for the connection. */
 	if (e->pid == process.pid) {
 		ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 		if (c->rmb && m->attached) {
 			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_in, 0, 0);
 			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_out, 0, 0);
 		}
+		if (c->rmb && !m->shared)
+			atomic_store(&c->own_wait->waiter, 0);
 	}
 	epoll_ready_leave(m);
-	if (c->rmb && !m->shared)
-		atomic_store(&c->own_wait->waiter, 0);
 	m->attached = false;
 }
 
@@ -288,6 +289,13 @@ static void take_waiter_word(struct epoll_member *m)
 		barrier_all();
 }
 
+/* It may be there already, under a member that another process made. */
+static void watch(int shadow, int fd, uint32_t events, uint64_t data)
+{
+	if (ctl(shadow, EPOLL_CTL_ADD, fd, events, data) == -EEXIST)
+		ctl(shadow, EPOLL_CTL_MOD, fd, events, data);
+}
+
 static void attach_bells(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
@@ -295,10 +303,9 @@ static void attach_bells(struct epoll_member *m)
 	uint64_t data = (uint64_t)(uintptr_t)m | EPOLL_BELL;
 
 	take_waiter_word(m);
-	ctl(shadow, EPOLL_CTL_ADD, c->bell_in, EPOLLIN | EPOLLET, data);
+	watch(shadow, c->bell_in, EPOLLIN | EPOLLET, data);
 	if (m->shared)
-		ctl(shadow, EPOLL_CTL_ADD, c->bell_out, EPOLLIN | EPOLLET,
-		    data);
+		watch(shadow, c->bell_out, EPOLLIN | EPOLLET, data);
 	m->attached = true;
 	if (!m->shared)
 		epoll_ready_join(m);
@@ -313,8 +320,7 @@ void epoll_member_attach(struct epoll_member *m)
 	uint32_t tcp = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
 	uint64_t data = (uint64_t)(uintptr_t)m;
 
-	if (ctl(shadow, EPOLL_CTL_ADD, m->fd, tcp, data) == -EEXIST)
-		ctl(shadow, EPOLL_CTL_MOD, m->fd, tcp, data);
+	watch(shadow, m->fd, tcp, data);
 	if (ring && !m->attached)
 		attach_bells(m);
 	/* That it is ready now is no edge of the kernel's. */
