@@ -126,6 +126,13 @@ SHIM_EXPORT DIR *opendir(const char *path)
 	return SHIM_NEXT(opendir)(path_);
 }
 
+SHIM_EXPORT int chdir(const char *path)
+{
+	CLASSIFY(path);
+
+	return SHIM_NEXT(chdir)(path_);
+}
+
 SHIM_EXPORT int scandir(const char *path, struct dirent ***list,
 			int (*filter)(const struct dirent *),
 			int (*compare)(const struct dirent **,

@@ -144,6 +144,7 @@ static void write_device(const struct device *d)
 	put(at("class/infiniband/%s/sys_image_guid", d->name), "%s", guid);
 	put(at("class/infiniband/%s/node_desc", d->name), "%s", d->name);
 	put(at("class/infiniband/%s/fw_ver", d->name), "0.0.0");
+	put(at("class/infiniband/%s/hw_rev", d->name), "0");
 	put(at("class/infiniband/%s/hca_type", d->name), "ofed_core");
 	put(at("class/infiniband/%s/parent", d->name), "%s", d->netdev);
 	put(at("class/infiniband/%s/device/net/%s/dev_port", d->name,

@@ -129,6 +129,26 @@ is_member() { # namespace, group
 	each same "ib_send_bw -R -x 1 -n 100 -s 1024 -c UD -e"
 }
 
+@test "perftest: many pairs and posts, durations, UC, what there is not" {
+	need ib_send_bw
+	each same "ib_write_bw -x 1 -n 200 -s 4096 -q 16 -l 8"
+	each same "ib_read_bw -x 1 -n 100 -s 65536 -o 16 -q 4"
+	each same "ib_send_bw -x 1 -n 200 -s 4096 -r 1024 -t 1024 -b"
+	each same "ib_send_bw -x 1 -n 100 -s 1024 -c UC -e"
+	each same "ib_send_bw -R -x 1 -n 100 -q 4 -s 4096"
+	each same "ib_write_lat -x 1 -n 100 -s 64 -I 220"
+	each same "ib_send_bw -x 1 -D 1 -s 1024 -c UD"
+	run ! same "$B" "ib_send_bw -x 1 -n 10 -c XRC"
+	[[ $output == *"Error opening XRC domain"* ]]
+	run ! same "$B" "ib_send_bw -x 1 -n 10 -c DC"
+	[[ $output == *"Unable to create QP"* ]]
+	run ! in_ns "$A" raw_ethernet_bw --server \
+		-E 00:11:22:33:44:55 -B 00:11:22:33:44:56
+	[[ $output == *"Unable to create QP"* ]]
+	run ! in_ns "$A" ibv_xsrq_pingpong -g 1
+	[[ $output == *"Couldn't Open the XRC Domain"* ]]
+}
+
 @test "perftest: both directions, shared receive queue, odd sizes" {
 	need ib_send_bw
 	each same "ib_send_bw -x 1 -n 100 -s 4096 -b -e"
@@ -257,6 +277,27 @@ ucx_pair() { # namespace of the client, transports, arguments
 	each ucx_pair ud_verbs "-t ucp_get -s 8"
 }
 
+@test "UCX asleep, and its transports alone" {
+	need ucx_perftest
+	local t
+
+	each ucx_pair rc,ud "-t tag_lat -s 8 -E sleep"
+	each ucx_pair rc,ud "-t stream_bw -s 100000 -E sleep"
+	each ucx_pair ud_verbs "-t tag_lat -s 8 -E sleep"
+	for t in am_lat put_bw fadd cswap; do
+		ucx_pair "$B" rc_verbs "-d ent0:1 -x rc_verbs -t $t -s 8"
+	done
+	ucx_pair "$B" ud_verbs "-d ent0:1 -x ud_verbs -t am_bw -s 80"
+}
+
+@test "ibstat and ibstatus show the port" {
+	need ibstat ibstatus
+	run -0 in_ns "$A" ibstat
+	[[ $output == *"CA 'ent0'"*"Hardware version: 0"*"State: Active"* ]]
+	run -0 in_ns "$A" ibstatus
+	[[ $output == *"device 'ent0' port 1"*"base lid:	 0x1"*"4: ACTIVE"* ]]
+}
+
 @test "libfabric: fi_info, fi_pingpong with messages, datagrams and ofi_rxm" {
 	need fi_pingpong
 	run -0 in_ns "$A" fi_info -p verbs
@@ -265,6 +306,7 @@ ucx_pair() { # namespace of the client, transports, arguments
 	each same "fi_pingpong -p verbs -e msg -I 20 -S 4096 -c"
 	each same "fi_pingpong -p verbs;ofi_rxm -e rdm -I 20 -S 65536 -c"
 	each same "fi_pingpong -p verbs -e dgram -I 20 -S 64"
+	each same "fi_pingpong -p verbs;ofi_rxd -e rdm -I 10 -S 65536 -c"
 }
 
 # A socket program on rsockets.
