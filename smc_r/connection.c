@@ -12,6 +12,7 @@
 #include "process.h"
 #include "reason.h"
 #include "segment.h"
+#include "sleepers.h"
 #include "sys.h"
 
 #define RETIRED 256
@@ -243,6 +244,20 @@ void connection_drop_native(void)
 		    fdtable_clear(fd, &e))
 			connection_release(c);
 	}
+}
+
+/* Or a close in the child would keep the socket for the parent's threads. */
+void connection_forked(void)
+{
+	for (int fd = 0; fd < fdtable_end(); fd++) {
+		struct connection *c = connection_of(fd);
+
+		if (!c)
+			continue;
+		atomic_store(&c->sleepers_data, 0);
+		atomic_store(&c->sleepers_room, 0);
+	}
+	sleepers_forked();
 }
 
 /* ---- waking the peer ---- */

@@ -213,6 +213,9 @@ void connection_release(struct connection *c);
 /* Forgets all that are plain TCP by now; they need nothing of us. */
 void connection_drop_native(void);
 
+/* In the child of a fork: no other thread sleeps on any of them. */
+void connection_forked(void);
+
 /* Wakes threads and processes of our own that sleep for this direction. */
 void connection_wake_own(struct connection *c, struct status_stream *s,
 			 int bell);

@@ -40,6 +40,7 @@ static void after_fork_in_child(void)
 	segment_after_fork(true);
 	linkgroup_forked();
 	registry_forked();
+	connection_forked();
 	engine_unlock_after_fork(true);
 }
 
@@ -52,6 +53,7 @@ static void join_late(void)
 	segment_after_fork(true);
 	linkgroup_forked();
 	registry_forked();
+	connection_forked();
 }
 
 void engine_before_fork(void)

@@ -71,6 +71,13 @@ void sleepers_reap(void)
 			end(&records[i]);
 }
 
+void sleepers_forked(void)
+{
+	for (int i = 0; i < RECORDS; i++)
+		if (records[i].frame)
+			atomic_fetch_add(records[i].count, 1);
+}
+
 void sleeper_begin(struct sleeper *s, struct status_stream *stream,
 		   _Atomic uint32_t *count)
 {

@@ -34,6 +34,10 @@ void sleeper_end(void *s);
 /* Ends the sleeps of this thread that it left by longjmp. */
 void sleepers_reap(void);
 
+/* In the child of a fork, after the counts of all connections were set to 0: of
+ * the parent's threads only this one is there. */
+void sleepers_forked(void);
+
 /* Is the caller the first, or is it from now on? */
 bool sleepers_first(struct status_stream *stream);
 
