@@ -8,7 +8,8 @@
 stranger() {
 	serve server sockperf sr --tcp -i 127.0.0.1 -p "$port"
 	await_port "$port"
-	ask sockperf pp --tcp -i 127.0.0.1 -p "$port" -t 1 -m 64 2>&1 |
+	ask sockperf pp --tcp -i 127.0.0.1 -p "$port" -t 1 -m 64 \
+		--mps=2000000 2>&1 |
 		grep -c 'avg-latency'
 	ask sockperf tp --tcp -i 127.0.0.1 -p "$port" -t 1 -m 1400 2>&1 |
 		grep -c 'BandWidth'
