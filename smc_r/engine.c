@@ -20,6 +20,7 @@
 
 static void before_fork(void)
 {
+	atomic_fetch_add(&process.forks, 1);
 	engine_lock_for_fork();
 	handshake_before_fork();
 	if (!segment_before_fork()) {

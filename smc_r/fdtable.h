@@ -38,6 +38,7 @@ struct listener {
 	bool given;         /* somebody without the engine may accept, too */
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
+	uint32_t forks;     /* process.forks when it was met */
 };
 
 extern struct fdentry *_Atomic *fdtable;

@@ -72,6 +72,8 @@ void handshake_give_up(struct connection *c, int fd);
 bool handshake_hides_output(struct connection *c, int fd);
 /* Milliseconds until that changes by itself. */
 int handshake_left_ms(const struct connection *c);
+/* Will nobody accept it for as long as this thread does something else? */
+bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid
  * would have ended on TCP. True: it may be told now. */
 bool handshake_is_overdue(struct connection *c, int fd);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/single_threaded.h>
 
 #include "inject.h"
 #include "messages.h"
@@ -173,24 +174,40 @@ void handshake_for_successor(struct connection *c, int fd)
 	}
 }
 
-static bool is_own_listener(uint16_t port)
+static const struct listener *own_listener(const struct connection *c)
 {
 	for (int fd = 0; fd < fdtable_end(); fd++) {
 		const struct listener *l =
 		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
 
-		if (l && l->port == port)
-			return true;
+		if (l && l->port == c->slot->peer_port &&
+		    c->slot->role == STATUS_CLIENT)
+			return l;
 	}
-	return false;
+	return NULL;
 }
 
-static uint64_t patience_ns(const struct connection *c)
+/* Only this thread would, and it is here. */
+bool handshake_nobody_accepts(const struct connection *c)
 {
-	if (c->slot->role == STATUS_CLIENT &&
-	    is_own_listener(c->slot->peer_port))
-		return OWN_PATIENCE_MS * 1000000u;
-	return NONBLOCK_PATIENCE_MS * 1000000u;
+	const struct listener *l =
+	    __libc_single_threaded ? own_listener(c) : NULL;
+
+	return l && l->marked_by == process.pid &&
+	       l->forks == atomic_load(&process.forks);
+}
+
+/* So long a write waits for the acceptor. */
+static uint64_t write_waits_until(const struct connection *c, bool wait)
+{
+	uint64_t own = sys_now_ns() + OWN_PATIENCE_MS * 1000000u;
+
+	if (wait)
+		return handshake_nobody_accepts(c) && own < c->deadline_ns
+			   ? own
+			   : c->deadline_ns;
+	return own_listener(c) ? own
+			       : sys_now_ns() + NONBLOCK_PATIENCE_MS * 1000000u;
 }
 
 /* Data now goes ahead of what the machine would still say. */
@@ -206,13 +223,13 @@ static void note_write(struct connection *c)
 
 enum way handshake_for_write(struct connection *c, int fd, bool wait)
 {
-	uint64_t until = c->deadline_ns;
 	uint32_t seen = atomic_load(&c->slot->messages);
+	uint64_t until = 0;
 	enum way way;
 
 	handshake_step(c, fd);
-	if (!wait && handshake_way(c, true) == WAY_AGAIN)
-		until = sys_now_ns() + patience_ns(c);
+	if (handshake_way(c, true) == WAY_AGAIN)
+		until = write_waits_until(c, wait);
 	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
 		if (sys_now_ns() >= until) {
 			handshake_abort(c, fd, REASON_TIMEOUT);

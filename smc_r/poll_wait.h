@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * poll_wait: poll and select over mixed sets of descriptors.
+ * poll_wait: poll and select (select_wait.c) over mixed sets of descriptors.
  *
  * Locking: none of its own.
  */
@@ -13,6 +13,7 @@
 #include <sys/select.h>
 #include <time.h>
 
+bool poll_is_member(int fd);
 /* Is any of these ours? If not, the caller asks the kernel. */
 bool poll_has_members(const struct pollfd *fds, nfds_t n);
 

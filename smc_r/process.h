@@ -28,7 +28,8 @@ struct process {
 	uint32_t cpus;                       /* that this process may run on */
 	unsigned spin_us;                    /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
-	pid_t reporter;    /* SMC_R_REPORTER: smc_run -v, or 0 */
+	_Atomic uint32_t forks; /* that we saw, and that it has come from */
+	pid_t reporter;         /* SMC_R_REPORTER: smc_run -v, or 0 */
 };
 
 /* What the environment said at the start; programs may overwrite it. */

@@ -107,6 +107,7 @@ static struct listener *track_listener(int fd)
 	l->entry.kind = FDENTRY_LISTENER;
 	l->port = local_port(fd);
 	l->matched = is_marked(fd);
+	l->forks = atomic_load(&process.forks);
 	fdtable_set(fd, &l->entry);
 	return l;
 }

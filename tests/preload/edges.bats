@@ -89,6 +89,11 @@ asleep() { # its leader
 	both 0 hasty 30
 }
 
+# Each of them would wait 0.2 seconds for an acceptor.
+@test "a program of one thread that accepts from itself last" {
+	both 0 alone 400
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

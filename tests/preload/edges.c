@@ -14,6 +14,8 @@
  *   edges hasty COUNT	so many times twenty connections that do not wait, to a
  *			server that closes what it accepts: each is connected,
  *			and then at its end, and never reset
+ *   edges alone COUNT	connects to itself so often, waits for room, writes, and
+ *			accepts only then: nobody is waited for
  *   edges cut		waits for bytes, with a time-out; says what ended it
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
@@ -496,11 +498,42 @@ static void hasty(int count)
 	waitpid(pid, NULL, 0);
 }
 
+static void alone(int count)
+{
+	int port, listener = duct_listen(&port);
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+	for (int i = 0; i < count; i++) {
+		int flags = i % 2 ? SOCK_NONBLOCK : 0, fd, end;
+		struct pollfd p;
+		char c = 'a';
+
+		fd = socket(AF_INET, SOCK_STREAM | flags, 0);
+		check(!connect(fd, (struct sockaddr *)&a, sizeof(a)) ||
+			  errno == EINPROGRESS,
+		      "connect");
+		p = (struct pollfd){fd, POLLOUT, 0};
+		if (i % 4 < 2)
+			check(poll(&p, 1, -1) == 1, "poll");
+		check(send(fd, &c, 1, 0) == 1, "send");
+		end = accept(listener, NULL, NULL);
+		check(recv(end, &c, 1, 0) == 1, "recv");
+		close(end);
+		close(fd);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
 
-	watchdog_start(20);
+	/* Another thread could accept. */
+	if (argc == 3 && !strcmp(argv[1], "alone"))
+		alarm(20);
+	else
+		watchdog_start(20);
 	if (argc == 3 && !strcmp(argv[1], "descriptors"))
 		descriptors(number);
 	else if (argc == 3 && !strcmp(argv[1], "leak"))
@@ -511,6 +544,8 @@ int main(int argc, char **argv)
 		relief(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))
 		crowd(number);
+	else if (argc == 3 && !strcmp(argv[1], "alone"))
+		alone(number);
 	else if (argc == 3 && !strcmp(argv[1], "hasty"))
 		hasty(number);
 	else if (argc == 2 && !strcmp(argv[1], "cut"))

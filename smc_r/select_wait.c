@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* select_wait: select() by way of poll(). */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "poll_wait.h"
+
+#define ON_STACK 64 /* descriptors; larger sets get pages of their own */
+
+/* Sets larger than FD_SETSIZE are legal for those who bring the memory. */
+static bool is_set(const fd_set *s, int fd)
+{
+	const unsigned long *words = (const void *)s;
+	unsigned bits = 8 * sizeof(*words);
+
+	return s && (words[(unsigned)fd / bits] >> ((unsigned)fd % bits) & 1);
+}
+
+static void set_bit(fd_set *s, int fd)
+{
+	unsigned long *words = (void *)s;
+	unsigned bits = 8 * sizeof(*words);
+
+	if (s)
+		words[(unsigned)fd / bits] |= 1ul << ((unsigned)fd % bits);
+}
+
+static void clear(fd_set *s, int n)
+{
+	unsigned bits = 8 * sizeof(unsigned long);
+
+	if (s && n > 0)
+		memset(s, 0, ((unsigned)n + bits - 1) / bits * sizeof(long));
+}
+
+bool select_has_members(int n, const fd_set *r, const fd_set *w,
+			const fd_set *x)
+{
+	for (int fd = 0; fd < n; fd++)
+		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&
+		    poll_is_member(fd))
+			return true;
+	return false;
+}
+
+static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
+{
+	static const short asks[3] = {POLLIN, POLLOUT, POLLPRI};
+	nfds_t count = 0;
+
+	for (int fd = 0; fd < n; fd++) {
+		short events = 0;
+
+		for (int k = 0; k < 3; k++)
+			if (is_set(sets[k], fd))
+				events |= asks[k];
+		if (events)
+			out[count++] =
+			    (struct pollfd){.fd = fd, .events = events};
+	}
+	return count;
+}
+
+/* Which poll bits make a descriptor ready for select: see select(2). */
+static int from_poll(const struct pollfd *in, nfds_t count, int n,
+		     fd_set *const sets[3])
+{
+	static const short asks[3] = {POLLIN, POLLOUT, POLLPRI};
+	static const short bits[3] = {POLLIN | POLLHUP | POLLERR,
+				      POLLOUT | POLLERR, POLLPRI};
+	int ready = 0;
+
+	for (nfds_t i = 0; i < count; i++)
+		if (in[i].revents & POLLNVAL) {
+			errno = EBADF;
+			return -1;
+		}
+	for (int k = 0; k < 3; k++) {
+		clear(sets[k], n);
+		for (nfds_t i = 0; i < count; i++)
+			if ((in[i].events & asks[k]) &&
+			    (in[i].revents & bits[k])) {
+				set_bit(sets[k], in[i].fd);
+				ready++;
+			}
+	}
+	return ready;
+}
+
+static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
+			 const struct timespec *timeout, const sigset_t *mask)
+{
+	nfds_t count = to_poll(fds, n, sets);
+	int result = poll_members(fds, count, timeout, mask);
+
+	if (result < 0)
+		return -1;
+	return from_poll(fds, count, n, sets);
+}
+
+int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
+		   const struct timespec *timeout, const sigset_t *mask)
+{
+	fd_set *const sets[3] = {r, w, x};
+	struct pollfd stack[ON_STACK];
+	struct pollfd *fds = stack;
+	size_t bytes = (size_t)n * sizeof(*fds);
+	int result;
+	int error;
+
+	if (n > ON_STACK) {
+		fds = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fds == MAP_FAILED) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
+	result = select_rounds(fds, n, sets, timeout, mask);
+	error = errno;
+	if (fds != stack)
+		munmap(fds, bytes);
+	errno = error;
+	return result;
+}
