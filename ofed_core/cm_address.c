@@ -69,13 +69,20 @@ void cm_end_to_sockaddr(const struct cm_end *in, struct sockaddr_in6 *out)
 
 /* ---- Ports ---- */
 
-static bool overlaps(const struct cm_end *a, const struct cm_end *b)
+/* The wildcard of IPv6 is IPv4's as well, unless the program said otherwise. */
+static bool is_wild_for(const struct cm_end *any, bool v6_only,
+			const struct cm_end *other)
 {
-	if (cm_ip_is_any(a->ip) || cm_ip_is_any(b->ip))
-		return a->is_ip4 == b->is_ip4 ||
-		       (!a->is_ip4 && cm_ip_is_any(a->ip)) ||
-		       (!b->is_ip4 && cm_ip_is_any(b->ip));
-	return memcmp(a->ip, b->ip, 16) == 0;
+	return cm_ip_is_any(any->ip) &&
+	       (any->is_ip4 == other->is_ip4 || (!any->is_ip4 && !v6_only));
+}
+
+static bool overlaps(const struct cm_id *id, const struct cm_id *self,
+		     const struct cm_end *end)
+{
+	return memcmp(id->source.ip, end->ip, 16) == 0 ||
+	       is_wild_for(&id->source, id->v6_only, end) ||
+	       is_wild_for(end, self->v6_only, &id->source);
 }
 
 static bool is_taken(const struct cm_id *self, const struct cm_end *end)
@@ -88,7 +95,7 @@ static bool is_taken(const struct cm_id *self, const struct cm_end *end)
 		    id->state != CM_LISTEN)
 			continue;
 		/* Connections may share a port with one of another host. */
-		if (overlaps(&id->source, end))
+		if (overlaps(id, self, end))
 			return true;
 	}
 	return false;
@@ -97,6 +104,7 @@ static bool is_taken(const struct cm_id *self, const struct cm_end *end)
 /* With unify_tcp_port_space the port is taken from TCP as well. */
 static int hold_tcp_port(struct cm_id *id, const struct cm_end *end)
 {
+	const int on = 1;
 	struct sockaddr_in6 a;
 	int fd;
 	int rc;
@@ -107,6 +115,8 @@ static int hold_tcp_port(struct cm_id *id, const struct cm_end *end)
 	fd = socket(a.sin6_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	if (id->v6_only)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
 		rc = -errno;
 		close(fd);
@@ -177,9 +187,7 @@ struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to)
 			return id;
 		if (is_loopback(id->source.ip))
 			continue;
-		if (cm_ip_is_any(id->source.ip) &&
-		    (id->source.is_ip4 == to->is_ip4 ||
-		     (!id->source.is_ip4 && !id->v6_only)))
+		if (is_wild_for(&id->source, id->v6_only, to))
 			wild = id;
 	}
 	return wild;

@@ -81,6 +81,35 @@ setup() {
 	EOT
 }
 
+@test "the wildcards of both families may have one port, if one is asked to keep out" {
+	"${IN_A[@]}" <<-'EOT'
+		import node, struct
+		WILD4 = node.address("0.0.0.0", 7471)
+		WILD6 = struct.pack("<H", 10) + struct.pack(">H", 7471) + b"\0" * 24
+		def listen(address, v6_only):
+		    n = node.Node(node.OPEN_CM)
+		    number = n.cm_create()
+		    n.cm(node.CM_OPTION, struct.pack("<QIIIII", 0, number, 0, 2, 4, v6_only))
+		    n.cm(node.CM_BIND, struct.pack("<Q28sI", 0, address, number))
+		    n.cm(node.CM_LISTEN, struct.pack("<II", number, 10))
+		    return n
+		def refused(*words):
+		    try:
+		        listen(*words)
+		    except node.Refused as e:
+		        assert e.errno == 98, e
+		        return
+		    raise SystemExit("not refused")
+		four = listen(WILD4, 0)
+		refused(WILD4, 0)
+		refused(WILD6, 0)
+		six = listen(WILD6, 1)
+		refused(WILD6, 1)
+		four.close()
+		four = listen(WILD4, 0)
+	EOT
+}
+
 @test "a shared receive queue says once that it runs low" {
 	"${IN_A[@]}" <<-'EOT'
 		import node, os, socket, struct, time
