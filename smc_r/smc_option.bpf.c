@@ -266,6 +266,8 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 {
 	struct handshake h;
 
+	if (!listening)
+		return;
 	handshake_of(&h, ops);
 	if (!synack_offers(ops, &h))
 		handshake_take(&h); /* of an earlier SYN */

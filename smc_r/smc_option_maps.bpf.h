@@ -58,6 +58,10 @@ struct handshake {
 /* When "handshakes" was last searched for old ones. */
 static __u64 swept;
 
+/* Marked sockets that listen. An instance that has none need not look at the
+ * SYN-ACKs to which another one brought it. */
+static __u32 listening;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
@@ -174,7 +178,7 @@ static long drop_empty(struct bpf_map *map, const struct place *place,
 	return 0;
 }
 
-static __always_inline bool place_add(const struct place *place)
+static __always_inline bool place_count_up(const struct place *place)
 {
 	__u32 one = 1, *count;
 	long error;
@@ -198,10 +202,19 @@ static __always_inline bool place_add(const struct place *place)
 	return true;
 }
 
+static __always_inline bool place_add(const struct place *place)
+{
+	if (!place_count_up(place))
+		return false;
+	__sync_fetch_and_add(&listening, 1);
+	return true;
+}
+
 static __always_inline void place_remove(const struct place *place)
 {
 	__u32 *count = bpf_map_lookup_elem(&listeners, place);
 
+	__sync_fetch_and_add(&listening, -1);
 	if (count)
 		__sync_fetch_and_add(count, -1);
 }
