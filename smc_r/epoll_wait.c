@@ -35,18 +35,24 @@ static uint32_t evaluate(struct epoll_member *m)
 	    atomic_load_explicit(&m->events, memory_order_relaxed);
 	uint32_t one = 1;
 	uint32_t bits;
+	bool early;
 
 	struct epoll_marks now = {0, 0};
 
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
 	    atomic_load_explicit(&m->late, memory_order_relaxed))
 		return 0;
-	if (events & EPOLLET)
-		now = epoll_marks(m);
+	do {
+		early = (events & EPOLLET) &&
+			connection_phase(m->connection) < PHASE_ACTIVE;
+		if (events & EPOLLET)
+			now = epoll_marks(m);
+		bits = readiness(m->connection, m->fd, events) &
+		       (events | EPOLL_ALWAYS);
+		/* This very look may have made it active: it had no marks. */
+	} while (early && connection_phase(m->connection) == PHASE_ACTIVE);
 	/* Only what reaches the phase by itself tells that it is TCP now, and
 	 * then the kernel reports it. */
-	bits =
-	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
 	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
