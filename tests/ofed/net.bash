@@ -180,16 +180,13 @@ peer() { # argument...
 # Captures what comes in at an interface, until capture_end; see captured.
 capture_begin() { # namespace, interface
 	CAPTURE=$BATS_TEST_TMPDIR/capture
+	rm -f "$CAPTURE"
 	ip netns exec "$1" tshark -q -i "$2" -w "$CAPTURE" \
 		2>"$CAPTURE.err" 3>&- &
 	CAPTURE_PID=$!
 	wait_for grep -q "Capturing on" "$CAPTURE.err"
-	# The words come a little before the socket.
-	wait_for has_packet_socket "$1"
-}
-
-has_packet_socket() { # namespace: another one than the core's
-	ip netns exec "$1" ss -0 -H -p | grep -q dumpcap
+	# The words come before the socket, the file's head when it is bound.
+	wait_for test -s "$CAPTURE"
 }
 
 capture_end() {
