@@ -18,7 +18,8 @@
  *          sleeps. What is reported once (EPOLLONESHOT, an edge) is taken by
  *          compare-and-swap.
  * Fork:    a child has a copy of the table; the kernel's instances are shared
- *          and it leaves what it inherited in them alone.
+ *          and it leaves what it inherited in them alone, and the words in the
+ *          RMB by which the peer rings them.
  */
 #ifndef SMC_R_EPOLL_SET_H
 #define SMC_R_EPOLL_SET_H
