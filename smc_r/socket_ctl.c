@@ -571,7 +571,7 @@ void socket_listener_deferred(int fd)
 bool socket_option_demotes(int level, int name)
 {
 	if (level == SOL_SOCKET)
-		return name == SO_OOBINLINE || name == SO_TIMESTAMPING ||
-		       name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF;
+		return name == SO_TIMESTAMPING || name == SO_ATTACH_FILTER ||
+		       name == SO_ATTACH_BPF;
 	return level == IPPROTO_TCP && (name == TCP_REPAIR || name == TCP_ULP);
 }

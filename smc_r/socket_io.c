@@ -156,9 +156,13 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
 {
 	struct msghdr h = {.msg_iov = v, .msg_iovlen = count};
 	int there = 0;
+	int at_mark = 0;
 
 	if (!(r->flags & MSG_WAITALL) &&
 	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+		return 0;
+	/* No call reads across the mark of urgent data (SO_OOBINLINE). */
+	if (real.ioctl(r->fd, SIOCATMARK, &at_mark) == 0 && at_mark)
 		return 0;
 	return real.recvmsg(r->fd, &h, r->flags);
 }

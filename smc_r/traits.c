@@ -68,8 +68,7 @@ void traits_option(int fd, int level, int name)
 			bit = KEPT;
 		else if (name == SO_LINGER)
 			bit = LINGERS;
-		else if (name == SO_OOBINLINE || name == SO_TIMESTAMPING ||
-			 name == SO_PEEK_OFF)
+		else if (name == SO_TIMESTAMPING || name == SO_PEEK_OFF)
 			bit = UNSUITABLE;
 	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
 		bit = KEPT;
@@ -97,7 +96,6 @@ static int integer_option(int fd, int level, int name)
 static bool ask_unsuitable(int fd)
 {
 	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMPING) > 0 ||
-	       integer_option(fd, SOL_SOCKET, SO_OOBINLINE) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_PEEK_OFF) >= 0 ||
 	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
 }

@@ -4,7 +4,7 @@
 # programs: telnet
 # needs: telnet expect socat telnetd
 # length: long
-# gets: must=DEMOTED_OPTION may=DEMOTED_STDIO,DEMOTED_PEER,DEMOTED_EXEC,DEMOTED_PEER,DEMOTED_URGENT,TIMEOUT
+# gets: must=DEMOTED_STDIO may=DEMOTED_PEER,DEMOTED_EXEC,DEMOTED_URGENT,TIMEOUT
 stranger() {
 	serve server socat "TCP-LISTEN:$port,bind=127.0.0.1,fork" "EXEC:telnetd -E /bin/sh,nofork"
 	await_port "$port"
