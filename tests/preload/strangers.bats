@@ -42,6 +42,10 @@ stranger() {
 			"$BATS_TEST_DIRNAME/../../man/smc_r.7" | tail -n +2)
 }
 
+@test "anyevent" {
+	stranger
+}
+
 @test "apache" {
 	stranger
 }
