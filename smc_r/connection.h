@@ -113,6 +113,7 @@ struct connection {
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
 	uint64_t deadline_ns; /* the handshake must be over then */
+	uint64_t hidden_until_ns; /* till then the program shall not write */
 	struct epoll_member *members;
 	bool watched_by_kernel; /* registrations are not members: epoll.c */
 };

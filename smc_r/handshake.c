@@ -45,6 +45,10 @@ static void begin(struct connection *c, bool server)
 
 	clc_init(connection_clc(c), &config, now_ms());
 	c->deadline_ns = sys_now_ns() + HANDSHAKE_MS * 1000000ull;
+	c->hidden_until_ns = c->deadline_ns;
+	/* Who accepts may wait for this program to go on. */
+	if (!server && handshake_is_to_ourselves(c))
+		c->hidden_until_ns -= (HANDSHAKE_MS - OWN_HIDDEN_MS) * 1000000u;
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
 

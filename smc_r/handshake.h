@@ -18,8 +18,9 @@
 
 #include "connection.h"
 
-#define HANDSHAKE_MS 200
-#define CROSSING_MS  20 /* for a message that is on its way */
+#define HANDSHAKE_MS  200
+#define OWN_HIDDEN_MS 10 /* before a poll calls it writable: to ourselves */
+#define CROSSING_MS   20 /* for a message that is on its way */
 
 /* What a data call does next. */
 enum way {
@@ -72,6 +73,8 @@ void handshake_give_up(struct connection *c, int fd);
 bool handshake_hides_output(struct connection *c, int fd);
 /* Milliseconds until that changes by itself. */
 int handshake_left_ms(const struct connection *c);
+/* Is its listener in this process? */
+bool handshake_is_to_ourselves(const struct connection *c);
 /* Will nobody accept it for as long as this thread does something else? */
 bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid

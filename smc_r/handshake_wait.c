@@ -246,12 +246,19 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	return way;
 }
 
+bool handshake_is_to_ourselves(const struct connection *c)
+{
+	return own_listener(c) != NULL;
+}
+
 bool handshake_hides_output(struct connection *c, int fd)
 {
+	uint64_t now = sys_now_ns();
+
 	if (handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	if (sys_now_ns() < c->deadline_ns)
-		return true;
+	if (now < c->deadline_ns)
+		return now < c->hidden_until_ns;
 	handshake_abort(c, fd, REASON_TIMEOUT);
 	return handshake_way(c, true) == WAY_AGAIN;
 }
@@ -271,8 +278,8 @@ bool handshake_is_overdue(struct connection *c, int fd)
 int handshake_left_ms(const struct connection *c)
 {
 	uint64_t now = sys_now_ns();
+	uint64_t next =
+	    now < c->hidden_until_ns ? c->hidden_until_ns : c->deadline_ns;
 
-	return now >= c->deadline_ns
-		   ? 0
-		   : (int)((c->deadline_ns - now) / 1000000u) + 1;
+	return now >= next ? 0 : (int)((next - now) / 1000000u) + 1;
 }

@@ -94,6 +94,10 @@ asleep() { # its leader
 	both 0 alone 400
 }
 
+@test "a program that accepts from itself when it is connected" {
+	both 300 beside 150
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }

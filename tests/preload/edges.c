@@ -16,6 +16,7 @@
  *			and then at its end, and never reset
  *   edges alone COUNT	connects to itself so often, waits for room, writes, and
  *			accepts only then: nobody is waited for
+ *   edges beside COUNT	the same with a second thread, waiting by epoll
  *   edges cut		waits for bytes, with a time-out; says what ended it
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
@@ -525,6 +526,33 @@ static void alone(int count)
 	}
 }
 
+static void beside(int count)
+{
+	int port, listener = duct_listen(&port);
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+
+	for (int i = 0; i < count; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		struct epoll_event e = {.events = EPOLLOUT};
+		int instance = epoll_create1(0), end;
+		char c = 'a';
+
+		check(connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1 &&
+			  errno == EINPROGRESS,
+		      "connect");
+		check(!epoll_ctl(instance, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+		check(epoll_wait(instance, &e, 1, -1) == 1, "epoll_wait");
+		end = accept(listener, NULL, NULL);
+		check(send(fd, &c, 1, 0) == 1, "send");
+		check(recv(end, &c, 1, 0) == 1, "recv");
+		close(end);
+		close(fd);
+		close(instance);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -546,6 +574,8 @@ int main(int argc, char **argv)
 		crowd(number);
 	else if (argc == 3 && !strcmp(argv[1], "alone"))
 		alone(number);
+	else if (argc == 3 && !strcmp(argv[1], "beside"))
+		beside(number);
 	else if (argc == 3 && !strcmp(argv[1], "hasty"))
 		hasty(number);
 	else if (argc == 2 && !strcmp(argv[1], "cut"))
