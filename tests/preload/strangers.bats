@@ -126,6 +126,10 @@ stranger() {
 	stranger
 }
 
+@test "http2" {
+	stranger
+}
+
 @test "iperf3" {
 	stranger
 }
@@ -162,6 +166,10 @@ stranger() {
 	stranger
 }
 
+@test "nbd" {
+	stranger
+}
+
 @test "netcat" {
 	stranger
 }
@@ -195,6 +203,10 @@ stranger() {
 }
 
 @test "postgresql" {
+	stranger
+}
+
+@test "puma" {
 	stranger
 }
 
