@@ -110,41 +110,62 @@ static void run_poll(struct call *c)
 	}
 }
 
-static int select_via(const char *via, int highest, fd_set sets[3], int ms)
+/* More than FD_SETSIZE bits: the kernel takes any number, and descriptors may
+ * have high ones. */
+#define SET_BITS  4096
+#define WORD_BITS (8 * (int)sizeof(unsigned long))
+
+struct set {
+	unsigned long words[SET_BITS / (8 * sizeof(unsigned long))];
+};
+
+static void set_add(struct set *s, int fd)
+{
+	if (fd >= 0 && fd < SET_BITS)
+		s->words[fd / WORD_BITS] |= 1ul << fd % WORD_BITS;
+}
+
+static bool set_has(const struct set *s, int fd)
+{
+	return fd >= 0 && fd < SET_BITS &&
+	       s->words[fd / WORD_BITS] >> fd % WORD_BITS & 1;
+}
+
+static int select_via(const char *via, int highest, struct set sets[3], int ms)
 {
 	struct timeval v = {ms / 1000, ms % 1000 * 1000};
+	fd_set *in = (fd_set *)&sets[0];
+	fd_set *out = (fd_set *)&sets[1];
+	fd_set *other = (fd_set *)&sets[2];
 	struct timespec t;
 	sigset_t none;
 
 	sigemptyset(&none);
 	if (!strcmp(via, "pselect"))
-		return pselect(highest + 1, &sets[0], &sets[1], &sets[2],
-			       limit_of(&t, ms), &none);
-	return select(highest + 1, &sets[0], &sets[1], &sets[2],
-		      ms < 0 ? NULL : &v);
+		return pselect(highest + 1, in, out, other, limit_of(&t, ms),
+			       &none);
+	return select(highest + 1, in, out, other, ms < 0 ? NULL : &v);
 }
 
 /* select MS name:in|out|pri ... [via=pselect] */
 static void run_select(struct call *c)
 {
+	struct set sets[3] = {{{0}}};
 	struct polled p;
-	fd_set sets[3];
 	int highest = -1, ms = atoi(c->argv[1]), ret;
 	int64_t start;
 
 	if (!polled_parse(c, &p))
 		return;
-	for (int i = 0; i < 3; i++)
-		FD_ZERO(&sets[i]);
 	for (nfds_t i = 0; i < p.count; i++) {
 		int fd = p.fds[i].fd;
 
 		if (p.fds[i].events & POLLIN)
-			FD_SET(fd, &sets[0]);
+			set_add(&sets[0], fd);
 		if (p.fds[i].events & POLLOUT)
-			FD_SET(fd, &sets[1]);
+			set_add(&sets[1], fd);
 		if (p.fds[i].events & POLLPRI)
-			FD_SET(fd, &sets[2]);
+			set_add(&sets[2], fd);
 		if (fd > highest)
 			highest = fd;
 	}
@@ -154,9 +175,9 @@ static void run_select(struct call *c)
 	reply_result(c, ret);
 	for (nfds_t i = 0; ret >= 0 && i < p.count; i++)
 		reply(c, " %s:%s%s%s", p.names[i],
-		      FD_ISSET(p.fds[i].fd, &sets[0]) ? "r" : "-",
-		      FD_ISSET(p.fds[i].fd, &sets[1]) ? "w" : "-",
-		      FD_ISSET(p.fds[i].fd, &sets[2]) ? "x" : "-");
+		      set_has(&sets[0], p.fds[i].fd) ? "r" : "-",
+		      set_has(&sets[1], p.fds[i].fd) ? "w" : "-",
+		      set_has(&sets[2], p.fds[i].fd) ? "x" : "-");
 }
 
 static bool reached(int fd, unsigned events, long bytes)
