@@ -16,15 +16,23 @@
 
 #define COPY_BYTES 16384
 
-static struct connection *ring_of(int fd)
+/* False: errno says why not now. *c is NULL when the descriptor is the
+ * kernel's. */
+static bool ring_of(int fd, bool write, struct connection **c)
 {
-	struct connection *c = connection_of(fd);
+	enum way way = WAY_RING;
 
-	if (!c)
-		return NULL;
-	if (connection_phase(c) < PHASE_ACTIVE)
-		handshake_for_read(c, fd, true);
-	return connection_phase(c) == PHASE_ACTIVE ? c : NULL;
+	*c = connection_of(fd);
+	if (!*c)
+		return true;
+	if (connection_phase(*c) < PHASE_ACTIVE)
+		way = write ? handshake_for_write(*c, fd, socket_waits(*c, 0))
+			    : handshake_for_read(*c, fd, socket_waits(*c, 0));
+	if (connection_phase(*c) != PHASE_ACTIVE)
+		*c = NULL;
+	if (way == WAY_AGAIN)
+		errno = EAGAIN;
+	return way == WAY_RING || way == WAY_KERNEL;
 }
 
 /* SPLICE_F_NONBLOCK is about the pipe; a TCP socket heeds only its own
@@ -125,11 +133,13 @@ static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 
 ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
 {
-	struct connection *from = ring_of(in);
-	struct connection *to = ring_of(out);
+	struct connection *from;
+	struct connection *to;
 
 	if (n == 0)
 		return 0;
+	if (!ring_of(in, false, &from) || !ring_of(out, true, &to))
+		return -1;
 	if (from && !to)
 		return ring_to_pipe(from, in, out, n, flags);
 	if (to && !from)
