@@ -9,6 +9,7 @@ struct fdentry *_Atomic *fdtable;
 
 static struct fdentry hidden_entry = {.kind = FDENTRY_HIDDEN};
 static _Atomic int end;
+static _Atomic int listeners_end;
 
 int fdtable_init(void)
 {
@@ -25,18 +26,20 @@ int fdtable_init(void)
 	return 0;
 }
 
-static void raise_end(int fd)
+static void raise_end(_Atomic int *of, int fd)
 {
-	int seen = atomic_load(&end);
+	int seen = atomic_load(of);
 
-	while (fd >= seen && !atomic_compare_exchange_weak(&end, &seen, fd + 1))
+	while (fd >= seen && !atomic_compare_exchange_weak(of, &seen, fd + 1))
 		;
 }
 
 void fdtable_set(int fd, struct fdentry *e)
 {
 	atomic_fetch_add(&e->references, 1);
-	raise_end(fd);
+	raise_end(&end, fd);
+	if (e->kind == FDENTRY_LISTENER)
+		raise_end(&listeners_end, fd);
 	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
 }
 
@@ -53,7 +56,7 @@ bool fdtable_clear(int fd, struct fdentry **out)
 
 void fdtable_reserve(int fd)
 {
-	raise_end(fd);
+	raise_end(&end, fd);
 	atomic_store_explicit(&fdtable[fd], &hidden_entry,
 			      memory_order_release);
 }
@@ -66,4 +69,9 @@ void fdtable_release(int fd)
 int fdtable_end(void)
 {
 	return atomic_load(&end);
+}
+
+int fdtable_listeners_end(void)
+{
+	return atomic_load(&listeners_end);
 }

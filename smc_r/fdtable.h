@@ -71,5 +71,7 @@ void fdtable_release(int fd);
 
 /* The highest number ever tracked, plus one: the end of every walk. */
 int fdtable_end(void);
+/* The same of listeners. They mostly have low numbers, and ours are high. */
+int fdtable_listeners_end(void);
 
 #endif

@@ -176,12 +176,13 @@ void handshake_for_successor(struct connection *c, int fd)
 
 static const struct listener *own_listener(const struct connection *c)
 {
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	if (c->slot->role != STATUS_CLIENT)
+		return NULL;
+	for (int fd = 0; fd < fdtable_listeners_end(); fd++) {
 		const struct listener *l =
 		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
 
-		if (l && l->port == c->slot->peer_port &&
-		    c->slot->role == STATUS_CLIENT)
+		if (l && l->port == c->slot->peer_port)
 			return l;
 	}
 	return NULL;
