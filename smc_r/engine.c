@@ -111,7 +111,7 @@ void engine_stop(void)
 	if (process.off || process_is_foreign())
 		return;
 	engine_lock(&saved);
-	linkgroup_close();
+	identity_close();
 	segment_close();
 	engine_unlock(&saved);
 }

@@ -336,7 +336,7 @@ static void make_offer(struct connection *c, int fd, uint16_t port)
 {
 	uint8_t id[PEER_ID_BYTES];
 
-	if (linkgroup_identity(id) < 0)
+	if (identity_get(id) < 0)
 		return;
 	if (offer_mark(fd) == 0)
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_OFFERED);

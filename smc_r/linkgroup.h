@@ -23,10 +23,10 @@
 #include <stdint.h>
 
 #include "conf/snapshot.h"
+#include "identity.h"
 #include "rmb.h"
 
-#define PEER_ID_BYTES 8
-#define NONCE_BYTES   16
+#define NONCE_BYTES 16
 
 struct linkgroup {
 	struct linkgroup *next;
@@ -58,10 +58,6 @@ struct rmb {
 	int bell_out[RMB_ELEMENTS_MAX];
 };
 
-/* Our peer ID. Makes it, and the rendezvous socket, at the first call: 0 or
- * -errno. */
-int linkgroup_identity(uint8_t id[PEER_ID_BYTES]);
-
 /*
  * Server: takes a fresh element for a connection with this peer; makes group
  * and RMB as needed and has told the peer of them when it returns.
@@ -86,7 +82,5 @@ void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
 
 /* In the child of a fork. */
 void linkgroup_forked(void);
-/* At exit: the rendezvous socket's name goes. */
-void linkgroup_close(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 void proposal_identity(uint8_t id[CLC_PEER_ID_BYTES])
 {
-	if (linkgroup_identity(id) < 0)
+	if (identity_get(id) < 0)
 		memset(id, 0, CLC_PEER_ID_BYTES);
 }
 
@@ -53,7 +53,7 @@ int proposal_make(const struct in6_addr *local, struct clc_proposal *out)
 	int result;
 
 	memset(out, 0, sizeof(*out));
-	result = linkgroup_identity(out->peer_id);
+	result = identity_get(out->peer_id);
 	if (result < 0)
 		return result;
 	/* The form that Linux sends: a version 2 header that offers SMC-R v1

@@ -34,7 +34,7 @@ _Noreturn void line_end(int status, const char *format, ...)
 	va_end(arguments);
 	putchar('\n');
 	fflush(stdout);
-	linkgroup_close();
+	identity_close();
 	segment_close();
 	_exit(status);
 }
@@ -102,7 +102,7 @@ void line_connect(struct line *l, uint16_t port, int receive_bytes)
 {
 	struct sockaddr_in a = address(port);
 
-	if (linkgroup_identity(l->own_id) < 0)
+	if (identity_get(l->own_id) < 0)
 		line_end(EXIT_CANNOT, "no peer ID");
 	l->side = SIDE_CLIENT;
 	l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -126,7 +126,7 @@ void line_accept(struct line *l, uint16_t port)
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int one = 1;
 
-	if (linkgroup_identity(l->own_id) < 0)
+	if (identity_get(l->own_id) < 0)
 		line_end(EXIT_CANNOT, "no peer ID");
 	l->server = true;
 	l->side = SIDE_SERVER;

@@ -191,7 +191,7 @@ static inline void peer_obey(struct peer_message *m)
 {
 	switch (m->order) {
 	case PEER_IDENTITY:
-		m->value = linkgroup_identity(m->id);
+		m->value = identity_get(m->id);
 		break;
 	case PEER_TAKE:
 		peer_take(m);
@@ -222,7 +222,7 @@ static inline void peer_obey(struct peer_message *m)
 		break;
 	case PEER_CHILD_END:
 	case PEER_CLOSE:
-		linkgroup_close();
+		identity_close();
 		segment_close();
 		_exit(0);
 	}
