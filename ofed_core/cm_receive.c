@@ -49,13 +49,14 @@ static struct cm_id *receiver(const struct arrival *a, uint32_t local_id)
 	return id && is_from_peer(id, a) ? id : NULL;
 }
 
+/* Also of one that has ended: what is late then asks for nothing new. */
 static struct cm_id *earlier_request(const struct arrival *a,
 				     const struct cm_message *m)
 {
 	for (struct cm_id *id = cm_ids; id; id = id->next)
 		if (id->is_passive && id->remote_id == m->local_id &&
 		    id->remote_guid == m->guid && is_from_peer(id, a) &&
-		    id->state != CM_CLOSED && id->state != CM_TIMEWAIT)
+		    id->state != CM_CLOSED)
 			return id;
 	return NULL;
 }
@@ -75,35 +76,38 @@ static uint16_t space_of(const struct cm_message *m)
 	return (uint16_t)(0x100 | (m->service_id >> 16 & 0xff));
 }
 
-static struct cm_id *find_listener(const struct arrival *a,
-				   const struct cm_message *m,
-				   struct cm_end *from, struct cm_end *to)
+static bool read_ends(const struct arrival *a, const struct cm_message *m,
+		      struct cm_end *from, struct cm_end *to)
 {
 	struct cm_ip_header h;
 
 	if ((m->service_id & SERVICE_MASK) != SERVICE_BASE ||
 	    cm_ip_decode(&h, m->private_data, m->private_bytes) < 0)
-		return NULL;
+		return false;
 	*from = (struct cm_end){.port = h.source_port, .is_ip4 = !h.is_ip6};
 	memcpy(from->ip, h.source, 16);
 	*to = (struct cm_end){.port = (uint16_t)m->service_id,
 			      .is_ip4 = !h.is_ip6};
 	memcpy(to->ip, h.dest, 16);
 	/* The addresses inside must be those outside. */
-	if (memcmp(to->ip, a->dgid, 16) != 0)
-		return NULL;
-	return cm_find_listener(space_of(m), to);
+	return memcmp(to->ip, a->dgid, 16) == 0;
 }
 
-/*
- * Does the request wait for a listener? One that is not for this host would
- * wait in vain, but not for long.
- */
-static bool waits_for_listener(const struct arrival *a,
-			       const struct cm_message *m)
+/* -EAGAIN: the request waits for one. */
+static int find_listener(const struct arrival *a, const struct cm_message *m,
+			 struct cm_id **out, struct cm_end *from,
+			 struct cm_end *to)
 {
-	return (m->service_id & SERVICE_MASK) == SERVICE_BASE &&
-	       cm_vacant_hold((uint16_t)m->service_id, a);
+	uint16_t space = space_of(m);
+
+	if (!read_ends(a, m, from, to))
+		return -ECONNREFUSED;
+	*out = cm_find_listener(space, to);
+	if (*out)
+		return 0;
+	return cm_vacant_hold(to->port, cm_find_bound(space, to), a)
+		   ? -EAGAIN
+		   : -ECONNREFUSED;
 }
 
 static struct cm_id *new_child(const struct arrival *a,
@@ -184,17 +188,17 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 	struct cm_event *e;
 	struct cm_end from;
 	struct cm_end to;
+	int rc;
 
 	if (id) {
 		repeat_answer(id);
 		return;
 	}
-	listener = find_listener(a, m, &from, &to);
-	if (!listener) {
-		if (!waits_for_listener(a, m))
-			refuse_req(a, m);
+	rc = find_listener(a, m, &listener, &from, &to);
+	if (rc == -ECONNREFUSED)
+		refuse_req(a, m);
+	if (rc < 0)
 		return;
-	}
 	id = new_child(a, m, listener);
 	if (!id)
 		return;
@@ -242,17 +246,17 @@ static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 	struct cm_event *e;
 	struct cm_end from;
 	struct cm_end to;
+	int rc;
 
 	if (id) {
 		repeat_answer(id);
 		return;
 	}
-	listener = find_listener(a, m, &from, &to);
-	if (!listener) {
-		if (!waits_for_listener(a, m))
-			answer(a, &refusal);
+	rc = find_listener(a, m, &listener, &from, &to);
+	if (rc == -ECONNREFUSED)
+		answer(a, &refusal);
+	if (rc < 0)
 		return;
-	}
 	id = new_child(a, m, listener);
 	if (!id)
 		return;

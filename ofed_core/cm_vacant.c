@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cm_vacant: ports whose listener has just gone.
+ * cm_vacant: ports where a program is about to listen.
  *
  * Programs that make one connection to talk about the next (perftest -R) close
  * their listener and open it again, while the other side already connects.
- * Requests wait for the next listener while the program is there, but not for
- * long; then they are refused as all others are.
+ * Others bind to a port, tell it to the other side and only then listen
+ * (qperf). Requests wait for the listener while the program is there, but not
+ * for long; then they are refused as all others are.
  *
  * Locking: cm_lock.
  */
@@ -21,7 +22,7 @@
 
 struct vacancy {
 	uint16_t port;  /* of either port space: perftest changes it */
-	pid_t pid;      /* that listened */
+	pid_t pid;      /* that listened, or is bound */
 	uint64_t until; /* 0: the place is free */
 	unsigned held;
 };
@@ -78,20 +79,26 @@ void cm_vacant_init(void)
 	timer_init(&timer, worker_at(1), on_timer);
 }
 
-void cm_vacant_begin(const struct cm_id *listener)
+static struct vacancy *begin(const struct cm_id *id, uint64_t since)
 {
-	struct vacancy *v = find(listener->source.port);
+	struct vacancy *v = find(id->source.port);
 
 	/* Without a place the port is simply closed. */
 	for (int i = 0; i < PORTS_MAX && !v; i++)
 		if (!vacancies[i].until)
 			v = &vacancies[i];
 	if (!v)
-		return;
-	v->port = listener->source.port;
-	v->pid = listener->channel->client->pid;
-	v->until = clock_ns() + VACANT_NS;
+		return NULL;
+	v->port = id->source.port;
+	v->pid = id->channel->client->pid;
+	v->until = since + VACANT_NS;
 	timer_set_earlier(&timer, v->until);
+	return v;
+}
+
+void cm_vacant_begin(const struct cm_id *listener)
+{
+	begin(listener, clock_ns());
 }
 
 void cm_vacant_end(uint16_t port)
@@ -111,10 +118,13 @@ void cm_vacant_gone(pid_t pid)
 	pthread_mutex_unlock(&cm_lock);
 }
 
-bool cm_vacant_hold(uint16_t port, const struct arrival *a)
+bool cm_vacant_hold(uint16_t port, const struct cm_id *bound,
+		    const struct arrival *a)
 {
 	struct vacancy *v = find(port);
 
+	if (!v && bound && bound->bound_ns + VACANT_NS > clock_ns())
+		v = begin(bound, bound->bound_ns);
 	for (int i = 0; i < HELD_MAX && v; i++) {
 		if (held[i].vacancy)
 			continue;

@@ -147,9 +147,13 @@ class Node:
         return struct.unpack_from("<I", self.cm(CM_CREATE, struct.pack(
             "<QQHBxxxxx", 1, 0, 0x106, RC)))[0]
 
-    def cm_listen(self, ip, port):
+    def cm_bind(self, ip, port):
         number = self.cm_create()
         self.cm(CM_BIND, struct.pack("<Q28sI", 0, address(ip, port), number))
+        return number
+
+    def cm_listen(self, ip, port):
+        number = self.cm_bind(ip, port)
         self.cm(CM_LISTEN, struct.pack("<II", number, 10))
         return number
 
@@ -179,7 +183,7 @@ class Node:
                 fds=[of.s.fileno()])
 
 
-CONNECT_REQUEST = 4
+CONNECT_REQUEST, REJECTED = 4, 8
 
 
 def address(ip, port):

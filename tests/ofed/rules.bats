@@ -110,6 +110,32 @@ setup() {
 	EOT
 }
 
+@test "a request waits for a program that has bound, until it listens or long has not" {
+	"${IN_A[@]}" <<-'EOT'
+		import node, struct
+		def client(port):
+		    n = node.Node(node.OPEN_CM)
+		    n.cm_connect("10.77.0.1", port)
+		    return n
+		def event(n):
+		    while True:
+		        kind, _ = n.cm_event()
+		        if kind > 3:    # not of addresses and routes
+		            return kind
+		server = node.Node(node.OPEN_CM)
+		number = server.cm_bind("0.0.0.0", 7471)
+		server.cm_bind("0.0.0.0", 7472)
+		early, never = client(7471), client(7472)
+		# Requests are handled in turn: so both have arrived when this one
+		# is refused, which nobody has bound for.
+		assert event(client(7473)) == node.REJECTED
+		server.cm(node.CM_LISTEN, struct.pack("<II", number, 10))
+		assert event(server) == node.CONNECT_REQUEST
+		assert event(never) == node.REJECTED
+		assert event(client(7472)) == node.REJECTED
+	EOT
+}
+
 @test "a shared receive queue says once that it runs low" {
 	"${IN_A[@]}" <<-'EOT'
 		import node, os, socket, struct, time
