@@ -6,6 +6,7 @@
 
 #include "conf/rundir.h"
 #include "connection.h"
+#include "epoll_common.h"
 #include "fdtable.h"
 #include "handshake.h"
 #include "image.h"
@@ -22,6 +23,7 @@ static void before_fork(void)
 {
 	atomic_fetch_add(&process.forks, 1);
 	engine_lock_for_fork();
+	epoll_common_before_fork();
 	handshake_before_fork();
 	if (!segment_before_fork()) {
 		connection_drop_native();
@@ -42,6 +44,7 @@ static void after_fork_in_child(void)
 	linkgroup_forked();
 	registry_forked();
 	connection_forked();
+	epoll_common_forked();
 	engine_unlock_after_fork(true);
 }
 
@@ -55,6 +58,7 @@ static void join_late(void)
 	linkgroup_forked();
 	registry_forked();
 	connection_forked();
+	epoll_common_forked();
 }
 
 void engine_before_fork(void)

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "epoll_common.h"
 #include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
@@ -52,7 +53,7 @@ static void leave_all(struct connection *c, bool gone)
 			epoll_member_to_kernel(m);
 		/* One that is silent stays until it is asked for again: the
 		 * kernel would tell of errors and ends all the same. */
-		else if (m->epoll->pid == process.pid &&
+		else if (!epoll_is_anothers(m->epoll) &&
 			 atomic_load(&m->enabled))
 			epoll_member_leave(m);
 		m = next;
@@ -66,12 +67,18 @@ void epoll_created(int fd)
 
 	engine_lock(&saved);
 	e = pool_get(sizeof(*e));
+	if (e)
+		e->common = epoll_common_get(&e->cookie);
+	if (e && !e->common) {
+		pool_put(e, sizeof(*e));
+		e = NULL;
+	}
 	if (e) {
 		e->entry.kind = FDENTRY_EPOLL;
 		e->fd = fd;
 		e->shadow = -1;
 		e->poke = -1;
-		e->pid = process.pid;
+		e->forks = atomic_load(&process.forks);
 		fdtable_set(fd, &e->entry);
 		connection_on_native = leave_all;
 	}
@@ -88,16 +95,17 @@ static uint32_t take_waiter(void)
 	return 0;
 }
 
-static int draw_cookie(struct epoll *e, int op)
+static void draw_cookie(struct epoll *e)
 {
 	uint64_t cookie;
 
-	if (SYS_CALL3(SYS_getrandom, &cookie, sizeof(cookie), 0) !=
+	if (SYS_CALL3(SYS_getrandom, &cookie, sizeof(cookie), 0) ==
 	    sizeof(cookie))
-		return -EAGAIN;
-	/* The lowest bits tell the cookies of an instance apart. */
-	e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
-	return (int)ctl(e->fd, op, e->shadow, EPOLLIN | EPOLLET, e->cookie);
+		/* The lowest bits tell the cookies of an instance apart. */
+		e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
+	if (e->shadow >= 0)
+		ctl(e->fd, EPOLL_CTL_MOD, e->shadow, EPOLLIN | EPOLLET,
+		    e->cookie);
 }
 
 int epoll_make_shadow(struct epoll *e)
@@ -117,7 +125,8 @@ int epoll_make_shadow(struct epoll *e)
 			     : (int)ctl(e->shadow, EPOLL_CTL_ADD, e->poke,
 					EPOLLIN | EPOLLET, 0);
 	if (result == 0)
-		result = draw_cookie(e, EPOLL_CTL_ADD);
+		result = (int)ctl(e->fd, EPOLL_CTL_ADD, e->shadow,
+				  EPOLLIN | EPOLLET, e->cookie);
 	if (result < 0) {
 		hidden_close(e->poke);
 		hidden_close(e->shadow);
@@ -128,11 +137,21 @@ int epoll_make_shadow(struct epoll *e)
 	return 0;
 }
 
+void epoll_drop_shadow(struct epoll *e)
+{
+	if (e->waiter)
+		waiters_used &= ~(1u << e->waiter);
+	hidden_close(e->poke);
+	hidden_close(e->shadow);
+	e->waiter = 0;
+	e->shadow = e->poke = -1;
+}
+
 void epoll_wake(struct epoll *e)
 {
 	uint64_t one = 1;
 
-	if (e->poke >= 0 && atomic_load(&e->sleepers))
+	if (e->poke >= 0 && atomic_load(&e->common->sleepers))
 		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
 }
 
@@ -224,8 +243,8 @@ static void detach(struct epoll_member *m)
 	struct epoll *e = m->epoll;
 	struct connection *c = m->connection;
 
-	/* Else its maker may go on waiting for the connection. */
-	if (e->pid == process.pid) {
+	/* Else another process may go on waiting for the connection. */
+	if (e->shadow >= 0 && !epoll_is_anothers(e)) {
 		ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 		if (c->rmb && m->attached) {
 			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_in, 0, 0);
@@ -454,7 +473,7 @@ static int control_kernel(struct epoll *e, int op, int fd,
 	if (event && op != EPOLL_CTL_DEL &&
 	    epoll_is_cookie(e, event->data.u64)) {
 		engine_lock(&saved);
-		draw_cookie(e, EPOLL_CTL_MOD);
+		draw_cookie(e);
 		epoll_nested_redraw(e);
 		engine_unlock(&saved);
 	}
@@ -537,6 +556,8 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 
 	if (!e)
 		return real.epoll_ctl(ep, op, fd, event);
+	if (__builtin_expect(!epoll_is_settled(e), 0))
+		epoll_meet(e);
 	result = control_at_once(e, op, fd, event);
 	if (result < 0) {
 		errno = -result;
@@ -549,7 +570,9 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 			remember_registration(fd);
 		return control_kernel(e, op, fd, event);
 	}
-	if (op == EPOLL_CTL_ADD)
+	if (op == EPOLL_CTL_ADD && e->given)
+		epoll_common_join(c, fd);
+	else if (op == EPOLL_CTL_ADD)
 		leave_to_kernel(e, c, fd);
 	engine_lock(&saved);
 	m = find(e, fd);
@@ -571,35 +594,62 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 
 /* ---- registrations made before connect ---- */
 
-static void adopt_one(struct epoll *e, struct connection *c, int fd)
+/* The list knows numbers only, and ours may be another file in a parent. */
+static bool is_registered(struct epoll *e, int fd, struct epoll_event *event)
+{
+	long result;
+
+	if (!registrations_find(e->fd, fd, event))
+		return false;
+	result = ctl(e->fd, EPOLL_CTL_ADD, fd, 0, 0);
+	if (result == 0)
+		ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
+	return result == -EEXIST;
+}
+
+/* True: it is registered in one that is not ours alone. */
+static bool adopt_one(struct epoll *e, struct connection *c, int fd)
 {
 	struct epoll_event event;
 	struct epoll_member *m;
 
-	if (!registrations_find(e->fd, fd, &event) || epoll_make_shadow(e) < 0)
-		return;
+	if (epoll_is_anothers(e) || !is_registered(e, fd, &event))
+		return false;
+	if (e->given || epoll_make_shadow(e) < 0)
+		return e->given;
 	m = add(e, c, fd, &event);
 	if (!m)
-		return;
+		return false;
 	ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	epoll_member_attach(m);
 	if (e->is_nested)
 		epoll_nested_adopt(e);
 	epoll_wake(e);
+	return false;
 }
 
-void epoll_adopt(struct connection *c, int fd)
+bool epoll_adopt(struct connection *c, int fd)
 {
+	struct epoll_event event;
+	bool common = false;
 	sigset_t saved;
 
 	if (!registered || !registered[fd])
-		return;
+		return false;
 	registered[fd] = 0;
+	for (int ep = 0; ep < fdtable_end(); ep++) {
+		struct epoll *e = epoll_of(ep);
+
+		if (e && epoll_user(e) == EPOLL_NOBODY &&
+		    is_registered(e, fd, &event))
+			epoll_meet(e);
+	}
 	engine_lock(&saved);
 	for (int ep = 0; ep < fdtable_end(); ep++)
 		if (epoll_of(ep))
-			adopt_one(epoll_of(ep), c, fd);
+			common |= adopt_one(epoll_of(ep), c, fd);
 	engine_unlock(&saved);
+	return common;
 }
 
 /* ---- descriptors that go ---- */
@@ -642,9 +692,7 @@ void epoll_closing(int fd)
 	epoll_nested_forget(e);
 	while (atomic_load(&e->count) > 0)
 		drop(atomic_load(&atomic_load(&e->members)[0]));
-	if (e->waiter)
-		waiters_used &= ~(1u << e->waiter);
-	hidden_close(e->poke);
-	hidden_close(e->shadow);
+	epoll_drop_shadow(e);
+	epoll_common_put(e);
 	pool_put(e, sizeof(*e));
 }

@@ -182,6 +182,18 @@ void epoll_nested_redraw(struct epoll *e)
 	}
 }
 
+void epoll_nested_give(struct epoll *e)
+{
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (!d->inner || !d->ours)
+			continue;
+		ctl(e->fd, EPOLL_CTL_MOD, d->fd, d->events, d->data);
+		let_go(e, d);
+	}
+}
+
 /* ---- readiness ---- */
 
 void epoll_nested_woken(struct epoll *e, uint64_t data)

@@ -25,6 +25,10 @@ void epoll_nested_forget(struct epoll *inner);
 /* Engine lock held: the cookie is another one now. */
 void epoll_nested_redraw(struct epoll *e);
 
+/* Engine lock held: several processes use e, all registrations are the
+ * kernel's. */
+void epoll_nested_give(struct epoll *e);
+
 /* The kernel reported this cookie. */
 void epoll_nested_woken(struct epoll *e, uint64_t data);
 /* Those that are ready, up to max. */

@@ -19,7 +19,8 @@
  *          compare-and-swap.
  * Fork:    a child has a copy of the table; the kernel's instances are shared
  *          and it leaves what it inherited in them alone, and the words in the
- *          RMB by which the peer rings them.
+ *          RMB by which the peer rings them, until it uses the instance
+ *          (epoll_common.h).
  */
 #ifndef SMC_R_EPOLL_SET_H
 #define SMC_R_EPOLL_SET_H
@@ -46,6 +47,7 @@ struct epoll_member {
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */
 	bool attached; /* its bells are in the shadow */
+	bool given;    /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
 	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
 	/* What was last reported, for EPOLLET. */
@@ -76,18 +78,19 @@ struct epoll_nested {
 };
 
 struct epoll {
-	struct fdentry entry; /* FDENTRY_EPOLL */
-	int fd;               /* E */
-	int shadow;           /* S, -1 until the first member */
-	int poke;             /* eventfd in S: wakes sleepers of E */
-	pid_t pid;            /* whose it is */
-	uint64_t cookie;      /* of S; plus one and more: of nested instances */
-	uint32_t waiter;      /* 1..RMB_WAITERS-1, 0: none left */
+	struct fdentry entry;        /* FDENTRY_EPOLL */
+	int fd;                      /* E */
+	int shadow;                  /* S, -1 until the first member */
+	int poke;                    /* eventfd in S: wakes sleepers of E */
+	struct epoll_common *common; /* of all processes that have it */
+	uint32_t forks;              /* of the process, when it was made */
+	bool given;      /* several use it: members are the kernel's */
+	uint64_t cookie; /* of S; plus one and more: of nested instances */
+	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
 	_Atomic uint32_t capacity;
 	struct epoll_member *_Atomic *_Atomic members;
 	_Atomic uint32_t version;
-	_Atomic uint32_t sleepers;
 	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
@@ -115,7 +118,7 @@ static inline struct epoll *epoll_of(int fd)
 
 static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
 {
-	return e->shadow >= 0 && data - e->cookie < EPOLL_COOKIES;
+	return data - e->cookie < EPOLL_COOKIES;
 }
 
 /* After epoll_create that worked. */
@@ -146,8 +149,9 @@ bool epoll_is_ready(struct epoll *e);
 /* Lets members ring although nobody sleeps in epoll_wait. */
 void epoll_arm(struct epoll *e);
 
-/* Registrations that were made before connect() made it a candidate. */
-void epoll_adopt(struct connection *c, int fd);
+/* Registrations that were made before connect() made it a candidate. True: one
+ * is in an instance that several processes use. */
+bool epoll_adopt(struct connection *c, int fd);
 
 /* Engine lock held. */
 void epoll_forget(struct connection *c, int fd);
@@ -155,6 +159,8 @@ void epoll_closing(int fd);
 
 /* S, for the first member. 0 or -errno. */
 int epoll_make_shadow(struct epoll *e);
+/* Of this process; whoever else has one keeps it. */
+void epoll_drop_shadow(struct epoll *e);
 
 /* Who sleeps on e looks again. */
 void epoll_wake(struct epoll *e);

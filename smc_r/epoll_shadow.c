@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "epoll_common.h"
 #include "epoll_edge.h"
 #include "epoll_ready.h"
 #include "process.h"
@@ -120,6 +121,9 @@ void epoll_harvest_locked(struct epoll *e)
 	struct epoll_event events[HARVEST];
 	long n;
 
+	/* Another process's members: addresses that are none here. */
+	if (epoll_is_anothers(e))
+		return;
 	do {
 		n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
 			      0);

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "bell.h"
+#include "epoll_common.h"
 #include "epoll_edge.h"
 #include "epoll_nested.h"
 #include "epoll_ready.h"
@@ -492,7 +493,7 @@ static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
 	return real.epoll_pwait(e->fd, events, max, ms, mask);
 }
 
-/* One round: events, 0 to go on, or -1 with errno. */
+/* One round: events, 0 to go on, EPOLL_CHANGED, or -1 with errno. */
 static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		       const struct wait_until *until, const sigset_t *mask)
 {
@@ -501,7 +502,8 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	bool woken = false;
 	int n;
 
-	atomic_fetch_add(&e->sleepers, 1);
+	if (!epoll_begin_sleep(e))
+		return EPOLL_CHANGED;
 	/* What woke us last time may have been the end of a peer as well. Not
 	 * after arming: a ring that is taken then would wake nobody. */
 	if (e->unharvested)
@@ -516,13 +518,13 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		n = sleep_in_kernel(e, events, max, &t, mask);
 		atomic_store(&e->asked_ns, sys_now_ns());
 	}
-	atomic_fetch_sub(&e->sleepers, 1);
-	if (n <= 0)
-		return n;
-	n = filter(e, events, n, &woken);
+	if (n > 0)
+		n = filter(e, events, n, &woken);
 	if (woken)
 		e->unharvested = true;
-	return n ? n : look(e, events, max);
+	if (!epoll_end_sleep(e) && n == 0)
+		return EPOLL_CHANGED;
+	return n || !woken ? n : look(e, events, max);
 }
 
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
@@ -580,12 +582,12 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	bool woken = false;
 	int n;
 
-	atomic_fetch_add(&e->sleepers, 1);
+	if (!epoll_begin_sleep(e))
+		return EPOLL_CHANGED;
 	n = real.epoll_pwait(e->fd, events, max, ms, mask);
-	atomic_fetch_sub(&e->sleepers, 1);
-	if (n <= 0 || e->shadow < 0)
-		return n;
-	n = filter(e, events, n, &woken);
+	if (n > 0 && epoll_has_cookies(e))
+		n = filter(e, events, n, &woken);
+	epoll_end_sleep(e);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }
 

@@ -9,6 +9,7 @@
 
 #include "bell.h"
 #include "connection.h"
+#include "epoll_common.h"
 #include "epoll_set.h"
 #include "handshake.h"
 #include "inject.h"
@@ -48,6 +49,8 @@ static struct epoll *instance_of(int fd)
 {
 	struct epoll *e = epoll_of(fd);
 
+	if (e && !epoll_is_settled(e))
+		epoll_meet(e);
 	return epoll_has_members(e) ? e : NULL;
 }
 

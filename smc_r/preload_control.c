@@ -12,6 +12,7 @@
 
 #include "demote.h"
 #include "engine.h"
+#include "epoll_common.h"
 #include "epoll_set.h"
 #include "handshake.h"
 #include "process.h"
@@ -84,6 +85,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct connection *c = connection_of(fd);
 	bool ours = c != NULL;
+	bool common = false;
 	int result;
 	int error;
 
@@ -97,10 +99,12 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	if (!ours)
 		return real.connect(fd, a, n);
 	if (!c)
-		epoll_adopt(connection_of(fd), fd);
+		common = epoll_adopt(connection_of(fd), fd);
 	result = real.connect(fd, a, n);
 	error = errno;
 	handshake_after_connect(fd, result, error);
+	if (common && connection_of(fd))
+		epoll_common_join(connection_of(fd), fd);
 	errno = error;
 	return result;
 }

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "epoll_common.h"
 #include "epoll_set.h"
 #include "poll_wait.h"
 #include "preload_limits.h"
@@ -143,12 +144,15 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 {
 	int ms =
 	    t ? (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000) : -1;
-	int n = EPOLL_CHANGED;
+	int n;
 
-	if (!epoll_has_members(e))
-		n = epoll_wait_plain(e, events, max, ms, mask);
-	if (n == EPOLL_CHANGED)
-		n = epoll_wait_members(e, events, max, t, mask);
+	do {
+		if (__builtin_expect(!epoll_is_settled(e), 0))
+			epoll_meet(e);
+		n = epoll_has_members(e)
+			? epoll_wait_members(e, events, max, t, mask)
+			: epoll_wait_plain(e, events, max, ms, mask);
+	} while (n == EPOLL_CHANGED);
 	return n;
 }
 
@@ -178,7 +182,7 @@ PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 {
 	struct epoll *e = epoll_of(ep);
 
-	if (!epoll_has_members(e) || max <= 0)
+	if (!e || max <= 0 || (epoll_is_ours(e) && !epoll_has_members(e)))
 		return real.epoll_pwait2(ep, events, max, t, mask);
-	return epoll_wait_members(e, events, max, t, mask);
+	return wait_tracked(e, events, max, t, mask);
 }

@@ -191,6 +191,9 @@ static const struct reason reasons[] = {
     {REASON_DEMOTED_STALLED, "DEMOTED_STALLED",
      "the peer read nothing for a while and the memory was full",
      "see why the peer does not read; the rest waits for it in TCP"},
+    {REASON_DEMOTED_EPOLL, "DEMOTED_EPOLL",
+     "several processes use the epoll instance that it is in",
+     "let each process make an instance of its own, after fork"},
     {REASON_PEER_MEMORY, "PEER_MEMORY",
      "peer wrote values into shared memory that cannot be",
      "see whether the peer's memory is damaged; the connection was "
@@ -265,6 +268,7 @@ static const uint32_t places[] = {
     REASON_DEMOTED_SANDBOX,
     REASON_PEER_MEMORY,
     REASON_DEMOTED_STALLED,
+    REASON_DEMOTED_EPOLL,
 };
 
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,

@@ -92,13 +92,14 @@ enum smc_reason {
 	REASON_DEMOTED_PEER = 0x0A030009,
 	REASON_DEMOTED_SANDBOX = 0x0A03000A,
 	REASON_DEMOTED_STALLED = 0x0A03000B,
+	REASON_DEMOTED_EPOLL = 0x0A03000C,
 
 	/* Ours: the connection was on SMC and was ended. */
 	REASON_PEER_MEMORY = 0x0A040000,
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 65
+#define REASON_COUNT 66
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

@@ -84,3 +84,34 @@ all_cases() { # how
 	all_cases posix_spawn
 	[ "$demoted_new" -gt 0 ]
 }
+
+# What each process sees, by the kernel and under us, in any order.
+epoll_case() { # case
+	local script=$BATS_TEST_DIRNAME/epoll_fork.py
+
+	python3 "$script" "$1" | sort >"$BATS_TEST_TMPDIR/tcp"
+	smc_run python3 "$script" "$1" | sort >"$BATS_TEST_TMPDIR/smc"
+	diff "$BATS_TEST_TMPDIR/tcp" "$BATS_TEST_TMPDIR/smc"
+	smc_count
+	echo "$1: smc $smc_new demoted $demoted_new"
+	[ -s "$BATS_TEST_TMPDIR/tcp" ]
+}
+
+@test "an epoll instance that two processes use" {
+	local i
+
+	for i in both_change asleep plain_asleep in_turn nested unread; do
+		epoll_case "$i"
+		[ "$demoted_new" -gt 0 ]
+	done
+	epoll_case listener
+}
+
+@test "an epoll instance that goes to a daemon, or to one of two" {
+	local i
+
+	for i in daemon worker before_connect; do
+		epoll_case "$i"
+		[ "$smc_new" -gt 0 ] && [ "$demoted_new" = 0 ]
+	done
+}

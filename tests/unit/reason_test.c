@@ -67,6 +67,7 @@ Test(reason, an_index_keeps_its_meaning)
 	    {62, REASON_DEMOTED_SANDBOX},
 	    {63, REASON_PEER_MEMORY},
 	    {64, REASON_DEMOTED_STALLED},
+	    {65, REASON_DEMOTED_EPOLL},
 	};
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)

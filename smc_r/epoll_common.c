@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_common: instances that several processes have. */
+#include "epoll_common.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "demote.h"
+#include "epoll_nested.h"
+#include "epoll_ready.h"
+#include "epoll_shadow.h"
+#include "reason.h"
+#include "sys.h"
+
+#define PAGE_WORDS 64u /* of struct epoll_common */
+#define ROUSE_MS   20u /* for who sleeps to notice */
+
+/* ---- words ---- */
+
+/* Those of the parent are not ours to hand out. */
+static struct {
+	struct epoll_common *page;
+	uint32_t used;
+	uint64_t free; /* a bit each, of that page */
+	uint64_t cookie;
+} words;
+
+static bool new_page(void)
+{
+	void *page =
+	    mmap(NULL, PAGE_WORDS * sizeof(*words.page), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	words.page = page;
+	words.used = 0;
+	words.free = 0;
+	return true;
+}
+
+static bool draw(uint64_t *cookie)
+{
+	if (SYS_CALL3(SYS_getrandom, cookie, sizeof(*cookie), 0) !=
+	    sizeof(*cookie))
+		return false;
+	*cookie &= ~(uint64_t)(EPOLL_COOKIES - 1);
+	return true;
+}
+
+struct epoll_common *epoll_common_get(uint64_t *cookie)
+{
+	struct epoll_common *word;
+	unsigned at;
+
+	if (!words.cookie && !draw(&words.cookie))
+		return NULL;
+	if ((!words.page || (words.used == PAGE_WORDS && !words.free)) &&
+	    !new_page())
+		return NULL;
+	if (words.free) {
+		at = (unsigned)__builtin_ctzll(words.free);
+		words.free &= ~(1ull << at);
+	} else {
+		at = words.used++;
+	}
+	word = &words.page[at];
+	atomic_store(&word->user, (uint32_t)process.pid);
+	atomic_store(&word->sleepers, 0);
+	*cookie = words.cookie;
+	return word;
+}
+
+/* Not one that a child may have. */
+void epoll_common_put(struct epoll *e)
+{
+	size_t at = (size_t)(e->common - words.page);
+
+	if (e->forks == atomic_load(&process.forks) && words.page &&
+	    e->common >= words.page && at < PAGE_WORDS)
+		words.free |= 1ull << at;
+}
+
+/* Without members there is nothing that the other one would not be told. */
+void epoll_common_before_fork(void)
+{
+	for (int fd = 0; words.page && fd < fdtable_end(); fd++) {
+		struct epoll *e = epoll_of(fd);
+
+		if (e && epoll_is_ours(e) && !epoll_has_members(e) &&
+		    atomic_load(&e->common->sleepers) == 0)
+			atomic_store(&e->common->user, EPOLL_NOBODY);
+	}
+}
+
+void epoll_common_forked(void)
+{
+	words.page = NULL;
+}
+
+/* ---- sleeping ---- */
+
+/* Who comes to it while we sleep sees the count; or we see him. */
+bool epoll_begin_sleep(struct epoll *e)
+{
+	atomic_fetch_add(&e->common->sleepers, 1);
+	if (__builtin_expect(epoll_is_settled(e), 1))
+		return true;
+	atomic_fetch_sub(&e->common->sleepers, 1);
+	return false;
+}
+
+bool epoll_end_sleep(struct epoll *e)
+{
+	atomic_fetch_sub(&e->common->sleepers, 1);
+	if (__builtin_expect(epoll_is_ours(e), 1))
+		return true;
+	atomic_fetch_add(&e->common->roused, 1);
+	return e->given;
+}
+
+/* Whoever sleeps in it looks once more. Our own shadow may be unknown to them.
+ */
+static void rouse(struct epoll *e)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	uint32_t sleepers = atomic_load(&e->common->sleepers);
+	uint32_t before = atomic_load(&e->common->roused);
+	struct pollfd nothing = {.fd = -1};
+	int fd = (int)SYS_CALL3(SYS_eventfd2, 1, EFD_CLOEXEC, 0);
+
+	event.data.u64 = e->cookie | (EPOLL_COOKIES - 1);
+	if (fd < 0)
+		return;
+	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_ADD, fd, &event);
+	for (uint32_t i = 0; i < ROUSE_MS; i++) {
+		if (atomic_load(&e->common->roused) - before >= sleepers)
+			break;
+		SYS_CALL3(SYS_poll, &nothing, 1, 1);
+	}
+	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, fd, &event);
+	sys_close(fd);
+}
+
+/* ---- ours ---- */
+
+static void renew_member(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+
+	epoll_ready_leave(m);
+	if (c->rmb && m->attached && !m->shared)
+		atomic_store(&c->own_wait->waiter, 0);
+	m->attached = false;
+	if (atomic_load(&m->late) || atomic_load(&m->parked) ||
+	    connection_phase(c) == PHASE_NATIVE)
+		epoll_member_to_kernel(m);
+	else
+		epoll_member_attach(m);
+}
+
+static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
+{
+	return atomic_load(&atomic_load(&e->members)[i]);
+}
+
+static bool make_ours(struct epoll *e)
+{
+	struct epoll_event none = {0};
+
+	if (!epoll_has_members(e))
+		return true;
+	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, e->shadow, &none);
+	epoll_drop_shadow(e);
+	if (epoll_make_shadow(e) < 0)
+		return false;
+	/* Downwards, as those that leave are replaced by the last. */
+	for (uint32_t i = atomic_load(&e->count); i > 0; i--)
+		renew_member(member_at(e, i - 1));
+	return true;
+}
+
+/* Nobody has used it since the fork, or who did is no more. */
+static bool is_free(uint32_t user)
+{
+	return user == EPOLL_NOBODY ||
+	       (user != EPOLL_MANY && process_start_time((pid_t)user) == 0);
+}
+
+static bool take_over(struct epoll *e)
+{
+	uint32_t user = atomic_load(&e->common->user);
+	sigset_t saved;
+	bool ours;
+
+	engine_lock(&saved);
+	ours = epoll_is_ours(e);
+	if (!ours && is_free(user))
+		ours = atomic_compare_exchange_strong(&e->common->user, &user,
+						      (uint32_t)process.pid) &&
+		       make_ours(e);
+	if (!ours)
+		user = atomic_exchange(&e->common->user, EPOLL_MANY);
+	engine_unlock(&saved);
+	if (!ours && user != EPOLL_MANY &&
+	    atomic_load(&e->common->sleepers) > 0)
+		rouse(e);
+	return ours;
+}
+
+/* ---- the kernel's ---- */
+
+static struct epoll_member *next_member(struct epoll *e)
+{
+	struct epoll_member *m = NULL;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	for (uint32_t i = atomic_load(&e->count); i > 0 && !m; i--) {
+		m = member_at(e, i - 1);
+		if (m->given || atomic_load(&m->parked))
+			m = NULL;
+		else
+			m->given = true;
+	}
+	engine_unlock(&saved);
+	return m;
+}
+
+void epoll_common_join(struct connection *c, int fd)
+{
+	int error = errno;
+
+	demote_for_successor(c, fd, REASON_DEMOTED_EPOLL, HEIR_BESIDE);
+	errno = error;
+}
+
+static void give(struct epoll *e)
+{
+	struct epoll_event none = {0};
+	struct epoll_member *m;
+	sigset_t saved;
+
+	while ((m = next_member(e)) != NULL)
+		epoll_common_join(m->connection, m->fd);
+	engine_lock(&saved);
+	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
+		m = member_at(e, i - 1);
+		/* Bytes that cannot come over TCP any more stay with us. */
+		if (connection_phase(m->connection) == PHASE_NATIVE ||
+		    atomic_load(&m->parked))
+			epoll_member_to_kernel(m);
+	}
+	epoll_nested_give(e);
+	if (!epoll_has_members(e) && e->shadow >= 0) {
+		SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, e->shadow,
+			  &none);
+		epoll_drop_shadow(e);
+	}
+	e->given = true;
+	engine_unlock(&saved);
+}
+
+void epoll_meet(struct epoll *e)
+{
+	int error = errno;
+
+	if (!take_over(e))
+		give(e);
+	errno = error;
+}

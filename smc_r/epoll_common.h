@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_common: instances that several processes have.
+ *
+ * fork makes an instance common: what one process registers is told to whoever
+ * waits (epoll(7)). But members are known to the process that registered them.
+ * So an instance is used by one process: by the first that does after the fork,
+ * when it had no members before, as daemons begin their loops early, or when
+ * the one that used it has ended. Once a second one uses it, its connections
+ * go back to TCP and all is the kernel's, for good.
+ *
+ * A process that makes no call on an instance that has become common keeps what
+ * it registered alone after the fork: nobody else knows of that.
+ *
+ * Locking: as epoll_set.h; epoll_meet and epoll_common_join are called without
+ *          the engine lock. The shared words are atomic, and nothing follows
+ *          from one that another process left behind but TCP.
+ */
+#ifndef SMC_R_EPOLL_COMMON_H
+#define SMC_R_EPOLL_COMMON_H
+
+#include "epoll_set.h"
+#include "process.h"
+
+#define EPOLL_NOBODY 0
+#define EPOLL_MANY   UINT32_MAX
+
+/* In memory that forked processes share, a cache line each. */
+struct epoll_common {
+	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
+	_Atomic uint32_t sleepers; /* threads, of all processes */
+	_Atomic uint32_t roused;   /* that found out that it is common */
+	uint32_t unused[13];
+};
+
+/* For an instance that was made, NULL without memory; and back. Engine lock
+ * held. */
+struct epoll_common *epoll_common_get(uint64_t *cookie);
+void epoll_common_put(struct epoll *e);
+/* Around a fork, with the lock; and in the child. */
+void epoll_common_before_fork(void);
+void epoll_common_forked(void);
+
+static inline uint32_t epoll_user(const struct epoll *e)
+{
+	return atomic_load_explicit(&e->common->user, memory_order_relaxed);
+}
+
+static inline bool epoll_is_ours(const struct epoll *e)
+{
+	return epoll_user(e) == (uint32_t)process.pid;
+}
+
+/* Does it belong to a process that is not this one? */
+static inline bool epoll_is_anothers(const struct epoll *e)
+{
+	return !epoll_is_ours(e) && epoll_user(e) != EPOLL_MANY;
+}
+
+/* May this process use it as it is? Else epoll_meet comes first. */
+static inline bool epoll_is_settled(const struct epoll *e)
+{
+	return epoll_is_ours(e) || e->given;
+}
+
+/* Makes it ours, or the kernel's. errno stays. */
+void epoll_meet(struct epoll *e);
+
+/* c is registered in a common instance: it goes to TCP. errno stays. */
+void epoll_common_join(struct connection *c, int fd);
+
+/* Around a sleep in the kernel. begin: false when epoll_meet must come first;
+ * end: false when it must now. */
+bool epoll_begin_sleep(struct epoll *e);
+bool epoll_end_sleep(struct epoll *e);
+
+/* May the kernel report a cookie of ours? */
+static inline bool epoll_has_cookies(const struct epoll *e)
+{
+	return e->shadow >= 0 || !epoll_is_ours(e);
+}
+
+#endif
