@@ -21,7 +21,7 @@ void cm_lose(const struct device *d);
 /* Some id still points to the device. */
 bool cm_uses(const struct device *d);
 
-/* A program has closed its last node: nobody waits for it to listen again. */
-void cm_vacant_gone(pid_t pid);
+/* A program has closed its last node: it will not listen any more. */
+void cm_vacant_gone(void);
 
 #endif

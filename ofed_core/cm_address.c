@@ -171,18 +171,16 @@ int cm_bind(struct cm_id *id, const struct cm_end *to)
 	id->source = end;
 	id->device = d;
 	id->is_bound = true;
-	id->bound_ns = clock_ns();
 	id->state = CM_BOUND;
 	return 0;
 }
 
-static struct cm_id *find_at(uint16_t space, const struct cm_end *to,
-			     enum cm_state state)
+struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to)
 {
 	struct cm_id *wild = NULL;
 
 	for (struct cm_id *id = cm_ids; id; id = id->next) {
-		if (id->state != state || id->space != space ||
+		if (id->state != CM_LISTEN || id->space != space ||
 		    id->source.port != to->port || !id->channel)
 			continue;
 		if (memcmp(id->source.ip, to->ip, 16) == 0)
@@ -193,16 +191,6 @@ static struct cm_id *find_at(uint16_t space, const struct cm_end *to,
 			wild = id;
 	}
 	return wild;
-}
-
-struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to)
-{
-	return find_at(space, to, CM_LISTEN);
-}
-
-struct cm_id *cm_find_bound(uint16_t space, const struct cm_end *to)
-{
-	return find_at(space, to, CM_BOUND);
 }
 
 /* ---- Destinations ---- */

@@ -97,7 +97,6 @@ struct cm_id {
 	struct cm_end source;
 	struct cm_end dest;
 	bool is_bound;
-	uint64_t bound_ns; /* when it got its port */
 	bool reuse_address;
 	bool v6_only;
 	int tcp_holder; /* unify_tcp_port_space; -1 */
@@ -184,8 +183,6 @@ int cm_bind(struct cm_id *id, const struct cm_end *to);
 /* Finds device, source address and path to dest. */
 int cm_resolve(struct cm_id *id);
 struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to);
-/* Who has the port and does not listen, or not yet. */
-struct cm_id *cm_find_bound(uint16_t space, const struct cm_end *to);
 bool cm_ip_is_any(const uint8_t ip[16]);
 
 /* ---- cm_send.c ---- */
@@ -211,13 +208,10 @@ bool cm_receive_later(const struct arrival *a,
 
 /* ---- cm_vacant.c ---- */
 void cm_vacant_init(void);
-/* A program gives up a listener; somebody listens. */
-void cm_vacant_begin(const struct cm_id *listener);
+/* Somebody listens at the port, of either port space: perftest changes it. */
 void cm_vacant_end(uint16_t port);
-/* True when the request waits for a listener; bound: who has the port, or NULL.
- */
-bool cm_vacant_hold(uint16_t port, const struct cm_id *bound,
-		    const struct arrival *a);
+/* True when the request waits; from: the program that sent it, 0 elsewhere. */
+bool cm_vacant_hold(uint16_t port, pid_t from, const struct arrival *a);
 
 /* ---- cm_connect.c ---- */
 int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p);

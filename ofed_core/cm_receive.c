@@ -93,21 +93,28 @@ static bool read_ends(const struct arrival *a, const struct cm_message *m,
 	return memcmp(to->ip, a->dgid, 16) == 0;
 }
 
+/* The program of this host that sent it, or 0. */
+static pid_t program_of(const struct arrival *a, const struct cm_message *m)
+{
+	const struct cm_id *id = NULL;
+
+	if (device_by_gid(a->sgid, NULL))
+		id = cm_id_by_local(m->local_id);
+	return id && id->channel ? id->channel->client->pid : 0;
+}
+
 /* -EAGAIN: the request waits for one. */
 static int find_listener(const struct arrival *a, const struct cm_message *m,
 			 struct cm_id **out, struct cm_end *from,
 			 struct cm_end *to)
 {
-	uint16_t space = space_of(m);
-
 	if (!read_ends(a, m, from, to))
 		return -ECONNREFUSED;
-	*out = cm_find_listener(space, to);
+	*out = cm_find_listener(space_of(m), to);
 	if (*out)
 		return 0;
-	return cm_vacant_hold(to->port, cm_find_bound(space, to), a)
-		   ? -EAGAIN
-		   : -ECONNREFUSED;
+	return cm_vacant_hold(to->port, program_of(a, m), a) ? -EAGAIN
+							     : -ECONNREFUSED;
 }
 
 static struct cm_id *new_child(const struct arrival *a,

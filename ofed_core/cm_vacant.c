@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cm_vacant: ports where a program is about to listen.
+ * cm_vacant: requests for ports where nobody listens yet.
  *
- * Programs that make one connection to talk about the next (perftest -R) close
- * their listener and open it again, while the other side already connects.
- * Others bind to a port, tell it to the other side and only then listen
- * (qperf). Requests wait for the listener while the program is there, but not
- * for long; then they are refused as all others are.
+ * Programs tell their port to the other side and listen after that (qperf,
+ * uDAPL's dtest), or close their listener and open it again while the other
+ * side already connects (perftest -R). Adapters are slow enough for them. So a
+ * request waits for a listener while a program other than its own is there,
+ * but not for long; then it is refused.
  *
- * Locking: cm_lock.
+ * Locking: cm_lock; core_lock for reading.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,46 +16,25 @@
 #include "cm.h"
 #include "cm_id.h"
 
-#define VACANT_NS (3000 * NS_PER_MS)
-#define PORTS_MAX 64
-#define HELD_MAX  64 /* of all ports */
-
-struct vacancy {
-	uint16_t port;  /* of either port space: perftest changes it */
-	pid_t pid;      /* that listened, or is bound */
-	uint64_t until; /* 0: the place is free */
-	unsigned held;
-};
+#define WAIT_NS  (3000 * NS_PER_MS)
+#define HELD_MAX 64
 
 struct held {
-	struct vacancy *vacancy; /* NULL: the place is free */
+	bool is_used;
+	uint16_t port;
 	struct arrival arrival;
 	uint8_t bytes[CM_MESSAGE_BYTES];
 };
 
-static struct vacancy vacancies[PORTS_MAX];
 static struct held held[HELD_MAX];
 static struct timer timer;
 
-static struct vacancy *find(uint16_t port)
+/* It is handled again: accepted, refused, or it waits for the rest of its time.
+ */
+static void release(struct held *h)
 {
-	for (int i = 0; i < PORTS_MAX; i++)
-		if (vacancies[i].until && vacancies[i].port == port)
-			return &vacancies[i];
-	return NULL;
-}
-
-/* What waited is handled again, and answered by a listener or a refusal. */
-static void end(struct vacancy *v)
-{
-	v->until = 0;
-	for (int i = 0; i < HELD_MAX && v->held; i++) {
-		if (held[i].vacancy != v)
-			continue;
-		cm_receive_later(&held[i].arrival, held[i].bytes);
-		held[i].vacancy = NULL;
-		v->held--;
-	}
+	h->is_used = false;
+	cm_receive_later(&h->arrival, h->bytes);
 }
 
 static void on_timer(struct timer *t)
@@ -63,13 +42,13 @@ static void on_timer(struct timer *t)
 	uint64_t now = clock_ns();
 
 	pthread_mutex_lock(&cm_lock);
-	for (int i = 0; i < PORTS_MAX; i++) {
-		struct vacancy *v = &vacancies[i];
-
-		if (v->until && v->until <= now)
-			end(v);
-		else if (v->until)
-			timer_set_earlier(t, v->until);
+	for (int i = 0; i < HELD_MAX; i++) {
+		if (!held[i].is_used)
+			continue;
+		if (held[i].arrival.waits_until <= now)
+			release(&held[i]);
+		else
+			timer_set_earlier(t, held[i].arrival.waits_until);
 	}
 	pthread_mutex_unlock(&cm_lock);
 }
@@ -79,60 +58,59 @@ void cm_vacant_init(void)
 	timer_init(&timer, worker_at(1), on_timer);
 }
 
-static struct vacancy *begin(const struct cm_id *id, uint64_t since)
-{
-	struct vacancy *v = find(id->source.port);
-
-	/* Without a place the port is simply closed. */
-	for (int i = 0; i < PORTS_MAX && !v; i++)
-		if (!vacancies[i].until)
-			v = &vacancies[i];
-	if (!v)
-		return NULL;
-	v->port = id->source.port;
-	v->pid = id->channel->client->pid;
-	v->until = since + VACANT_NS;
-	timer_set_earlier(&timer, v->until);
-	return v;
-}
-
-void cm_vacant_begin(const struct cm_id *listener)
-{
-	begin(listener, clock_ns());
-}
-
 void cm_vacant_end(uint16_t port)
 {
-	struct vacancy *v = find(port);
-
-	if (v)
-		end(v);
+	for (int i = 0; i < HELD_MAX; i++)
+		if (held[i].is_used && held[i].port == port)
+			release(&held[i]);
 }
 
-void cm_vacant_gone(pid_t pid)
+void cm_vacant_gone(void)
 {
 	pthread_mutex_lock(&cm_lock);
-	for (int i = 0; i < PORTS_MAX; i++)
-		if (vacancies[i].until && vacancies[i].pid == pid)
-			end(&vacancies[i]);
+	for (int i = 0; i < HELD_MAX; i++)
+		if (held[i].is_used)
+			release(&held[i]);
 	pthread_mutex_unlock(&cm_lock);
 }
 
-bool cm_vacant_hold(uint16_t port, const struct cm_id *bound,
-		    const struct arrival *a)
+static bool somebody_may_listen(pid_t besides)
 {
-	struct vacancy *v = find(port);
-
-	if (!v && bound && bound->bound_ns + VACANT_NS > clock_ns())
-		v = begin(bound, bound->bound_ns);
-	for (int i = 0; i < HELD_MAX && v; i++) {
-		if (held[i].vacancy)
-			continue;
-		v->held++;
-		held[i].vacancy = v;
-		held[i].arrival = *a;
-		memcpy(held[i].bytes, a->p.payload, CM_MESSAGE_BYTES);
-		return true;
-	}
+	for (const struct client *c = clients; c; c = c->next)
+		if (c->pid != besides)
+			return true;
 	return false;
+}
+
+/* The other side repeats what is not answered. */
+static bool is_same(const struct held *h, const struct arrival *a)
+{
+	return h->is_used && memcmp(h->arrival.sgid, a->sgid, 16) == 0 &&
+	       memcmp(h->bytes, a->p.payload, CM_MESSAGE_BYTES) == 0;
+}
+
+bool cm_vacant_hold(uint16_t port, pid_t from, const struct arrival *a)
+{
+	uint64_t now = clock_ns();
+	struct held *h = NULL;
+
+	if ((a->waits_until && a->waits_until <= now) ||
+	    !somebody_may_listen(from))
+		return false;
+	for (int i = 0; i < HELD_MAX; i++) {
+		if (is_same(&held[i], a))
+			return true;
+		if (!h && !held[i].is_used)
+			h = &held[i];
+	}
+	if (!h)
+		return false;
+	h->is_used = true;
+	h->port = port;
+	h->arrival = *a;
+	if (!a->waits_until)
+		h->arrival.waits_until = now + WAIT_NS;
+	memcpy(h->bytes, a->p.payload, CM_MESSAGE_BYTES);
+	timer_set_earlier(&timer, h->arrival.waits_until);
+	return true;
 }

@@ -92,7 +92,7 @@ static void client_destroy(struct client *c)
 	if (c->next)
 		c->next->previous = c->previous;
 	if (!has_node(c->pid))
-		cm_vacant_gone(c->pid);
+		cm_vacant_gone();
 	pthread_rwlock_unlock(&core_lock);
 	log_debug("client %d has gone", (int)c->pid);
 	if (c->pidfd >= 0)

@@ -46,8 +46,6 @@ int ucma_destroy_id(struct command *c)
 	if (!id)
 		return -EINVAL;
 	r.events_reported = id->events_fetched;
-	if (id->state == CM_LISTEN)
-		cm_vacant_begin(id);
 	cm_id_destroy(id);
 	return ucma_answer(c, &r, sizeof(r));
 }

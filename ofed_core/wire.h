@@ -51,7 +51,8 @@ struct arrival {
 	bool is_v1;
 	uint8_t traffic_class;
 	uint8_t hop_limit;
-	uint8_t grh[40]; /* as a UD receive shows it */
+	uint8_t grh[40];      /* as a UD receive shows it */
+	uint64_t waits_until; /* a request for a listener; 0: it does not */
 };
 
 /* Packet counters of the core. */
