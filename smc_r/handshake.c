@@ -19,8 +19,8 @@
 #include "sys.h"
 #include "traits.h"
 
-#define FORK_PATIENCE_MS 50
-#define SELF_STEPS       4 /* messages of both ends, one by one */
+#define FORK_PART  4 /* of process.handshake_ms: a fork waits so long */
+#define SELF_STEPS 4 /* messages of both ends, one by one */
 
 /* ---- beginning ---- */
 
@@ -44,11 +44,11 @@ static void begin(struct connection *c, bool server)
 				    .peer_is_ours = is_on_this_host(c->slot)};
 
 	clc_init(connection_clc(c), &config, now_ms());
-	c->deadline_ns = sys_now_ns() + HANDSHAKE_MS * 1000000ull;
+	c->deadline_ns = sys_now_ns() + process.handshake_ms * 1000000ull;
 	c->hidden_until_ns = c->deadline_ns;
 	/* Who accepts may wait for this program to go on. */
 	if (!server && handshake_is_to_ourselves(c))
-		c->hidden_until_ns -= (HANDSHAKE_MS - OWN_HIDDEN_MS) * 1000000u;
+		c->hidden_until_ns = sys_now_ns() + OWN_HIDDEN_MS * 1000000u;
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
 
@@ -571,7 +571,8 @@ void handshake_accepted(int listener, int fd,
  * either process can go on; before that only we could. */
 void handshake_before_fork(void)
 {
-	uint64_t until = sys_now_ns() + FORK_PATIENCE_MS * 1000000u;
+	uint64_t until =
+	    sys_now_ns() + process.handshake_ms * 1000000ull / FORK_PART;
 
 	for (int fd = 0; fd < fdtable_end(); fd++) {
 		struct connection *c = connection_of(fd);

@@ -5,7 +5,7 @@
  * The offer goes with the SYN (offer.h) or through the registry. The CLC
  * messages then are exchanged as the program calls: nothing here has a thread
  * of its own. connect() returns when TCP is connected; whoever has to write
- * waits for the peer, at most HANDSHAKE_MS, and then stays on TCP.
+ * waits for the peer, at most process.handshake_ms, and then stays on TCP.
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  */
@@ -18,7 +18,6 @@
 
 #include "connection.h"
 
-#define HANDSHAKE_MS  200
 #define OWN_HIDDEN_MS 10 /* before a poll calls it writable: to ourselves */
 #define CROSSING_MS   20 /* for a message that is on its way */
 

@@ -20,11 +20,11 @@
  * once in the life of a connection, and less than a busy host's scheduler
  * takes to let it run. When the acceptor is this very process it may be this
  * very thread, so only one look is worth it. */
-#define NONBLOCK_PATIENCE_MS 100
+#define NONBLOCK_PART   2 /* of process.handshake_ms */
 /* Loops wait in slices, the first of which says little. */
-#define POLL_PATIENCE_MS     40
-#define OWN_PATIENCE_MS      1
-#define OWED_MS              900
+#define POLL_PART       5
+#define OWN_PATIENCE_MS 1
+#define OWED_MS         900
 
 enum way handshake_way(struct connection *c, bool write)
 {
@@ -208,7 +208,8 @@ static uint64_t write_waits_until(const struct connection *c, bool wait)
 			   ? own
 			   : c->deadline_ns;
 	return own_listener(c) ? own
-			       : sys_now_ns() + NONBLOCK_PATIENCE_MS * 1000000u;
+			       : sys_now_ns() + process.handshake_ms *
+						    1000000ull / NONBLOCK_PART;
 }
 
 /* Data now goes ahead of what the machine would still say. */
@@ -266,7 +267,8 @@ bool handshake_hides_output(struct connection *c, int fd)
 
 bool handshake_is_overdue(struct connection *c, int fd)
 {
-	uint64_t rest = (HANDSHAKE_MS - POLL_PATIENCE_MS) * 1000000ull;
+	uint64_t all = process.handshake_ms * 1000000ull;
+	uint64_t rest = all - all / POLL_PART;
 
 	if (connection_phase(c) != PHASE_HANDSHAKE ||
 	    handshake_way(c, true) != WAY_AGAIN ||

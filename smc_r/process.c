@@ -12,8 +12,11 @@
 
 #include "sys.h"
 
-#define SPIN_DEFAULT_US  50u
-#define STALL_DEFAULT_MS 500
+#define SPIN_DEFAULT_US      50u
+#define STALL_DEFAULT_MS     500
+#define HANDSHAKE_DEFAULT_MS 200
+#define HANDSHAKE_MIN_MS     20
+#define HANDSHAKE_MAX_MS     60000
 
 struct process process;
 
@@ -184,6 +187,14 @@ static void mark_address_space(void)
 		munmap(page, 4096);
 }
 
+/* A number from the environment. */
+static unsigned setting(const char *name, unsigned otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? (unsigned)strtoul(value, NULL, 10) : otherwise;
+}
+
 void process_init(void)
 {
 	const char *value;
@@ -194,16 +205,15 @@ void process_init(void)
 	find_cpus();
 	value = getenv("SMC_R");
 	process.off = value && strcmp(value, "0") == 0;
-	value = getenv("SMC_R_SPIN");
-	process.spin_us = SPIN_DEFAULT_US;
-	if (value && *value)
-		process.spin_us = (unsigned)strtoul(value, NULL, 10);
+	process.spin_us = setting("SMC_R_SPIN", SPIN_DEFAULT_US);
 	if (process.spin_us > SPIN_DEFAULT_US)
 		process.spin_us = SPIN_DEFAULT_US;
-	value = getenv("SMC_R_STALL");
-	process.stall_ms = STALL_DEFAULT_MS;
-	if (value && *value)
-		process.stall_ms = (unsigned)strtoul(value, NULL, 10);
+	process.stall_ms = setting("SMC_R_STALL", STALL_DEFAULT_MS);
+	process.handshake_ms = setting("SMC_R_HANDSHAKE", HANDSHAKE_DEFAULT_MS);
+	if (process.handshake_ms < HANDSHAKE_MIN_MS)
+		process.handshake_ms = HANDSHAKE_MIN_MS;
+	if (process.handshake_ms > HANDSHAKE_MAX_MS)
+		process.handshake_ms = HANDSHAKE_MAX_MS;
 	value = getenv("SMC_R_REPORTER");
 	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
 	mark_address_space();

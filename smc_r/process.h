@@ -28,6 +28,7 @@ struct process {
 	uint32_t cpus;                       /* that this process may run on */
 	unsigned spin_us;                    /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
+	unsigned handshake_ms;  /* longest wait for the peer's part of it */
 	_Atomic uint32_t forks; /* that we saw, and that it has come from */
 	pid_t reporter;         /* SMC_R_REPORTER: smc_run -v, or 0 */
 };

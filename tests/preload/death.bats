@@ -17,6 +17,7 @@ teardown_file() {
 
 setup() {
 	smc_begin
+	unset SMC_R_HANDSHAKE # late peers are part of the game
 	death=$programs/preload/death
 	seed=1 deaths=200
 	# Others each time, in long runs.

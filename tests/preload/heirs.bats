@@ -130,6 +130,8 @@ served_by() { # name
 }
 
 @test "a stdio stream whose client is late with its part of the handshake" {
+	# A client that is later than this.
+	export SMC_R_HANDSHAKE=100
 	start server smc_run "$heir" stdio "$port"
 	await_port "$port"
 	[ "$(timeout 20 smc_run "$heir" late "$port")" = hello ]
@@ -147,6 +149,7 @@ served_by() { # name
 
 # Its bytes are in the queue of TCP, and more than its window takes.
 @test "a client that sent all and closed before anybody accepted" {
+	export SMC_R_HANDSHAKE=20
 	for excluded in sshd heir; do
 		chdev -q -l smc_r0 -a "exclude_list=$excluded"
 		free_port
@@ -157,4 +160,14 @@ served_by() { # name
 		await_true gone "$last"
 		[ "$(cat "$place/server.log")" = 300000 ]
 	done
+}
+
+@test "a client waits for an acceptor as long as SMC_R_HANDSHAKE says" {
+	export SMC_R_HANDSHAKE=60000
+	start server smc_run "$heir" slow "$port"
+	await_port "$port"
+	[ "$(smc_run "$heir" gift "$port" 300000)" = closed ]
+	await_true gone "$last"
+	[ "$(cat "$place/server.log")" = 300000 ]
+	all_on_smc 1 300000
 }

@@ -22,6 +22,7 @@ teardown_file() {
 
 setup() {
 	smc_begin
+	unset SMC_R_HANDSHAKE # late peers are part of the game
 	hostile=$programs/preload/hostile
 	victim=$programs/preload/victim
 }

@@ -20,6 +20,9 @@ smc_device() {
 	export ODMDIR=$SMC_PLACE/odm SMC_R_RUNDIR=$SMC_PLACE/run
 	mkdir -p "$ODMDIR" "$SMC_R_RUNDIR"
 	unset SMC_R LD_PRELOAD http_proxy https_proxy all_proxy
+	# Ten times the default: what is to be on SMC gets there where peers
+	# wait long for a processor.
+	export SMC_R_HANDSHAKE=2000
 	mkdev -q -c tcpip -t smc_r "$@"
 	chdev -q -l smc_r0 -a enabled=1 -a "port_range_list=1-65535" \
 		-a "ip_addr_list=127.0.0.1,::1"
