@@ -145,16 +145,21 @@ static void read_all(int fd, uint32_t seed)
 
 /* ---- games ---- */
 
+/* A peer that makes no call keeps the connection from SMC as well: the child
+ * has seen a byte when it goes on. */
 static pid_t start(int ends[2])
 {
 	int port, listener = duct_listen(&port);
 	pid_t pid = fork();
+	char byte;
 
 	ends[1] = -1;
-	if (pid)
+	if (pid) {
 		ends[0] = duct_connect(port);
-	else
+	} else {
 		ends[1] = accept(listener, NULL, NULL);
+		check(recv(ends[1], &byte, 1, MSG_PEEK) == 1, "first byte");
+	}
 	close(listener);
 	return pid;
 }
@@ -244,13 +249,14 @@ static void raise_until(pid_t parent, int number, int wanted)
 	}
 }
 
-/* Reads nothing. SIGUSR1 may come at any time, and does not end the call. */
-static void disturb(pid_t parent)
+/* Takes nothing. The first SIGUSR1 may come before the call; one that the call
+ * is to end by comes until it has. */
+static void disturb(pid_t parent, bool restarts)
 {
 	nap_us(20000);
 	kill(parent, SIGCHLD);
 	kill(parent, SIGWINCH);
-	raise_until(parent, SIGUSR1, FIRST_HANDLED);
+	raise_until(parent, SIGUSR1, restarts ? FIRST_HANDLED : CALL_ENDED);
 	nap_us(20000);
 	raise_until(parent, SIGUSR2, CALL_ENDED);
 	_exit(0);
@@ -269,7 +275,7 @@ static void signals(int flags_of_first)
 	handle(SIGUSR2, 0);
 	pid = start(ends);
 	if (!pid)
-		disturb(parent);
+		disturb(parent, flags_of_first & SA_RESTART);
 	do {
 		while (send(ends[0], bytes, BYTES, MSG_DONTWAIT) > 0)
 			;

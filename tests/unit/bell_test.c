@@ -166,9 +166,10 @@ static void ring_on_signal(int number)
 	bell_ring(theirs);
 }
 
-static void alarm_in(long us, void (*handler)(int), int flags)
+/* Again and again: the first one may come before the sleep. */
+static void alarm_every(long us, void (*handler)(int), int flags)
 {
-	const struct itimerval t = {.it_value = {0, us}};
+	const struct itimerval t = {{0, us}, {0, us}};
 	struct sigaction a = {.sa_handler = handler, .sa_flags = flags};
 
 	alarm(0);
@@ -178,23 +179,23 @@ static void alarm_in(long us, void (*handler)(int), int flags)
 
 Test(bell, a_signal_without_restart_ends_the_sleep)
 {
-	alarm_in(20000, ignore, 0);
+	alarm_every(20000, ignore, 0);
 	cr_assert_eq(bell_wait(ours, NULL), -EINTR);
-	alarm_in(20000, ignore, 0);
+	alarm_every(20000, ignore, 0);
 	cr_assert_eq(bell_wait(ours, &late), -EINTR);
 }
 
 /* Were it not restarted the result would be -EINTR. */
 Test(bell, a_signal_with_restart_does_not_end_the_sleep)
 {
-	alarm_in(20000, ring_on_signal, SA_RESTART);
+	alarm_every(20000, ring_on_signal, SA_RESTART);
 	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
 }
 
 /* A read with a time-out is not restarted: signal(7). */
 Test(bell, a_sleep_with_a_time_is_never_restarted)
 {
-	alarm_in(20000, ignore, SA_RESTART);
+	alarm_every(20000, ignore, SA_RESTART);
 	cr_assert_eq(bell_wait(ours, &late), -EINTR);
 }
 
