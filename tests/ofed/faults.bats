@@ -6,7 +6,7 @@
 # Programs on datagrams that send nothing again (udaddy, udpong, mckey, UD
 # ping-pong and UD perftest) have no way to go on after a loss, on any device.
 # uDAPL's provider ucm takes a doubled request for a new one, and who ends does
-# not stay to repeat a lost goodbye.
+# not stay to repeat a lost goodbye. dtest and dtestx by scm: see programs.
 # ib_send_lat -e fails too: it takes whatever event comes first for the one it
 # waits for.
 # limit: 400
@@ -180,16 +180,16 @@ qperf_and_fio() {
 udapl() {
 	local p
 
+	pair "$B" "dtest -B 10 -b 1000 -s -P ofa" \
+		"dtest -B 10 -b 1000 -h $SERVER -P ofa"
+	# Most of its time it sleeps.
+	[ -z "${SMC_R_LONG-}" ] ||
+		pair "$B" "dtestx -s -P ofa" "dtestx -h $SERVER -P ofa"
 	for p in ofa scm; do
-		pair "$B" "dtest -B 10 -b 1000 -s -P $p" \
-			"dtest -B 10 -b 1000 -h $SERVER -P $p"
 		pair "$B" "dtestcm -c 10 -s -P $p" \
 			"dtestcm -c 10 -h $SERVER -P $p"
 		pair "$B" "dtestsrq -c 2 -s -P $p" \
 			"dtestsrq -c 2 -h $SERVER -P $p"
-		# Most of its time it sleeps.
-		[ -z "${SMC_R_LONG-}" ] ||
-			pair "$B" "dtestx -s -P $p" "dtestx -h $SERVER -P $p"
 		begin_server dapltest -T S -D $p
 		client dapltest -T T -s "$SERVER" -D $p -i 10 -t 2 -w 2 \
 			client SR 256 server RW 4096 server RR 4096 \

@@ -114,9 +114,10 @@ in_ns() { # namespace, command...
 }
 
 # The server waits for its client: a TCP listener, one of rdma_cm, or the UDP
-# socket of datagram rsockets. Nobody else lives in the namespace.
+# socket of datagram rsockets. Nobody else lives in the namespace. What listens
+# on loopback is no server (uDAPL's scm, for a moment).
 listens() { # namespace, pid of the server
-	ip netns exec "$1" ss -Hltn | grep -q . ||
+	ip netns exec "$1" ss -Hltn "not src 127.0.0.0/8" | grep -q . ||
 		ip netns exec "$1" ss -Hlun "sport = :7174" | grep -q . ||
 		ask "$1" listeners | grep -q "^="
 }

@@ -195,15 +195,18 @@ dapl_pair() { # namespace of the client, provider, command
 	pair "$1" "$3 -s -P $2" "$3 -h $SERVER -P $2"
 }
 
+# Servers of dtest and dtestx listen after they have sent their address. By scm
+# that is TCP: a client that is early is refused, and repeats its request in the
+# form of older versions, of which the server leaves two bytes unread.
 @test "uDAPL: dtest, dtestcm, dtestsrq, dtestx by rdma_cm and by sockets" {
 	need dtest
 	local p
 
+	each dapl_pair ofa "dtest -B 10 -b 1000"
+	each dapl_pair ofa dtestx
 	for p in ofa scm; do
-		each dapl_pair $p "dtest -B 10 -b 1000"
 		each dapl_pair $p "dtestcm -c 10"
 		each dapl_pair $p "dtestsrq -c 2"
-		each dapl_pair $p dtestx
 	done
 }
 
