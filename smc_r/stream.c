@@ -18,6 +18,9 @@
 #define BATCH_LOOKS    4
 #define BATCH_PAUSES   10
 #define PIECE_BYTES    8192u
+/* Several writers may send records that size without a lock of their own: as on
+ * TCP, nothing comes in between. Less than the mark at which a writer wakes. */
+#define WHOLE_BYTES    4096u
 /* A conversation looks so often whether the ring is empty. */
 #define REWIND_BYTES   1024u
 /* So many writes in a row that found nobody asleep make a stream. */
@@ -389,12 +392,13 @@ struct piece {
 };
 
 /*
- * Takes up to `want` bytes of the ring: how many. What the window shows before
+ * Takes up to `want` bytes of the ring, but not less than `least` (up to
+ * PIECE_BYTES): how many, or 0. What the window shows before
  * the holder's first reservation means nothing, hence `taken`; later it shows
  * what a copy below us on this stack is filling, and other handlers behind it.
  */
-static size_t reserve(struct connection *c, size_t want, bool taken,
-		      struct piece *p)
+static size_t reserve(struct connection *c, size_t want, size_t least,
+		      bool taken, struct piece *p)
 {
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t position;
@@ -418,10 +422,10 @@ static size_t reserve(struct connection *c, size_t want, bool taken,
 			refresh_out(c, position);
 			free = c->size - (size_t)(p->start - tx->peer_position);
 		}
+		if (free < least)
+			return 0;
 		if (free < want)
 			want = free;
-		if (want == 0)
-			return 0;
 	} while (!stream_swap(&tx->window, window,
 			      window_make(p->shift, p->start + want)));
 	p->first = p->start == position;
@@ -476,11 +480,11 @@ static void commit(struct connection *c, uint64_t start)
 }
 
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
-			bool taken)
+			size_t least, bool taken)
 {
 	struct piece p;
-	size_t n =
-	    reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, taken, &p);
+	size_t n = reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, least,
+			   taken, &p);
 
 	if (n == 0)
 		return 0;
@@ -539,9 +543,15 @@ static void judge_fences(struct connection *c)
 		fences_begin(c);
 }
 
+static bool is_whole(const struct connection *c, size_t want)
+{
+	return want <= WHOLE_BYTES && want <= c->size / 4;
+}
+
 ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 {
 	struct status_stream *tx = &c->slot->tx;
+	size_t least = is_whole(c, want) ? want : 1;
 	bool taken = stream_lock(tx);
 	ssize_t result = check_out(c);
 	size_t done = 0;
@@ -549,7 +559,7 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	if (taken)
 		judge_fences(c);
 	while (result == 0 && done < want) {
-		size_t n = put_piece(c, from, want - done, taken);
+		size_t n = put_piece(c, from, want - done, least, taken);
 
 		if (n == 0) {
 			if (done == 0 && is_stuck(c, taken))
@@ -594,7 +604,7 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 	if (r->taken)
 		atomic_fetch_add(&tx->frame, 1);
 	refresh_out(c, atomic_load(&tx->position));
-	r->bytes = reserve(c, room_limit(c), r->taken, &p);
+	r->bytes = reserve(c, room_limit(c), 1, r->taken, &p);
 	r->position = p.start;
 	r->shift = p.shift;
 	r->first = p.first;

@@ -44,7 +44,8 @@ void place_init(struct place *p, const struct iovec *v, size_t count);
 ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 		    size_t skip, unsigned how);
 
-/* Up to `want` bytes into the ring: how many; 0: no room. -EPIPE: this
+/* Up to `want` bytes into the ring: how many; 0: no room. Up to 4096, and
+ * a quarter of the ring, go in one piece or not at all. -EPIPE: this
  * direction is the kernel's now or the peer asked for that; -EBADF. -EAGAIN:
  * in a handler, and no room before it returns. */
 ssize_t stream_put(struct connection *c, struct place *from, size_t want);

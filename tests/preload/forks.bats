@@ -116,3 +116,15 @@ epoll_case() { # case
 		[ "$smc_new" -gt 0 ] && [ "$demoted_new" = 0 ]
 	done
 }
+
+@test "records that several processes or threads write stay whole" {
+	local i out
+
+	for i in processes threads; do
+		out=$(smc_run python3 "$BATS_TEST_DIRNAME/records.py" $i)
+		echo "$i: $out"
+		[ "$out" = "[4000, 4000, 4000, 4000] 0" ]
+	done
+	smc_count
+	[ "$smc_new" = 4 ] && [ "$demoted_new" = 0 ]
+}
