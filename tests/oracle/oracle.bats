@@ -13,21 +13,9 @@ here=$BATS_TEST_DIRNAME
 seeds=${SMC_R_LONG:+1000}
 seeds=${seeds:-40}
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	unset SMC_R_HANDSHAKE # late peers are part of the game
-}
-
-teardown() {
-	smc_end
 }
 
 @test "scripts: plain TCP is equal to itself" {

@@ -8,22 +8,6 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${smc_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
-setup() {
-	smc_begin
-}
-
-teardown() {
-	smc_end
-}
-
 both_ways() { # how
 	run timeout 30 "$programs/preload/astray" "$1"
 	[ "$output" = well ]

@@ -7,14 +7,6 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${smc_new-}" "${smc_before-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	unset SMC_R_HANDSHAKE # late peers are part of the game
@@ -23,10 +15,6 @@ setup() {
 	# Others each time, in long runs.
 	[ -z "${SMC_R_LONG-}" ] || seed=$((RANDOM + 2)) deaths=20000
 	echo "seed $seed"
-}
-
-teardown() {
-	smc_end
 }
 
 # Whoever comes by next finds what the dead left, and takes it away.

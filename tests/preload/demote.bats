@@ -8,23 +8,11 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${smc_new-}" "${demoted_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	demote=$programs/preload/demote
 	seeds=40
 	[ -z "${SMC_R_LONG-}" ] || seeds=2000
-}
-
-teardown() {
-	smc_end
 }
 
 @test "the streams are right on plain TCP" {

@@ -6,14 +6,6 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${port-}" "${last-}" "${smc_new-}" "${tcp_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	free_port
@@ -21,10 +13,6 @@ setup() {
 	confined=$programs/preload/confined
 	victim=$programs/preload/victim
 	library=$(readlink -f "${SMC_R_BUILD:-build}/lib/libsmc_r.so")
-}
-
-teardown() {
-	smc_end
 }
 
 # Plain TCP shows that the program itself is right.

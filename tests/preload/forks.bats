@@ -7,24 +7,12 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${smc_new-}" "${demoted_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	unset SMC_R_HANDSHAKE # late peers are part of the game
 	forks=$programs/preload/forks
 	rounds=1
 	[ -z "${SMC_R_LONG-}" ] || rounds=20
-}
-
-teardown() {
-	smc_end
 }
 
 # All states and actions of one way to make a process. The kernel's own TCP

@@ -17,18 +17,10 @@ setup_file() {
 		"$BATS_TEST_DIRNAME/heir.c"
 }
 
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	free_port
 	heir=$programs/preload/heir
-}
-
-teardown() {
-	smc_end
 }
 
 # Connections that were answered as on TCP, none of them in pieces.

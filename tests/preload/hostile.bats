@@ -12,23 +12,11 @@ load smc
 
 at_once=10
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	unset SMC_R_HANDSHAKE # late peers are part of the game
 	hostile=$programs/preload/hostile
 	victim=$programs/preload/victim
-}
-
-teardown() {
-	smc_end
 }
 
 # What is wrong with one attack; the file says so to who waits for it.

@@ -7,24 +7,12 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${last-}" "${port-}" "${smc_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	free_port
 	leak=$programs/preload/leak
 	# Where ptrace of descendants is forbidden nothing can be observed.
 	"$leak" true || skip "leak cannot observe programs here"
-}
-
-teardown() {
-	smc_end
 }
 
 # The detector ends when all it watches have ended; its last line counts.

@@ -10,21 +10,9 @@ load smc
 # shellcheck disable=SC2154
 : "${demoted_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	free_port
-}
-
-teardown() {
-	smc_end
 }
 
 redis_start() { # words before the program...

@@ -3,9 +3,9 @@
 # smc: a device for the tests of this directory, programs that run on it, and
 # what became of their connections.
 #
-# setup_file calls smc_device, teardown_file smc_device_end; setup calls
-# smc_begin and teardown smc_end. Every program of a test is started with
-# "start" and is gone after it.
+# A suite that loads this has the device, and a place of its own for each test;
+# one that needs more says "setup() { smc_begin; ...". Every program of a test
+# is started with "start" and is gone after it.
 
 # shellcheck disable=SC2034 # for the suites
 programs=${SMC_R_BUILD:-build}/obj/plain/tests
@@ -23,7 +23,7 @@ smc_device() {
 	# Ten times the default: what is to be on SMC gets there where peers
 	# wait long for a processor.
 	export SMC_R_HANDSHAKE=2000
-	mkdev -q -c tcpip -t smc_r "$@"
+	mkdev -q -c tcpip -t smc_r
 	chdev -q -l smc_r0 -a enabled=1 -a "port_range_list=1-65535" \
 		-a "ip_addr_list=127.0.0.1,::1"
 }
@@ -189,4 +189,22 @@ make_data() { # file, bytes
 
 same_data() { # file
 	[ "$(sha256sum <"$1")" = "$sum" ]
+}
+
+# ---- for suites that say nothing else ----
+
+setup_file() {
+	smc_device
+}
+
+teardown_file() {
+	smc_device_end
+}
+
+setup() {
+	smc_begin
+}
+
+teardown() {
+	smc_end
 }

@@ -7,22 +7,10 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${smc_new-}" "${tcp_new-}" "${errors_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	stalls=$programs/preload/stalls
 	unset SMC_R_STALL
-}
-
-teardown() {
-	smc_end
 }
 
 stalled() {

@@ -13,10 +13,6 @@ setup_file() {
 	export BATS_NO_PARALLELIZE_WITHIN_FILE=true
 }
 
-teardown_file() {
-	smc_device_end
-}
-
 # The one that the test is named after.
 stranger() {
 	local suite=$BATS_TEST_DIRNAME/strangers.sh name=$BATS_TEST_DESCRIPTION

@@ -9,21 +9,9 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${place-}" "${smc_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	suites=$BATS_TEST_DIRNAME/suites.sh
-}
-
-teardown() {
-	smc_end
 }
 
 long() {

@@ -8,14 +8,6 @@ load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${smc_new-}"
 
-setup_file() {
-	smc_device
-}
-
-teardown_file() {
-	smc_device_end
-}
-
 setup() {
 	smc_begin
 	wakeups=$programs/preload/wakeups
@@ -23,10 +15,6 @@ setup() {
 	napping=${SMC_R_BUILD:-build}/inject/lib/libsmc_r.so
 	seeds=3 rounds=300
 	[ -z "${SMC_R_LONG-}" ] || seeds=60
-}
-
-teardown() {
-	smc_end
 }
 
 # With 1, 4 and 8 threads; plain TCP shows that the game itself is right.
