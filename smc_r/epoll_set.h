@@ -107,6 +107,7 @@ struct epoll {
 	bool unharvested;         /* the shadow has events nobody looked at */
 	bool moved;               /* members became the kernel's */
 	bool filled;              /* members filled the last array */
+	bool told;                /* the kernel had something of its own */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };

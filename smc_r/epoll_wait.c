@@ -23,9 +23,10 @@
 #include "sys.h"
 #include "wait.h"
 
-#define ASK_EVERY 16u    /* calls between questions to the kernel */
-#define ASK_NS    50000u /* time between them */
-#define RINGS_MAX 64u    /* outstanding bytes in a bell before it is emptied */
+#define ASK_EVERY   16u    /* calls between questions to the kernel */
+#define ASK_NS      50000u /* time between them */
+#define SPIN_ASK_NS 5000u  /* of a spin */
+#define RINGS_MAX   64u /* outstanding bytes in a bell before it is emptied */
 
 /* ---- one member ---- */
 
@@ -281,6 +282,7 @@ static int filter(struct epoll *e, struct epoll_event *events, int n,
 		*woken = true;
 		epoll_nested_woken(e, events[i].data.u64);
 	}
+	e->told = kept > 0;
 	return kept;
 }
 
@@ -302,7 +304,7 @@ static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
 
 	atomic_store(&e->asked_ns, sys_now_ns());
-	n = n > 0 ? filter(e, events, n, &woken) : 0;
+	n = filter(e, events, n > 0 ? n : 0, &woken);
 	if (!woken && !e->unharvested)
 		return n;
 	e->moved = false;
@@ -350,13 +352,44 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 			  : look(e, events + n, max - n));
 }
 
+/* n members are ready. */
+static int ask_beside(struct epoll *e, struct epoll_event *events, int n,
+		      int max)
+{
+	e->filled = n == max;
+	if (e->shadow >= 0)
+		epoll_harvest(e);
+	return n < max ? n + ask_kernel(e, events + n, max - n) : n;
+}
+
+/* Where nobody is ready the wait that follows asks the kernel, as it sleeps in
+ * it; unless that had something to tell the last time. */
+static int first_look(struct epoll *e, struct epoll_event *events, int max,
+		      bool only_looks)
+{
+	bool due = kernel_is_due(e);
+	int n;
+
+	if (only_looks || (due && (e->filled || e->told)))
+		return look_with_kernel(e, events, max);
+	n = look(e, events, max);
+	return n > 0 && due ? ask_beside(e, events, n, max) : n;
+}
+
 /* ---- waiting ---- */
 
-static bool may_spin(struct epoll *e)
+struct wait_until {
+	bool for_ever;
+	uint64_t end_ns;
+};
+
+/* *shares: one of them is where we are. */
+static bool may_spin(struct epoll *e, bool *shares)
 {
 	uint32_t count = atomic_load(&e->count);
 	bool any = false;
 
+	*shares = false;
 	for (uint32_t i = 0; i < count && i < 4; i++) {
 		struct epoll_member *m = member_at(e, i);
 
@@ -365,25 +398,24 @@ static bool may_spin(struct epoll *e)
 		any = true;
 		if (connection_phase(m->connection) == PHASE_ACTIVE &&
 		    peer_is_on_our_core(m->connection))
-			return false;
+			*shares = true;
 	}
 	return any;
 }
 
-/* *spun is when a spin in vain began. */
 static int spin(struct epoll *e, struct epoll_event *events, int max,
-		uint64_t *spun)
+		const struct wait_until *until, struct spin *s)
 {
-	uint64_t budget = spin_budget(&e->spin_score);
-	uint64_t start = sys_now_ns();
-	uint64_t asked = start;
-	uint64_t now = start;
+	uint64_t asked = 0;
+	bool shares;
 	int n;
 
-	*spun = 0;
-	if (budget == 0 || !may_spin(e))
+	s->start_ns = 0;
+	if (!may_spin(e, &shares) ||
+	    !spin_begin(s, &e->spin_score, shares,
+			until->for_ever ? UINT64_MAX : until->end_ns))
 		return 0;
-	while (now - start < budget) {
+	while (spin_step(s)) {
 		for (int i = 0; i < 8; i++) {
 			n = look(e, events, max);
 			if (n > 0) {
@@ -391,16 +423,15 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 				return n;
 			}
 		}
-		sys_relax();
-		now = sys_now_ns();
-		if (now - asked < 5000)
+		if (s->spent_ns - asked < SPIN_ASK_NS)
 			continue;
-		asked = now;
+		asked = s->spent_ns;
 		n = ask_kernel(e, events, max);
-		if (n > 0)
+		if (n > 0) {
+			s->start_ns = 0;
 			return n;
+		}
 	}
-	*spun = start;
 	return 0;
 }
 
@@ -461,11 +492,6 @@ static bool end_overdue(struct epoll *e)
 	}
 	return any;
 }
-
-struct wait_until {
-	bool for_ever;
-	uint64_t end_ns;
-};
 
 static struct timespec left_of(const struct wait_until *u, int pending)
 {
@@ -530,15 +556,15 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		       struct wait_until *until, const sigset_t *mask)
 {
-	uint64_t spun;
-	int n = spin(e, events, max, &spun);
+	struct spin s;
+	int n = spin(e, events, max, until, &s);
 
 	if (n > 0)
 		return n;
 	for (;;) {
 		n = sleep_round(e, events, max, until, mask);
-		if (n != 0 && spun)
-			spin_missed(&e->spin_score, sys_now_ns() - spun);
+		if (n != 0 && s.start_ns)
+			spin_missed(&e->spin_score, sys_now_ns() - s.start_ns);
 		if (n != 0)
 			return n;
 		if (!until->for_ever && sys_now_ns() >= until->end_ns)
@@ -553,9 +579,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	struct wait_until until = {.for_ever = timeout == NULL};
 	bool only_looks =
 	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-	int n = kernel_is_due(e) || only_looks
-		    ? look_with_kernel(e, events, max)
-		    : look(e, events, max);
+	int n = first_look(e, events, max, only_looks);
 
 	/* What the kernel told may be news of a member. */
 	if (n == 0 && only_looks) {

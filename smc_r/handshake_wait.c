@@ -88,21 +88,19 @@ static bool spin_for_message(int fd, size_t have)
 {
 	static uint32_t score;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	uint64_t budget = spin_budget(&score);
-	uint64_t start = sys_now_ns();
+	struct spin s;
 
-	/* More of a piece cannot be seen without taking an error. */
-	if (budget == 0 || have > 0)
+	/* More of a piece cannot be seen without taking an error. The peer may
+	 * have been woken on this very core. */
+	if (have > 0 || !spin_begin(&s, &score, true, UINT64_MAX))
 		return false;
 	do {
 		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1) {
 			spin_hit(&score);
 			return true;
 		}
-		/* The peer may have been woken on this very core. */
-		SYS_CALL3(SYS_sched_yield, 0, 0, 0);
-	} while (sys_now_ns() - start < budget);
-	spin_missed(&score, sys_now_ns() - start);
+	} while (spin_step(&s));
+	spin_missed(&score, sys_now_ns() - s.start_ns);
 	return false;
 }
 

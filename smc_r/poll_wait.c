@@ -98,15 +98,33 @@ static short instance_bits(const struct pollfd *p)
 	return asked && epoll_is_ready(instance_of(p->fd)) ? asked : 0;
 }
 
-/* The others, by the kernel and without waiting; and whether peers of ours
- * have ended, *ended. */
+/* What the kernel said of all: of the others, and whether peers of ours have
+ * ended, *ended. */
+static void take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
+			 bool *ended)
+{
+	*ended = false;
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = member_of(fds[i].fd);
+
+		if (!c) {
+			fds[i].revents = instance_of(fds[i].fd)
+					     ? instance_bits(&fds[i])
+					     : all[i].revents;
+		} else if (all[i].revents &&
+			   connection_phase(c) == PHASE_ACTIVE &&
+			   !atomic_load(&c->tcp_ended)) {
+			*ended |= tcp_has_ended(c, fds[i].fd);
+		}
+	}
+}
+
+/* Asks it without waiting: 0 or -errno. */
 static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 		       bool *ended)
 {
-	int ready = 0;
 	long result;
 
-	*ended = false;
 	for (nfds_t i = 0; i < n; i++) {
 		all[i] = fds[i];
 		if (member_of(fds[i].fd))
@@ -115,21 +133,8 @@ static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 	result = SYS_CALL3(SYS_poll, all, n, 0);
 	if (result < 0)
 		return (int)result;
-	for (nfds_t i = 0; i < n; i++) {
-		struct connection *c = member_of(fds[i].fd);
-
-		if (!c) {
-			fds[i].revents = instance_of(fds[i].fd)
-					     ? instance_bits(&fds[i])
-					     : all[i].revents;
-			ready += fds[i].revents != 0;
-		} else if (all[i].revents &&
-			   connection_phase(c) == PHASE_ACTIVE &&
-			   !atomic_load(&c->tcp_ended)) {
-			*ended = tcp_has_ended(c, fds[i].fd);
-		}
-	}
-	return ready;
+	take_answers(fds, all, n, ended);
+	return 0;
 }
 
 /* A member may become the kernel's between two looks: the sum of both is not
@@ -147,12 +152,12 @@ static int count_ready(const struct pollfd *fds, nfds_t n)
 static int look_all(struct pollfd *fds, struct pollfd *all, nfds_t n)
 {
 	bool ended;
-	int others;
+	int error;
 
 	look_members(fds, n);
-	others = look_kernel(fds, all, n, &ended);
-	if (others < 0) {
-		errno = -others;
+	error = look_kernel(fds, all, n, &ended);
+	if (error < 0) {
+		errno = -error;
 		return -1;
 	}
 	if (ended)
@@ -202,6 +207,7 @@ static short seen_of(const struct connection *c)
 struct poll_call {
 	struct pollfd *fds;
 	struct pollfd *all; /* for the kernel: each of fds, then bells */
+	nfds_t entries;     /* of it */
 	short *notes;       /* of each of fds */
 	nfds_t n;
 	const sigset_t *mask;
@@ -214,6 +220,8 @@ struct poll_call {
 	bool crowded;      /* the clock must be looked at, too */
 	bool unfenced;     /* some writers leave fences to us */
 	bool rung;         /* the last slice was ended by a ring */
+	bool slept;        /* what the kernel said of all is in there */
+	bool gathered;     /* but not of each bell */
 	unsigned slice_ms; /* the next one */
 };
 
@@ -266,12 +274,11 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	return at;
 }
 
-/* How many entries there are for the kernel. */
-static nfds_t prepare(struct poll_call *p)
+static void prepare(struct poll_call *p)
 {
 	nfds_t at = p->n;
 
-	p->crowded = p->unfenced = false;
+	p->crowded = p->unfenced = p->slept = p->gathered = false;
 	for (nfds_t i = 0; i < p->n; i++) {
 		int fd = p->fds[i].fd;
 		struct connection *c = member_of(fd);
@@ -285,7 +292,7 @@ static nfds_t prepare(struct poll_call *p)
 		if (c)
 			at = add_member(p, at, c, i);
 	}
-	return at;
+	p->entries = at;
 }
 
 /* Nothing was ready. False: a message was taken since we looked (messages.h).
@@ -318,17 +325,33 @@ static void leave_handshakes(const struct poll_call *p)
 	}
 }
 
-/* Empties the bells that rang for nothing: a byte that stays would wake every
- * poll from here on. One who waits for the same in an epoll instance looks
- * again, as his ring may have been among them. */
-static void leave_member(struct connection *c, int fd, short on)
+/* Did it ring, or may it have? *at goes along the bells in p->all. */
+static bool has_rung(const struct poll_call *p, nfds_t *at, int bell)
+{
+	if (p->gathered)
+		return true;
+	for (nfds_t i = *at; i < p->entries; i++)
+		if (p->all[i].fd == bell) {
+			*at = i + 1;
+			return p->all[i].revents != 0;
+		}
+	return false;
+}
+
+/* Empties the bells that rang: a byte that stays would wake every poll from
+ * here on. One who waits for the same in an epoll instance looks again, as his
+ * ring may have been among them. */
+static void leave_member(const struct poll_call *p, nfds_t *at,
+			 struct connection *c, nfds_t i)
 {
 	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
+	short on = p->notes[i];
 
 	/* As long as we are the first; then rings are another's to take. */
-	if (active && (on & FIRST_DATA) && bell_drain(c->bell_in))
-		tcp_has_ended(c, fd);
-	if (active && (on & FIRST_ROOM))
+	if (active && (on & FIRST_DATA) && has_rung(p, at, c->bell_in) &&
+	    bell_drain(c->bell_in))
+		tcp_has_ended(c, p->fds[i].fd);
+	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bell_out))
 		bell_drain(c->bell_out);
 	inject_nap();
 	sleepers_leave(&c->slot->rx);
@@ -340,11 +363,13 @@ static void leave_member(struct connection *c, int fd, short on)
 
 static void leave(const struct poll_call *p)
 {
+	nfds_t at = p->n;
+
 	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = connection_of(p->fds[i].fd);
 
 		if (c && (p->notes[i] & ON_DATA))
-			leave_member(c, p->fds[i].fd, p->notes[i]);
+			leave_member(p, &at, c, i);
 	}
 }
 
@@ -432,13 +457,15 @@ static nfds_t entries_max(void)
 }
 
 /* As many entries as the kernel takes. *instance: to be dropped, or -1. */
-static nfds_t fit(struct poll_call *p, nfds_t entries, int *instance)
+static nfds_t fit(struct poll_call *p, int *instance)
 {
+	nfds_t entries = p->entries;
 	nfds_t most = entries > FEW_ENTRIES ? entries_max() : entries;
 
 	*instance = -1;
 	if (entries <= most)
 		return entries;
+	p->gathered = true;
 	*instance = gather_bells(p, entries);
 	if (*instance >= 0 && p->n < most)
 		return add(p->all, p->n, *instance, POLLIN);
@@ -447,16 +474,17 @@ static nfds_t fit(struct poll_call *p, nfds_t entries, int *instance)
 }
 
 /* In the kernel, for as long as nobody has to look by the clock. */
-static int sleep_now(struct poll_call *p, nfds_t entries)
+static int sleep_now(struct poll_call *p)
 {
 	uint64_t left = left_ns(p);
 	int pending = pending_ms(p->fds, p->n);
 	struct timespec t;
+	nfds_t entries;
 	int ready = 0;
 	int instance;
 	int error;
 
-	entries = fit(p, entries, &instance);
+	entries = fit(p, &instance);
 	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
 		left = (uint64_t)pending * 1000000u;
 	if (p->crowded && left > p->slice_ms * 1000000ull)
@@ -468,6 +496,7 @@ static int sleep_now(struct poll_call *p, nfds_t entries)
 		inject_nap();
 		ready = real.ppoll(p->all, entries,
 				   left == UINT64_MAX ? NULL : &t, p->mask);
+		p->slept = ready >= 0;
 	}
 	error = errno;
 	inject_nap();
@@ -480,78 +509,12 @@ static int sleep_now(struct poll_call *p, nfds_t entries)
 	return ready;
 }
 
-/* Ready descriptors, 0 to go on, -1 with errno. */
-static int sleep_round(struct poll_call *p)
-{
-	nfds_t entries = prepare(p);
-	int ready;
-	int error;
-
-	atomic_thread_fence(memory_order_seq_cst);
-	if (p->unfenced && !barrier_all())
-		p->crowded = true;
-	inject_nap();
-	ready = look_members(p->fds, p->n);
-	for (nfds_t i = 0; i < p->n && ready == 0; i++)
-		if (instance_of(p->fds[i].fd))
-			ready = instance_bits(&p->fds[i]) != 0;
-	if (ready == 0)
-		ready = sleep_now(p, entries);
-	error = errno;
-	leave(p);
-	errno = error;
-	if (ready < 0)
-		return -1;
-	return look_all(p->fds, p->all, p->n);
-}
-
 static bool only_members(const struct pollfd *fds, nfds_t n)
 {
 	for (nfds_t i = 0; i < n; i++)
 		if (fds[i].fd >= 0 && !member_of(fds[i].fd))
 			return false;
 	return true;
-}
-
-static int spin(struct poll_call *p)
-{
-	bool alone = only_members(p->fds, p->n);
-	struct connection *c = NULL;
-	uint64_t start, asked, now;
-	uint64_t budget;
-	int ready;
-
-	for (nfds_t i = 0; i < p->n && !c; i++)
-		c = member_of(p->fds[i].fd);
-	if (!c || connection_phase(c) != PHASE_ACTIVE || p->n > 16 ||
-	    peer_is_on_our_core(c))
-		return 0;
-	budget = spin_budget(&c->spin_score);
-	if (budget > left_ns(p))
-		budget = left_ns(p);
-	if (budget == 0)
-		return 0;
-	start = asked = sys_now_ns();
-	do {
-		for (int i = 0; i < 8; i++) {
-			ready = look_members(p->fds, p->n);
-			if (ready) {
-				spin_hit(&c->spin_score);
-				return ready;
-			}
-		}
-		sys_relax();
-		now = sys_now_ns();
-		if (alone || now - asked < SPIN_ASK_NS)
-			continue;
-		asked = now;
-		ready = look_all(p->fds, p->all, p->n);
-		if (ready)
-			return ready;
-	} while (now - start < budget);
-	p->spun = c;
-	p->spin_start = start;
-	return 0;
 }
 
 /*
@@ -585,6 +548,100 @@ static int without_kernel(struct poll_call *p)
 		if (!member_of(p->fds[i].fd))
 			p->fds[i].revents = 0;
 	return count_ready(p->fds, p->n);
+}
+
+/* The kernel was asked of the others in our sleep; but those that became its
+ * own since then were asked for other things. */
+static bool has_answers(const struct poll_call *p)
+{
+	if (!p->slept)
+		return false;
+	for (nfds_t i = 0; i < p->n; i++)
+		if ((p->notes[i] & IS_MEMBER) && !member_of(p->fds[i].fd))
+			return false;
+	return true;
+}
+
+/* What there is after arming, and perhaps a sleep. */
+static int look_after(struct poll_call *p, int ready)
+{
+	bool ended;
+
+	if (!p->slept && ready > 0 && !kernel_is_due(p) &&
+	    without_kernel(p) > 0)
+		return count_ready(p->fds, p->n);
+	if (!has_answers(p))
+		return look_all(p->fds, p->all, p->n);
+	take_answers(p->fds, p->all, p->n, &ended);
+	look_members(p->fds, p->n);
+	return count_ready(p->fds, p->n);
+}
+
+/* Ready descriptors, 0 to go on, -1 with errno. */
+static int sleep_round(struct poll_call *p)
+{
+	int ready;
+	int error;
+
+	prepare(p);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (p->unfenced && !barrier_all())
+		p->crowded = true;
+	inject_nap();
+	ready = look_members(p->fds, p->n);
+	for (nfds_t i = 0; i < p->n && ready == 0; i++)
+		if (instance_of(p->fds[i].fd))
+			ready = instance_bits(&p->fds[i]) != 0;
+	if (ready == 0)
+		ready = sleep_now(p);
+	error = errno;
+	leave(p);
+	errno = error;
+	return ready < 0 ? -1 : look_after(p, ready);
+}
+
+/* ---- staying awake ---- */
+
+static int spin(struct poll_call *p)
+{
+	bool alone = only_members(p->fds, p->n);
+	struct connection *c = NULL;
+	uint64_t asked = 0;
+	bool shares = false;
+	struct spin s;
+	int ready;
+
+	if (p->n > 16)
+		return 0;
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *other = member_of(p->fds[i].fd);
+
+		if (!other || connection_phase(other) != PHASE_ACTIVE)
+			continue;
+		c = c ? c : other;
+		shares |= peer_is_on_our_core(other);
+	}
+	if (!c || !spin_begin(&s, &c->spin_score, shares,
+			      p->for_ever ? UINT64_MAX : p->end_ns))
+		return 0;
+	while (spin_step(&s)) {
+		for (int i = 0; i < 8; i++) {
+			ready = look_members(p->fds, p->n);
+			if (ready) {
+				spin_hit(&c->spin_score);
+				return ready;
+			}
+		}
+		if (alone || s.spent_ns - asked < SPIN_ASK_NS)
+			continue;
+		asked = s.spent_ns;
+		ready = look_all(p->fds, p->all, p->n);
+		if (ready)
+			return ready;
+	}
+	p->spun = c;
+	p->spin_start = s.start_ns;
+	return 0;
 }
 
 /* Once, and late: who is ready at once needs no clock. */
@@ -633,13 +690,13 @@ static int wait_rounds(struct poll_call *p)
 		start_clock(p);
 		ready = spin(p);
 	}
-	if (ready > 0 && !kernel_is_due(p))
-		ready = without_kernel(p);
-	else
-		ready = 0;
-	if (ready > 0)
-		return ready;
-	ready = look_all(p->fds, p->all, p->n);
+	/* What a spin found may be the kernel's alone. */
+	if (ready > 0 && !kernel_is_due(p) && without_kernel(p) > 0)
+		return count_ready(p->fds, p->n);
+	/* The sleep asks for the ends of members. */
+	if (ready != 0 || p->only_looks || !only_members(p->fds, p->n) ||
+	    left_ns(p) == 0)
+		ready = look_all(p->fds, p->all, p->n);
 	if (ready == 0)
 		ready = look_alone(p);
 	if (ready != 0)

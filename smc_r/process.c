@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -165,15 +164,6 @@ static void find_program(void)
 		       sizeof(process.program));
 }
 
-static void find_cpus(void)
-{
-	cpu_set_t set;
-
-	process.cpus = 1;
-	if (SYS_CALL3(SYS_sched_getaffinity, 0, sizeof(set), &set) > 0)
-		process.cpus = (uint32_t)CPU_COUNT(&set);
-}
-
 static void mark_address_space(void)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -202,7 +192,6 @@ void process_init(void)
 	process.pid = sys_getpid();
 	process.start = process_start_time(process.pid);
 	find_program();
-	find_cpus();
 	value = getenv("SMC_R");
 	process.off = value && strcmp(value, "0") == 0;
 	process.spin_us = setting("SMC_R_SPIN", SPIN_DEFAULT_US);

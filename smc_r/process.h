@@ -25,7 +25,6 @@ struct process {
 	bool off;                         /* SMC_R=0 */
 	char program[STATUS_PROGRAM_MAX]; /* as it was started */
 	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
-	uint32_t cpus;                       /* that this process may run on */
 	unsigned spin_us;                    /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
 	unsigned handshake_ms;  /* longest wait for the peer's part of it */

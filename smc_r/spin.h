@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * spin: how long a wait may stay awake before it sleeps, learnt from how
- * waits ended. Never more than 50 microseconds; nothing when the process may
- * run on one core only, or SMC_R_SPIN=0 says so.
+ * waits ended. Never more than 50 microseconds of a processor; nothing when
+ * SMC_R_SPIN=0 says so.
+ *
+ * A spin lets other threads have the processor (company.h): at every step where
+ * that pays, and at any rate now and then. What they take is not counted; so on
+ * a crowded processor nobody has to sleep and be woken.
  *
  * A score is kept beside what is waited for; 0 is a new one.
  *
@@ -11,10 +15,26 @@
 #ifndef SMC_R_SPIN_H
 #define SMC_R_SPIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds; 0: do not spin. */
-uint64_t spin_budget(uint32_t *score);
+struct spin {
+	uint64_t start_ns; /* 0: there was none */
+	uint64_t now_ns;   /* as of the last step */
+	uint64_t spent_ns; /* of the processor */
+	uint64_t kept_ns;  /* since the last yield */
+	uint64_t budget_ns;
+	uint64_t until_ns;
+	bool shares;
+};
+
+/* shares: whom we wait for was last seen on our processor. until_ns: the end of
+ * the program's patience, by sys_now_ns(), or UINT64_MAX. False: sleep. */
+bool spin_begin(struct spin *s, uint32_t *score, bool shares,
+		uint64_t until_ns);
+/* Between two looks. False: sleep, which begins with a look. */
+bool spin_step(struct spin *s);
+
 /* The spin was ended by what it waited for. */
 void spin_hit(uint32_t *score);
 /* It was not, and the whole wait, with its sleep, took so long. */

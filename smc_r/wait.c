@@ -267,37 +267,45 @@ static bool changed_out(const struct connection *c, uint64_t seen)
 	return cursor - seen >= SPIN_ROOM_BYTES;
 }
 
-/* *start is when the wait began, 0 when there was no spin. */
-static bool spin(struct connection *c, uint64_t seen, uint64_t *start,
+static uint64_t end_of(const struct timespec *timeout)
+{
+	return timeout
+		   ? sys_now_ns() + (uint64_t)timeout->tv_sec * 1000000000u +
+			 (uint64_t)timeout->tv_nsec
+		   : UINT64_MAX;
+}
+
+static bool spin(struct connection *c, uint64_t seen,
+		 const struct timespec *timeout, struct spin *s,
 		 bool (*changed)(const struct connection *, uint64_t))
 {
-	uint64_t budget = spin_budget(&c->spin_score);
+	bool shares;
 
-	*start = 0;
-	if (budget == 0 || peer_is_on_our_core(c))
+	s->start_ns = 0;
+	if (process.spin_us == 0)
 		return false;
+	shares = peer_is_on_our_core(c);
 	/* An answer that comes at once needs no clock. */
-	for (int i = 0; i < POLLS_BEFORE_CLOCK; i++)
+	for (int i = 0; !shares && i < POLLS_BEFORE_CLOCK; i++)
 		if (changed(c, seen)) {
 			spin_hit(&c->spin_score);
 			return true;
 		}
-	*start = sys_now_ns();
-	do {
+	if (!spin_begin(s, &c->spin_score, shares, end_of(timeout)))
+		return false;
+	while (spin_step(s))
 		for (int i = 0; i < POLLS_A_ROUND; i++)
 			if (changed(c, seen)) {
 				spin_hit(&c->spin_score);
 				return true;
 			}
-		sys_relax();
-	} while (sys_now_ns() - *start < budget);
 	return false;
 }
 
-static void spin_judge(struct connection *c, uint64_t start)
+static void spin_judge(struct connection *c, const struct spin *s)
 {
-	if (start)
-		spin_missed(&c->spin_score, sys_now_ns() - start);
+	if (s->start_ns)
+		spin_missed(&c->spin_score, sys_now_ns() - s->start_ns);
 }
 
 /* ---- sleeping ---- */
@@ -434,9 +442,7 @@ static void deadline_start(struct wait_deadline *d,
 {
 	d->set = timeout != NULL;
 	if (timeout)
-		d->end_ns = sys_now_ns() +
-			    (uint64_t)timeout->tv_sec * 1000000000u +
-			    (uint64_t)timeout->tv_nsec;
+		d->end_ns = end_of(timeout);
 }
 
 /* NULL: no limit. */
@@ -489,12 +495,12 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 {
 	uint64_t seen = atomic_load(&c->in_producer->cursor);
 	struct sleeper sleeper;
-	uint64_t start;
+	struct spin s;
 	int result;
 
 	if (input_state(c, fd, need) != INPUT_NONE)
 		return 0;
-	if (spin(c, seen, &start, changed_in)) {
+	if (spin(c, seen, timeout, &s, changed_in)) {
 		/* It comes while we go back to where it is copied. */
 		stream_expect(c);
 		return 0;
@@ -503,7 +509,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	pthread_cleanup_push(sleeper_end, &sleeper);
 	result = sleep_for_input(c, fd, need, timeout);
 	pthread_cleanup_pop(1);
-	spin_judge(c, start);
+	spin_judge(c, &s);
 	return result;
 }
 
@@ -567,19 +573,19 @@ int wait_for_output(struct connection *c, int fd,
 {
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
 	struct sleeper sleeper;
-	uint64_t start;
+	struct spin s;
 	int result;
 
 	segment_count(buffer_full);
 	stall_begin(c);
 	if (output_is_ready(c, fd))
 		return 0;
-	if (spin(c, seen, &start, changed_out))
+	if (spin(c, seen, timeout, &s, changed_out))
 		return 0;
 	sleeper_begin(&sleeper, &c->slot->tx, &c->sleepers_room);
 	pthread_cleanup_push(sleeper_end, &sleeper);
 	result = sleep_for_output(c, fd, timeout, has_part);
 	pthread_cleanup_pop(1);
-	spin_judge(c, start);
+	spin_judge(c, &s);
 	return result;
 }

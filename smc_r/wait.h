@@ -3,8 +3,8 @@
  * wait: a thread that has nothing to read, or no room to write.
  *
  * First a bounded spin that learns whether it pays, then sleep on the bell.
- * A spin is never longer than 50 microseconds, and there is none when the
- * peer was last seen on our own core or the process may run on one only.
+ * Beside a peer that was last seen on our own core a spin gives the core away,
+ * and there is none where a third one would take it.
  */
 #ifndef SMC_R_WAIT_H
 #define SMC_R_WAIT_H

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * company: do other threads want the processor of this one, and do they give it
+ * back?
+ *
+ * A thread that waits awake yields. Who else waits so, or has an answer to
+ * make, takes the processor for a moment: good company, for which one yields at
+ * every step. A thread that computes takes it for whole time slices. Beside
+ * such a one the processor is kept, for 20 ms, and twice as long each further
+ * time.
+ *
+ * Pure: the times are the caller's, in ns of one clock. A struct that is all
+ * zero is a new one. Locking: the owner's.
+ */
+#ifndef SMC_R_COMPANY_H
+#define SMC_R_COMPANY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A yield that took no longer met nobody. */
+#define COMPANY_NOBODY_NS 1200u
+/* One that took longer, somebody who computes. */
+#define COMPANY_LATE_NS   1000000u
+
+struct company {
+	uint64_t bad_until_ns; /* nothing is yielded before */
+	uint32_t bad_ns;       /* how long, the next time */
+	bool good;             /* somebody took the last one and gave it back */
+};
+
+/* Is now a time to yield at all, having kept the processor for so long? eager:
+ * whom we wait for may need it. */
+bool company_wants(const struct company *c, uint64_t now, uint64_t kept_ns,
+		   bool eager);
+/* Would it be lost for a time slice? */
+bool company_is_bad(const struct company *c, uint64_t now);
+
+/* A yield took so long and ended now; or the processor was taken from us for so
+ * long. */
+void company_judge(struct company *c, uint64_t took_ns, uint64_t now);
+
+#endif
