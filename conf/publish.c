@@ -18,21 +18,14 @@ static bool is_ours(const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-/*
- * Opens a directory, which is made when missing, for its owner only. Nothing
- * is done to one that somebody else owns: it may be a trap.
- */
-static int open_directory(int parent, const char *name, bool *is_new)
+/* Nothing is done to a directory that somebody else owns: it may be a trap. */
+static int open_ours(int parent, const char *name)
 {
+	int fd = openat(parent, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int error = 0;
-	int fd;
 
-	*is_new = mkdirat(parent, name, 0700) == 0;
-	if (!*is_new && errno != EEXIST)
-		return -errno;
-	fd = openat(parent, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)
@@ -44,6 +37,15 @@ static int open_directory(int parent, const char *name, bool *is_new)
 		return error;
 	}
 	return fd;
+}
+
+/* One that is missing is made, for its owner only. */
+static int open_directory(int parent, const char *name, bool *is_new)
+{
+	*is_new = mkdirat(parent, name, 0700) == 0;
+	if (!*is_new && errno != EEXIST)
+		return -errno;
+	return open_ours(parent, name);
 }
 
 /* Lets the others in, once everything in the new directory is in place. */
@@ -138,25 +140,6 @@ int publish_prepare(const char *rundir)
 	return error;
 }
 
-static int open_rundir(const char *rundir)
-{
-	int fd = open(rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	int error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		error = -errno;
-	else if (!is_ours(&st))
-		error = -EPERM;
-	if (error) {
-		close(fd);
-		return error;
-	}
-	return fd;
-}
-
 static int write_all(int fd, const char *bytes, size_t length)
 {
 	while (length) {
@@ -215,7 +198,7 @@ int publish_write(const char *rundir, struct snapshot *s)
 	char text[SNAPSHOT_TEXT_MAX + 1];
 	_Atomic uint64_t *word;
 	int length, error;
-	int dir = open_rundir(rundir);
+	int dir = open_ours(AT_FDCWD, rundir);
 
 	if (dir < 0)
 		return dir;
@@ -238,7 +221,7 @@ int publish_remove(const char *rundir)
 {
 	_Atomic uint64_t *word;
 	int error;
-	int dir = open_rundir(rundir);
+	int dir = open_ours(AT_FDCWD, rundir);
 
 	if (dir < 0)
 		return dir == -ENOENT ? 0 : dir;

@@ -12,8 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "conf/rundir.h"
 #include "fdtable.h"
 #include "process.h"
 #include "sys.h"
@@ -121,4 +123,27 @@ void hidden_close(int fd)
 	fdtable_release(fd);
 	atomic_fetch_sub(&hidden_count, 1);
 	sys_close(fd);
+}
+
+int hidden_directory(const char *name, int *kept)
+{
+	const char *base = rundir_path();
+	size_t n = strlen(base);
+	size_t m = strlen(name) + 1;
+	char path[512];
+	int fd;
+
+	if (*kept >= 0)
+		return 0;
+	if (n + 1 + m > sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, base, n);
+	path[n] = '/';
+	memcpy(path + n + 1, name, m);
+	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	*kept = hidden_fd(fd);
+	return *kept < 0 ? *kept : 0;
 }

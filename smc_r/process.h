@@ -88,6 +88,9 @@ void pool_put(void *memory, size_t bytes);
  */
 int hidden_fd(int fd);
 void hidden_close(int fd);
+/* Opens a directory of the run directory, once: *kept is -1 before, and the
+ * hidden descriptor after it. 0 or -errno. */
+int hidden_directory(const char *name, int *kept);
 
 /*
  * Around calls that make many descriptors before they are moved: a program that

@@ -23,23 +23,7 @@ static int peer_dir = -1;
 
 static int open_dir(void)
 {
-	char path[512];
-	const char *base = rundir_path();
-	size_t n = strlen(base);
-	int fd;
-
-	if (peer_dir >= 0)
-		return 0;
-	if (n + sizeof("/" RUNDIR_PEER) > sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, base, n);
-	memcpy(path + n, "/" RUNDIR_PEER, sizeof("/" RUNDIR_PEER));
-	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	peer_dir = hidden_fd(fd);
-	return peer_dir < 0 ? peer_dir : 0;
+	return hidden_directory(RUNDIR_PEER, &peer_dir);
 }
 
 static void name_of(char out[NAME_BYTES], const uint8_t id[8])

@@ -67,27 +67,6 @@ static char *put_number(char *out, uint64_t n)
 
 /* ---- making the segment ---- */
 
-static int open_directory(void)
-{
-	char path[512];
-	const char *base = rundir_path();
-	size_t n = strlen(base);
-	int fd;
-
-	if (status_dir >= 0)
-		return 0;
-	if (n + sizeof("/" RUNDIR_STATUS) > sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, base, n);
-	memcpy(path + n, "/" RUNDIR_STATUS, sizeof("/" RUNDIR_STATUS));
-	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	status_dir = hidden_fd(fd);
-	return status_dir < 0 ? status_dir : 0;
-}
-
 /* A file that is mapped beyond what its file system holds kills with SIGBUS,
  * so every page has its memory before it is touched. */
 static int give_memory(int fd, size_t from, size_t bytes)
@@ -197,7 +176,7 @@ int segment_open(void)
 		return 0;
 	if (status_dir < 0)
 		keep_proc();
-	result = open_directory();
+	result = hidden_directory(RUNDIR_STATUS, &status_dir);
 	if (result == 0)
 		result = totals_open(status_dir);
 	if (result == 0)

@@ -327,9 +327,10 @@ static ssize_t receive_beside(struct receive *r, const struct iovec *v,
 	return receive_ring(r, v, good);
 }
 
-static ssize_t receive_before(struct connection *c, int fd, int flags)
+/* What a call returns before it comes to the ring. */
+static ssize_t result_of_way(enum way way)
 {
-	switch (handshake_for_read(c, fd, socket_waits(c, flags))) {
+	switch (way) {
 	case WAY_RING:
 		return 0;
 	case WAY_KERNEL:
@@ -340,6 +341,11 @@ static ssize_t receive_before(struct connection *c, int fd, int flags)
 		return -1;
 	}
 	return SOCKET_KERNEL;
+}
+
+static ssize_t receive_before(struct connection *c, int fd, int flags)
+{
+	return result_of_way(handshake_for_read(c, fd, socket_waits(c, flags)));
 }
 
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
@@ -573,17 +579,8 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 
 static ssize_t send_before(struct connection *c, int fd, int flags)
 {
-	switch (handshake_for_write(c, fd, socket_waits(c, flags))) {
-	case WAY_RING:
-		return 0;
-	case WAY_KERNEL:
-		return SOCKET_KERNEL;
-	case WAY_AGAIN:
-		return fail(EAGAIN);
-	case WAY_ERROR:
-		return -1;
-	}
-	return SOCKET_KERNEL;
+	return result_of_way(
+	    handshake_for_write(c, fd, socket_waits(c, flags)));
 }
 
 /* Its end is told by the error queue, which only the kernel has. Without the
