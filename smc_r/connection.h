@@ -112,8 +112,10 @@ struct connection {
 	bool mute;            /* the peer closed during the handshake */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
-	uint64_t deadline_ns; /* the handshake must be over then */
-	uint64_t hidden_until_ns; /* till then the program shall not write */
+	bool told;            /* that it can write, before the peer answered */
+	bool late;            /* was told late, and counted */
+	uint64_t begun_ns;    /* the handshake */
+	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
 	struct epoll_member *members;
 	bool watched_by_kernel; /* registrations are not members: epoll.c */
 };

@@ -474,23 +474,20 @@ static int pending_ms(struct epoll *e)
 	return least;
 }
 
-/* The time is over. True: who was waited for may be the kernel's now. */
-static bool end_overdue(struct epoll *e)
+/* The time is over. */
+static void tell_overdue(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
-	bool any = false;
 
 	if (e->uses_bits && !has_others(e))
-		return false;
-	/* Downwards, as those that leave are replaced by the last. */
-	for (uint32_t i = count; i > 0; i--) {
-		struct epoll_member *m = member_at(e, i - 1);
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = member_at(e, i);
 
 		if (m && atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))
-			any |= handshake_is_overdue(m->connection, m->fd);
+			handshake_tells_output(m->connection);
 	}
-	return any;
 }
 
 static struct timespec left_of(const struct wait_until *u, int pending)
@@ -568,9 +565,10 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		if (n != 0)
 			return n;
 		if (!until->for_ever && sys_now_ns() >= until->end_ns)
-			return end_overdue(e) ? look_with_kernel(e, events, max)
-					      : look(e, events, max);
+			break;
 	}
+	tell_overdue(e);
+	return look(e, events, max);
 }
 
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,

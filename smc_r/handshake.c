@@ -44,11 +44,7 @@ static void begin(struct connection *c, bool server)
 				    .peer_is_ours = is_on_this_host(c->slot)};
 
 	clc_init(connection_clc(c), &config, now_ms());
-	c->deadline_ns = sys_now_ns() + process.handshake_ms * 1000000ull;
-	c->hidden_until_ns = c->deadline_ns;
-	/* Who accepts may wait for this program to go on. */
-	if (!server && handshake_is_to_ourselves(c))
-		c->hidden_until_ns = sys_now_ns() + OWN_HIDDEN_MS * 1000000u;
+	handshake_start_clock(c);
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
 
@@ -214,6 +210,8 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 		leave_unclaimed(c, fd);
 	if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c))
 		messages_read(c, fd);
+	if (connection_phase(c) == PHASE_ACTIVE)
+		handshake_was_met(c);
 	drop_entry_when_over(c);
 	stream_unlock(&c->slot->rx, taken);
 	return connection_phase(c);

@@ -5,7 +5,10 @@
  * The offer goes with the SYN (offer.h) or through the registry. The CLC
  * messages then are exchanged as the program calls: nothing here has a thread
  * of its own. connect() returns when TCP is connected; whoever has to write
- * waits for the peer, at most process.handshake_ms, and then stays on TCP.
+ * waits for the peer, at most process.handshake_ms, and then stays on TCP. Who
+ * must not wait is told that it can write when the peer has answered, or
+ * HIDDEN_MS later; sooner when its own time is over, or where acceptors are
+ * late (grace.h).
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  */
@@ -18,8 +21,8 @@
 
 #include "connection.h"
 
-#define OWN_HIDDEN_MS 10 /* before a poll calls it writable: to ourselves */
-#define CROSSING_MS   20 /* for a message that is on its way */
+#define HIDDEN_MS   5  /* since TCP was connected, as far as we know */
+#define CROSSING_MS 20 /* for a message that is on its way */
 
 /* What a data call does next. */
 enum way {
@@ -68,17 +71,20 @@ void handshake_for_successor(struct connection *c, int fd);
 /* TCP at once, whatever is owed. */
 void handshake_give_up(struct connection *c, int fd);
 
+/* The clock of what follows begins. */
+void handshake_start_clock(struct connection *c);
+/* The acceptor has answered. */
+void handshake_was_met(struct connection *c);
+
 /* For readiness: may the program be told that it can write? */
 bool handshake_hides_output(struct connection *c, int fd);
 /* Milliseconds until that changes by itself. */
 int handshake_left_ms(const struct connection *c);
-/* Is its listener in this process? */
-bool handshake_is_to_ourselves(const struct connection *c);
 /* Will nobody accept it for as long as this thread does something else? */
 bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid
- * would have ended on TCP. True: it may be told now. */
-bool handshake_is_overdue(struct connection *c, int fd);
+ * would have ended on TCP at once. True: it is told from now on. */
+bool handshake_tells_output(struct connection *c);
 
 /* Resolves what could not be shared with a child. */
 void handshake_before_fork(void);

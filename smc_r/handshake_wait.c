@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/single_threaded.h>
 
+#include "grace.h"
 #include "inject.h"
 #include "messages.h"
 #include "process.h"
@@ -16,15 +17,81 @@
 #include "spin.h"
 #include "sys.h"
 
-/* A write that must not block waits for the acceptor a moment all the same:
- * once in the life of a connection, and less than a busy host's scheduler
- * takes to let it run. When the acceptor is this very process it may be this
- * very thread, so only one look is worth it. */
-#define NONBLOCK_PART   2 /* of process.handshake_ms */
-/* Loops wait in slices, the first of which says little. */
-#define POLL_PART       5
-#define OWN_PATIENCE_MS 1
-#define OWED_MS         900
+/* A write that must not block waits for the acceptor all the same: once in the
+ * life of a connection, and less than a busy host's scheduler takes to let it
+ * run. When the acceptor is this very process it may be this very thread, so
+ * only one look is worth it. */
+#define NONBLOCK_PART 2 /* of process.handshake_ms */
+#define OWN_MS        1
+#define OWED_MS       900
+/* Of the patience of writes, where one has waited in vain. */
+#define MISSED_PART   4u
+
+#define NS_PER_MS 1000000ull
+
+/* To which ports: polls told late that a program can write, and writes waited
+ * in vain. A write that must not block keeps a whole program from its other
+ * work: those count together. */
+static struct grace polls;
+static struct grace writes;
+#define ANY_PORT 0
+
+static uint64_t handshake_ns(void)
+{
+	return process.handshake_ms * NS_PER_MS;
+}
+
+void handshake_start_clock(struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+
+	c->begun_ns = now;
+	c->hidden_until_ns = now;
+	if (c->slot->role != STATUS_CLIENT ||
+	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
+		GRACE_MISSES)
+		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
+}
+
+void handshake_was_met(struct connection *c)
+{
+	uint64_t after = sys_now_ns() - c->begun_ns;
+
+	if (c->slot->role != STATUS_CLIENT)
+		return;
+	if (after < HIDDEN_MS * NS_PER_MS)
+		grace_met(&polls, c->slot->peer_port);
+	if (after < handshake_ns() / NONBLOCK_PART) {
+		grace_met(&writes, c->slot->peer_port);
+		grace_met(&writes, ANY_PORT);
+	}
+}
+
+static void note_miss(const struct connection *c, struct grace *g,
+		      uint16_t port)
+{
+	if (c->slot->role == STATUS_CLIENT)
+		grace_missed(g, port, c->begun_ns / NS_PER_MS,
+			     sys_now_ns() / NS_PER_MS);
+}
+
+static uint16_t port_of_write(const struct connection *c, bool wait)
+{
+	return wait ? c->slot->peer_port : ANY_PORT;
+}
+
+static uint64_t patient_until(const struct connection *c, bool wait)
+{
+	uint64_t patience = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
+	uint32_t misses = 0;
+
+	if (c->slot->role == STATUS_CLIENT)
+		misses = grace_misses(&writes, port_of_write(c, wait),
+				      sys_now_ns() / NS_PER_MS);
+	if (misses == GRACE_MISSES)
+		return c->begun_ns;
+	return c->begun_ns + (misses ? patience / MISSED_PART : patience);
+}
 
 enum way handshake_way(struct connection *c, bool write)
 {
@@ -199,15 +266,12 @@ bool handshake_nobody_accepts(const struct connection *c)
 /* So long a write waits for the acceptor. */
 static uint64_t write_waits_until(const struct connection *c, bool wait)
 {
-	uint64_t own = sys_now_ns() + OWN_PATIENCE_MS * 1000000u;
+	uint64_t own = sys_now_ns() + OWN_MS * NS_PER_MS;
+	uint64_t until = patient_until(c, wait);
+	bool is_own =
+	    wait ? handshake_nobody_accepts(c) : own_listener(c) != NULL;
 
-	if (wait)
-		return handshake_nobody_accepts(c) && own < c->deadline_ns
-			   ? own
-			   : c->deadline_ns;
-	return own_listener(c) ? own
-			       : sys_now_ns() + process.handshake_ms *
-						    1000000ull / NONBLOCK_PART;
+	return is_own && own < until ? own : until;
 }
 
 /* Data now goes ahead of what the machine would still say. */
@@ -232,6 +296,7 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 		until = write_waits_until(c, wait);
 	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
 		if (sys_now_ns() >= until) {
+			note_miss(c, &writes, port_of_write(c, wait));
 			handshake_abort(c, fd, REASON_TIMEOUT);
 			way = handshake_way(c, true);
 			break;
@@ -246,41 +311,38 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	return way;
 }
 
-bool handshake_is_to_ourselves(const struct connection *c)
-{
-	return own_listener(c) != NULL;
-}
-
 bool handshake_hides_output(struct connection *c, int fd)
 {
 	uint64_t now = sys_now_ns();
 
 	if (handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	if (now < c->deadline_ns)
-		return now < c->hidden_until_ns;
+	if (now < c->hidden_until_ns)
+		return !c->told;
+	if (!c->late)
+		note_miss(c, &polls, c->slot->peer_port);
+	c->late = true;
+	if (now < c->begun_ns + handshake_ns())
+		return false;
 	handshake_abort(c, fd, REASON_TIMEOUT);
 	return handshake_way(c, true) == WAY_AGAIN;
 }
 
-bool handshake_is_overdue(struct connection *c, int fd)
+bool handshake_tells_output(struct connection *c)
 {
-	uint64_t all = process.handshake_ms * 1000000ull;
-	uint64_t rest = all - all / POLL_PART;
-
-	if (connection_phase(c) != PHASE_HANDSHAKE ||
-	    handshake_way(c, true) != WAY_AGAIN ||
-	    sys_now_ns() + rest < c->deadline_ns)
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->told ||
+	    handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	handshake_abort(c, fd, REASON_TIMEOUT);
-	return handshake_way(c, true) != WAY_AGAIN;
+	c->told = true;
+	return true;
 }
 
 int handshake_left_ms(const struct connection *c)
 {
 	uint64_t now = sys_now_ns();
-	uint64_t next =
-	    now < c->hidden_until_ns ? c->hidden_until_ns : c->deadline_ns;
+	uint64_t next = c->begun_ns + handshake_ns();
 
-	return now >= next ? 0 : (int)((next - now) / 1000000u) + 1;
+	if (now < c->hidden_until_ns && !c->told)
+		next = c->hidden_until_ns;
+	return now >= next ? 0 : (int)((next - now) / NS_PER_MS) + 1;
 }

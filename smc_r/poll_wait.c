@@ -660,7 +660,7 @@ static int look_overdue(struct poll_call *p)
 		struct connection *c = member_of(p->fds[i].fd);
 
 		if (c && (p->fds[i].events & (POLLOUT | POLLWRNORM)))
-			any |= handshake_is_overdue(c, p->fds[i].fd);
+			any |= handshake_tells_output(c);
 	}
 	return any ? look_all(p->fds, p->all, p->n) : 0;
 }
