@@ -75,6 +75,9 @@ static int explain_failure(const char *device, int error)
 				"\tThe device is Defined, not Available. "
 				"Configure it with mkdev -l %s\n",
 				device);
+		else if (strcmp(device, DEVCONF_DEVICE) == 0)
+			fprintf(stderr, "\tThere is no such device. Make it "
+					"with mkdev -c tcpip -t smc_r\n");
 		return 1;
 	}
 	cannot_connect(device, -error);

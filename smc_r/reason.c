@@ -115,7 +115,7 @@ static const struct reason reasons[] = {
      "raise the limit of locked memory (ulimit -l)"},
     {REASON_UNAVAILABLE, "UNAVAILABLE",
      "no smc_r device is available on this host",
-     "configure it: mkdev -l smc_r0"},
+     "make or configure it: mkdev -c tcpip -t smc_r"},
     {REASON_DISABLED, "DISABLED", "SMC-R is switched off on this host",
      "switch it on: chdev -l smc_r0 -a enabled=1"},
     {REASON_PORT, "PORT",

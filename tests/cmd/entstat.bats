@@ -44,7 +44,8 @@ forge_busy() {
 	[ "$output" = "entstat: 0909-003 Unable to connect to device ent9, errno = 19" ]
 	run entstat smc_r0
 	[ "$status" -eq 1 ]
-	[ "$output" = "entstat: 0909-003 Unable to connect to device smc_r0, errno = 19" ]
+	[ "$output" = "entstat: 0909-003 Unable to connect to device smc_r0, errno = 19
+	There is no such device. Make it with mkdev -c tcpip -t smc_r" ]
 }
 
 @test "settings that are damaged, or a stranger's, are named" {

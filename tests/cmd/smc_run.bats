@@ -268,7 +268,7 @@ print(p.returncode)'
 @test "no device: the first cause is that, with the cure" {
 	run smc_run -v true
 	[ "$status" -eq 0 ]
-	[ "$output" = "smc_run: no matching connection: no smc_r device is available on this host; configure it: mkdev -l smc_r0" ]
+	[ "$output" = "smc_run: no matching connection: no smc_r device is available on this host; make or configure it: mkdev -c tcpip -t smc_r" ]
 }
 
 @test "each rule that lets nothing match is named" {
