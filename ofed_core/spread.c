@@ -29,21 +29,35 @@ static bool read_waited(const struct spread *s, uint64_t *out)
 	return true;
 }
 
-/* To any other processor; after that all are allowed again. */
-static void leave(void)
+/* All are allowed again, unless somebody has bound the thread meanwhile. */
+static void release(struct spread *s)
 {
-	cpu_set_t allowed;
-	cpu_set_t others;
+	cpu_set_t now;
+
+	s->is_bound = false;
+	if (sched_getaffinity(0, sizeof(now), &now) == 0 &&
+	    CPU_EQUAL(&now, &s->others))
+		sched_setaffinity(0, sizeof(s->allowed), &s->allowed);
+}
+
+/* To any other processor; the one that wakes it would soon have it back. */
+static void leave(struct spread *s)
+{
 	int here = sched_getcpu();
 
-	if (here < 0 || sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+	if (here < 0 ||
+	    sched_getaffinity(0, sizeof(s->allowed), &s->allowed) < 0)
 		return;
-	others = allowed;
-	CPU_CLR(here, &others);
-	if (CPU_COUNT(&others) == 0 ||
-	    sched_setaffinity(0, sizeof(others), &others) < 0)
-		return;
-	sched_setaffinity(0, sizeof(allowed), &allowed);
+	s->others = s->allowed;
+	CPU_CLR(here, &s->others);
+	s->is_bound = CPU_COUNT(&s->others) > 0 &&
+		      sched_setaffinity(0, sizeof(s->others), &s->others) == 0;
+}
+
+void spread_end(struct spread *s)
+{
+	if (s->is_bound)
+		release(s);
 }
 
 void spread_look(struct spread *s, uint64_t now)
@@ -62,6 +76,10 @@ void spread_look(struct spread *s, uint64_t now)
 	if (s->fd < 0 || !read_waited(s, &s->waited))
 		return;
 	/* Not across a pause. */
-	if (since < 2 * LOOK_NS && s->waited - before > since / SHARE)
-		leave();
+	if (since >= 2 * LOOK_NS || s->waited - before <= since / SHARE)
+		return;
+	if (s->is_bound)
+		release(s);
+	else
+		leave(s);
 }

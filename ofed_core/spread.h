@@ -12,6 +12,7 @@
 #ifndef OFED_CORE_SPREAD_H
 #define OFED_CORE_SPREAD_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,12 +21,18 @@ struct spread {
 	int fd;          /* what the kernel knows of the thread, or -1 */
 	uint64_t looked; /* ns of CLOCK_MONOTONIC */
 	uint64_t waited; /* ns in all, for a processor */
+	bool is_bound;   /* to the others */
+	cpu_set_t allowed;
+	cpu_set_t others;
 };
 
 /*
  * To be called often while the stream lasts; every 10 ms it asks the kernel
- * how long the thread has waited since.
+ * how long the thread has waited since. It is then bound to the other
+ * processors, until it waits there as well or the stream is over.
  */
 void spread_look(struct spread *s, uint64_t now);
+/* The stream is over: all processors are allowed again. */
+void spread_end(struct spread *s);
 
 #endif

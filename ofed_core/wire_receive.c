@@ -207,6 +207,8 @@ static void watch_stream(struct inbox_buffers *r, int n)
 		r->bytes += r->messages[i].msg_len;
 	if (r->is_stream)
 		spread_look(&r->spread, now);
+	else
+		spread_end(&r->spread);
 }
 
 static void take_batch(struct inbox_buffers *r, enum inbox_kind kind, int n)

@@ -39,20 +39,76 @@ Test(spread, asks_every_ten_milliseconds)
 	close(s.fd);
 }
 
-Test(spread, leaves_the_thread_all_its_processors)
+/* One that has just waited for nine of ten milliseconds. */
+static struct spread has_waited(cpu_set_t *before)
 {
 	struct spread s = told();
-	cpu_set_t before;
-	cpu_set_t after;
 
-	cr_assert_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	cr_assert_eq(sched_getaffinity(0, sizeof(*before), before), 0);
+	if (CPU_COUNT(before) < 2)
+		cr_skip("there is one processor");
 	tell(&s, "10 0 4\n");
 	spread_look(&s, T0);
 	tell(&s, "10 9000000 4\n");
 	spread_look(&s, T0 + 10 * MS);
-	cr_assert_eq(s.waited, 9 * MS);
-	cr_assert_eq(sched_getaffinity(0, sizeof(after), &after), 0);
-	cr_assert(CPU_EQUAL(&before, &after));
+	return s;
+}
+
+static cpu_set_t allowed_now(void)
+{
+	cpu_set_t now;
+
+	cr_assert_eq(sched_getaffinity(0, sizeof(now), &now), 0);
+	return now;
+}
+
+Test(spread, keeps_away_until_it_waits_there_as_well)
+{
+	cpu_set_t before;
+	struct spread s = has_waited(&before);
+	cpu_set_t now = allowed_now();
+
+	cr_assert_eq(CPU_COUNT(&now), CPU_COUNT(&before) - 1);
+	tell(&s, "10 10000000 4\n");
+	spread_look(&s, T0 + 20 * MS);
+	now = allowed_now();
+	cr_assert_eq(CPU_COUNT(&now), CPU_COUNT(&before) - 1);
+	tell(&s, "10 19000000 4\n");
+	spread_look(&s, T0 + 30 * MS);
+	now = allowed_now();
+	cr_assert(CPU_EQUAL(&before, &now));
+	close(s.fd);
+}
+
+Test(spread, may_go_anywhere_when_the_stream_is_over)
+{
+	cpu_set_t before;
+	struct spread s = has_waited(&before);
+	cpu_set_t now;
+
+	spread_end(&s);
+	now = allowed_now();
+	cr_assert(CPU_EQUAL(&before, &now));
+	spread_end(&s);
+	close(s.fd);
+}
+
+Test(spread, leaves_alone_what_somebody_else_has_bound)
+{
+	cpu_set_t before;
+	struct spread s = has_waited(&before);
+	cpu_set_t one;
+	cpu_set_t now;
+
+	/* Back to where it was: no set of the thread's own. */
+	one = before;
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &s.others))
+			CPU_CLR(i, &one);
+	cr_assert_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	spread_end(&s);
+	now = allowed_now();
+	cr_assert(CPU_EQUAL(&one, &now));
 	close(s.fd);
 }
 
