@@ -2,6 +2,8 @@
 /*
  * egress: whether rules of this network namespace look at packets on their
  * way out. Where there are none, packets may go to the interface directly.
+ *
+ * Locking: none.
  */
 #ifndef OFED_CORE_EGRESS_H
 #define OFED_CORE_EGRESS_H

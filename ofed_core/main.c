@@ -29,6 +29,12 @@
 
 #define PRIORITY (-10) /* nice */
 
+static const char usage[] =
+    "Usage: ofed_core [-f]\n"
+    "Serves the verbs libraries; \"ofedctrl -l\" starts it.\n\n"
+    "  -f  stay in the foreground and log to standard error\n"
+    "  -h  this text\n";
+
 static struct source signals;
 
 static void on_signal(struct source *s, uint32_t events)
@@ -208,8 +214,12 @@ int main(int argc, char **argv)
 	int word = -1;
 	int rc;
 
+	if (argc == 2 && strcmp(argv[1], "-h") == 0) {
+		fputs(usage, stdout);
+		return 0;
+	}
 	if (argc > 2 || (argc == 2 && strcmp(argv[1], "-f") != 0)) {
-		fprintf(stderr, "usage: ofed_core [-f]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	if (read_parameters() < 0)

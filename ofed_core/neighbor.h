@@ -4,6 +4,9 @@
  *
  * RoCE version 1 carries no IP header: the sender finds the address itself. For
  * version 2 it may, which is faster than the IP stack.
+ *
+ * Addresses are in network order. Locking: none; each question to the kernel
+ * has a netlink socket of its own.
  */
 #ifndef OFED_CORE_NEIGHBOR_H
 #define OFED_CORE_NEIGHBOR_H
@@ -11,12 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From the GID alone: groups and EUI-64 link-local addresses. */
+/* From the GID alone: groups and EUI-64 link-local addresses; false: it does
+ * not tell, and mac is untouched. */
 bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6]);
 
 /*
- * From the kernel's neighbour table. -ENOENT when it has no valid entry; the
- * kernel is then asked to find one, so a later call may succeed.
+ * From the kernel's neighbour table: 0 or -errno. -ENOENT when it has no valid
+ * entry; the kernel is then asked to find one, so a later call may succeed.
  */
 int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6]);
 

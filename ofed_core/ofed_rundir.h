@@ -14,7 +14,7 @@
 #define RUNDIR_BYTES 108 /* fits sockaddr_un.sun_path */
 
 /*
- * Writes ".../net-INODE/LEAF" ("" gives the directory itself, without '/').
+ * Writes ".../net-INODE/LEAF" ("" gives the directory itself, without '/'). 0,
  * -ENAMETOOLONG when it does not fit, or the error of reading the namespace.
  */
 int ofed_rundir_path(char *out, size_t size, const char *leaf);

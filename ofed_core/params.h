@@ -10,6 +10,7 @@
 #include "parameters.h"
 
 long param(enum parameter_id id);
+/* All of them; a change beside it may be seen in part. */
 void params_get(struct parameters *out);
 void params_put(const struct parameters *p);
 

@@ -9,6 +9,8 @@
  * writer makes good for all fences that were left out.
  *
  * x86-64 only, where stores become visible in order.
+ *
+ * Locking: none; its words are atomic.
  */
 #ifndef SMC_R_BARRIER_H
 #define SMC_R_BARRIER_H
@@ -33,7 +35,8 @@ static inline bool barrier_reaches_us(void)
 				    memory_order_relaxed) == process.pid;
 }
 
-/* All registered processes have passed a full fence when this returns true. */
+/* All registered processes have passed a full fence when this returns true;
+ * false: the kernel refused, and nobody may rely on it. */
 bool barrier_all(void);
 
 #endif

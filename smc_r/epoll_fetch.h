@@ -4,6 +4,8 @@
  * when its turn comes, and a look, a read and a write would wait for twenty
  * lines one after the other. A wait that finds many members ready asks for all
  * their lines first, so that they come together.
+ *
+ * Locking: none, as the scans of epoll_ready.h.
  */
 #ifndef SMC_R_EPOLL_FETCH_H
 #define SMC_R_EPOLL_FETCH_H

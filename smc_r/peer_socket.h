@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * peer_socket: asks the kernel which socket of this network namespace has the
- * given addresses (sock_diag, as ss does). Needs no privileges.
+ * given addresses (sock_diag(7), as ss does). Needs no privileges.
+ *
+ * Locking: none; each call has a netlink socket of its own.
  */
 #ifndef SMC_R_PEER_SOCKET_H
 #define SMC_R_PEER_SOCKET_H

@@ -3,6 +3,8 @@
  * registrations: what is registered in an epoll instance, as the kernel tells
  * in /proc/self/fdinfo (proc(5)). Slow; used once for a socket that a program
  * put into an instance before it connected it.
+ *
+ * Locking: none. errno may change.
  */
 #ifndef SMC_R_REGISTRATIONS_H
 #define SMC_R_REGISTRATIONS_H

@@ -2,6 +2,8 @@
 /*
  * splice_copy: splice(2) and sendfile(2) where one end is on SMC and the
  * other one is a pipe: by copying, as the ring is not made of pages.
+ *
+ * Locking: the caller holds no lock; a cancellation point, as splice is.
  */
 #ifndef SMC_R_SPLICE_COPY_H
 #define SMC_R_SPLICE_COPY_H

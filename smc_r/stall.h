@@ -10,6 +10,9 @@
  *
  * The limit is short where it is plain that nobody will read: the peer waits
  * for room as well, or is this process.
+ *
+ * Locking: none; its words are atomic. stall_is_over() may demote, so the
+ *          caller holds no lock.
  */
 #ifndef SMC_R_STALL_H
 #define SMC_R_STALL_H

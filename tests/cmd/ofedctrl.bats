@@ -193,3 +193,12 @@ load_core() {
 	run ofedctrl -q
 	has "ofed_core kernel ext : not loaded"
 }
+
+@test "the core itself tells its options, and refuses others" {
+	run ofed_core -h
+	[ "$status" -eq 0 ]
+	[ "${lines[0]}" = "Usage: ofed_core [-f]" ]
+	run ofed_core -x
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "Usage: ofed_core [-f]" ]
+}
