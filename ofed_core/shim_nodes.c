@@ -266,22 +266,39 @@ static int await_event_byte(int fd)
 	return n == 0 ? -ENODEV : 0;
 }
 
+/*
+ * Another thread has closed the descriptor after an event had come, which went
+ * away with its id. In the kernel the call would hold the file and go on
+ * waiting; programs count on that at their end (rping).
+ */
+static ssize_t wait_in_vain(void)
+{
+	pause();
+	return fail(-EBADF);
+}
+
 static ssize_t get_event(int fd, const void *bytes, size_t count)
 {
 	struct shim_request r = {.kind = SHIM_COMMAND,
 				 .bytes = (uint32_t)count};
 	struct shim_answer answer;
-	int rc;
+	int rc = await_event_byte(fd);
 
-	do {
-		rc = await_event_byte(fd);
+	if (rc < 0)
+		return fail(rc);
+	for (;;) {
+		rc = shim_call(fd, &r, bytes, -1, &answer);
+		if (rc == 0 && answer.result != -EAGAIN)
+			return finish(&answer, pointer_at(bytes, count, 8),
+				      count);
+		/* The event went away with its id: wait for the next. */
 		if (rc == 0)
-			rc = shim_call(fd, &r, bytes, -1, &answer);
+			rc = await_event_byte(fd);
+		if (rc < 0 && shim_fd_kind(fd) != SHIM_FD_CM)
+			return wait_in_vain();
 		if (rc < 0)
 			return fail(rc);
-		/* The event went away with its id: wait for the next. */
-	} while (answer.result == -EAGAIN);
-	return finish(&answer, pointer_at(bytes, count, 8), count);
+	}
 }
 
 /* The value of an option lies behind a pointer: it travels with the command. */
