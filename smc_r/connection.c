@@ -3,6 +3,7 @@
 #include "connection.h"
 
 #include <netinet/in.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -362,4 +363,20 @@ void connection_signal_room(struct connection *c)
 		drop_arm(&w->armed_room);
 		wake_waiter(c);
 	}
+}
+
+bool peer_is_on_our_core(struct connection *c)
+{
+	int cpu = sched_getcpu();
+	uint32_t peer =
+	    atomic_load_explicit(&c->in_producer->cpu, memory_order_relaxed);
+
+	if (cpu < 0)
+		return false;
+	if (c->told_cpu != (uint32_t)cpu + 1) {
+		c->told_cpu = (uint32_t)cpu + 1;
+		atomic_store_explicit(&c->out_producer->cpu, c->told_cpu,
+				      memory_order_relaxed);
+	}
+	return peer == (uint32_t)cpu + 1;
 }

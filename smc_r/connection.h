@@ -112,6 +112,7 @@ struct connection {
 	bool mute;            /* the peer closed during the handshake */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
+	bool talks;           /* talk.h */
 	bool told;            /* that it can write, before the peer answered */
 	bool late;            /* was told late, and counted */
 	uint64_t begun_ns;    /* the handshake */
@@ -222,6 +223,9 @@ void connection_forked(void);
 /* Wakes threads and processes of our own that sleep for this direction. */
 void connection_wake_own(struct connection *c, struct status_stream *s,
 			 int bell);
+
+/* Is the peer where we are? Tells it where that is. */
+bool peer_is_on_our_core(struct connection *c);
 
 /* Tells the peer that bytes, or room, are there. */
 bool connection_signal_data(struct connection *c); /* one slept */

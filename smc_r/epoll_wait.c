@@ -21,6 +21,7 @@
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
+#include "talk.h"
 #include "wait.h"
 
 #define ASK_EVERY   16u    /* calls between questions to the kernel */
@@ -554,7 +555,10 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		       struct wait_until *until, const sigset_t *mask)
 {
 	struct spin s;
-	int n = spin(e, events, max, until, &s);
+	int n;
+
+	talk_end();
+	n = spin(e, events, max, until, &s);
 
 	if (n > 0)
 		return n;

@@ -16,6 +16,7 @@
 #include "sleepers.h"
 #include "spin.h"
 #include "sys.h"
+#include "talk.h"
 
 /* A write that must not block waits for the acceptor all the same: once in the
  * life of a connection, and less than a busy host's scheduler takes to let it
@@ -190,6 +191,7 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait)
 
 	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
+		talk_end();
 		if (!spin_for_message(fd, c->unread) &&
 		    wait_for_message(c, fd, seen) < 0)
 			return WAY_ERROR;
@@ -292,8 +294,11 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	enum way way;
 
 	handshake_step(c, fd);
-	if (handshake_way(c, true) == WAY_AGAIN)
+	if (handshake_way(c, true) == WAY_AGAIN) {
 		until = write_waits_until(c, wait);
+		if (wait)
+			talk_begin(c);
+	}
 	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
 		if (sys_now_ns() >= until) {
 			note_miss(c, &writes, port_of_write(c, wait));

@@ -19,6 +19,7 @@
 #include "segment.h"
 #include "settings.h"
 #include "sys.h"
+#include "talk.h"
 
 #define SLEEPERS_MS 100u
 #define QUEUE_BYTES 0x7ffff000
@@ -299,6 +300,8 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		a = prepare(c, m);
 	if (a.send == CLC_SEND_CONFIRM && !c->mute && server_closes(c))
 		c->mute = true;
+	if (a.send == CLC_SEND_CONFIRM)
+		talk_announce(c);
 	if (!c->mute)
 		carry_out_send(c, fd, a.send);
 	switch (a.next) {
@@ -311,6 +314,8 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 				atomic_store(&c->control->confirmed,
 					     atomic_load(&c->control->epoch));
 			atomic_store(&c->tcp_ended, c->mute);
+			if (c->side == SIDE_SERVER)
+				talk_await(c);
 			connection_use_smc(c);
 			break;
 		}

@@ -22,6 +22,7 @@
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
+#include "talk.h"
 #include "wait.h"
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
@@ -687,6 +688,7 @@ static int wait_rounds(struct poll_call *p)
 	int ready = look_members(p->fds, p->n);
 
 	if (ready == 0) {
+		talk_end();
 		start_clock(p);
 		ready = spin(p);
 	}

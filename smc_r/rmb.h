@@ -102,7 +102,8 @@ struct rmb_element {
 	_Atomic uint32_t released;  /* last epoch the client is done with */
 	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
 	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
-	uint8_t pad[112];
+	_Atomic uint32_t talks;     /* ... whose client writes first: talk.h */
+	uint8_t pad[108];
 };
 
 struct rmb_waiters {

@@ -27,6 +27,7 @@
 #include "socket_io.h"
 #include "stream.h"
 #include "sys.h"
+#include "talk.h"
 #include "traits.h"
 #include "wait.h"
 
@@ -191,6 +192,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	} else if (phase == PHASE_NATIVE) {
 		return (int)SOCKET_KERNEL;
 	}
+	talk_end();
 	demote_serve(c, fd);
 	demote_settle(c);
 	if (connection_phase(c) == PHASE_NATIVE)
@@ -259,6 +261,7 @@ static void say_goodbye(struct connection *c, int fd)
 {
 	uint32_t end = PRODUCER_CLOSED;
 
+	talk_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */
 	if (connection_phase(c) == PHASE_HANDSHAKE && handshake_leave(c, fd))

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stddef.h>
 
 #include "bell.h"
@@ -21,6 +20,7 @@
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
+#include "talk.h"
 
 #define SLICE_FIRST_MS     1
 #define SLICE_MAX_MS       50
@@ -232,22 +232,6 @@ bool output_is_ready(struct connection *c, int fd)
 }
 
 /* ---- spinning ---- */
-
-bool peer_is_on_our_core(struct connection *c)
-{
-	int cpu = sched_getcpu();
-	uint32_t peer =
-	    atomic_load_explicit(&c->in_producer->cpu, memory_order_relaxed);
-
-	if (cpu < 0)
-		return false;
-	if (c->told_cpu != (uint32_t)cpu + 1) {
-		c->told_cpu = (uint32_t)cpu + 1;
-		atomic_store_explicit(&c->out_producer->cpu, c->told_cpu,
-				      memory_order_relaxed);
-	}
-	return peer == (uint32_t)cpu + 1;
-}
 
 static bool changed_in(const struct connection *c, uint64_t seen)
 {
@@ -500,6 +484,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 
 	if (input_state(c, fd, need) != INPUT_NONE)
 		return 0;
+	talk_end();
 	if (spin(c, seen, timeout, &s, changed_in)) {
 		/* It comes while we go back to where it is copied. */
 		stream_expect(c);

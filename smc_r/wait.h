@@ -54,9 +54,6 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 int wait_for_output(struct connection *c, int fd,
 		    const struct timespec *timeout, bool has_part);
 
-/* Is the peer where we are? */
-bool peer_is_on_our_core(struct connection *c);
-
 /* The peer wants this end to go back to TCP: the caller must see to that. */
 bool demotion_is_due(const struct connection *c);
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * talk: what a client has to say first is heard in one piece.
+ *
+ * On TCP a client that connects and writes does so while its acceptor is woken,
+ * so that acceptors find what was written in pieces as a whole, and some count
+ * on it. Here the first write waits for the acceptor, who is awake then and
+ * would read the first piece before there is a second. So the client says that
+ * it goes on, until it waits for anything; and the server, when the handshake
+ * is over, waits for the end of that: no longer than a spin.
+ *
+ * Only for clients that wait in a write: others have more than one connection,
+ * and do not come back soon to the one they wrote to.
+ *
+ * Locking: none.
+ */
+#ifndef SMC_R_TALK_H
+#define SMC_R_TALK_H
+
+#include "connection.h"
+
+/* The client: its first write has to wait, in this thread. */
+void talk_begin(struct connection *c);
+/* Its Confirm is sent now. */
+void talk_announce(struct connection *c);
+/* This thread is about to wait for something. */
+void talk_end(void);
+
+/* The server: the Confirm has come. */
+void talk_await(struct connection *c);
+
+#endif
