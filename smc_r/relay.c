@@ -45,9 +45,13 @@ static bool loop_open(struct loop *l, int fd)
 	struct sockaddr_storage own, other;
 	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
 
-	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
-	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0)
+	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0)
 		return false;
+	/* One that both ends have ended has no peer any more. */
+	if (SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0) {
+		other = own;
+		other_bytes = own_bytes;
+	}
 	l->listener = open_at(&own, own_bytes);
 	l->sender = open_at(&other, other_bytes);
 	if (l->listener < 0 || l->sender < 0 ||
