@@ -10,6 +10,7 @@
 
 #include "epoll_common.h"
 #include "epoll_nested.h"
+#include "epoll_order.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
 #include "handshake.h"
@@ -223,6 +224,7 @@ static struct epoll_member *add(struct epoll *e, struct connection *c, int fd,
 	m->connection = c;
 	m->fd = m->key = fd;
 	m->data = event->data.u64;
+	m->added = sys_ticks();
 	atomic_store(&m->events, event->events);
 	atomic_store(&m->enabled, 1);
 	atomic_store(&m->in_seen, UINT64_MAX);
@@ -233,6 +235,8 @@ static struct epoll_member *add(struct epoll *e, struct connection *c, int fd,
 	atomic_store(&atomic_load(&e->members)[n], m);
 	atomic_store(&e->count, n + 1);
 	atomic_fetch_add(&e->version, 1);
+	if (n == 1)
+		epoll_order_begin(e);
 	if (n + 1 > EPOLL_READY_MIN && !e->uses_bits)
 		epoll_ready_begin(e);
 	return m;
@@ -322,6 +326,7 @@ static void attach_bells(struct epoll_member *m)
 	uint64_t data = (uint64_t)(uintptr_t)m | EPOLL_BELL;
 
 	take_waiter_word(m);
+	epoll_order_join(m);
 	watch(shadow, c->bell_in, EPOLLIN | EPOLLET, data);
 	if (m->shared)
 		watch(shadow, c->bell_out, EPOLLIN | EPOLLET, data);

@@ -9,6 +9,7 @@
 #include "epoll_common.h"
 #include "epoll_edge.h"
 #include "epoll_nested.h"
+#include "epoll_order.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
 #include "handshake.h"
@@ -128,6 +129,8 @@ struct scan {
 	struct epoll_event *events;
 	int max;
 	int n;
+	uint64_t begun;                              /* sys_ticks */
+	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
 };
 
 /* Adds the member's events, if any. */
@@ -142,8 +145,31 @@ static uint32_t add_events(struct scan *s, struct epoll_member *m)
 		return 0;
 	s->events[s->n].events = bits;
 	s->events[s->n].data.u64 = data;
+	if (s->n < EPOLL_ORDER_MAX)
+		s->found[s->n] = m;
 	s->n++;
 	return bits;
+}
+
+/*
+ * A member that became ready behind our back, before one that was found further
+ * on: it was looked at too early. Of those that are there by now the older ones
+ * come along.
+ */
+static void scan_again(struct epoll *e, struct scan *s)
+{
+	int n = s->n;
+	uint64_t newest = epoll_order_newest(s->found, n);
+	uint32_t count = atomic_load(&e->count);
+
+	if (newest < s->begun)
+		return;
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
+		struct epoll_member *m = member_at(e, i);
+
+		if (m && epoll_order_is_missed(m, newest, s->found, n))
+			add_events(s, m);
+	}
 }
 
 static void scan_table(struct epoll *e, struct scan *s, bool all)
@@ -207,15 +233,21 @@ static bool has_others(struct epoll *e)
 
 static int scan(struct epoll *e, struct epoll_event *events, int max)
 {
-	struct scan s = {.events = events, .max = max};
+	bool several = atomic_load(&e->count) > 1;
+	struct scan s;
 
-	if (!e->uses_bits) {
-		scan_table(e, &s, true);
-		return s.n;
-	}
-	epoll_ready_each(e, look_one, &s);
-	if (has_others(e))
-		scan_table(e, &s, false);
+	s.events = events;
+	s.max = max;
+	s.n = 0;
+	s.begun = several ? sys_ticks() : 0;
+	if (e->uses_bits)
+		epoll_ready_each(e, look_one, &s);
+	if (!e->uses_bits || has_others(e))
+		scan_table(e, &s, !e->uses_bits);
+	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
+		scan_again(e, &s);
+	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
+		epoll_order_sort(s.found, events, s.n);
 	return s.n;
 }
 

@@ -148,6 +148,7 @@ void rmb_element_reset(struct rmb_element *e)
 	for (int side = 0; side < 2; side++) {
 		atomic_store(&e->producer[side].cursor, 0);
 		atomic_store(&e->producer[side].shift, 0);
+		atomic_store(&e->producer[side].since, 0);
 		atomic_store(&e->producer[side].flags, 0);
 		atomic_store(&e->producer[side].unfenced, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
@@ -157,6 +158,7 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->wait[side].armed_data, 0);
 		atomic_store(&e->wait[side].armed_room, 0);
 		atomic_store(&e->wait[side].waiter, 0);
+		atomic_store(&e->wait[side].ordered, 0);
 	}
 }
 

@@ -64,7 +64,9 @@
 struct rmb_producer {
 	_Atomic uint64_t cursor;
 	_Atomic uint32_t shift; /* of the bytes that are not consumed */
-	uint8_t pad[52];
+	uint32_t pad;
+	_Atomic uint64_t since; /* sys_ticks: not empty, or at its end */
+	uint8_t pad1[40];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
 	/* No fence lies between cursors and looks for a sleeper: who sleeps on
@@ -87,7 +89,7 @@ struct rmb_wait {
 	_Atomic uint32_t armed_data; /* ring the data bell when bytes come */
 	_Atomic uint32_t armed_room; /* ring the room bell when room comes */
 	_Atomic uint32_t waiter;     /* epoll instance, 1..RMB_WAITERS-1 */
-	_Atomic uint32_t spare;
+	_Atomic uint32_t ordered;    /* asks the writer for `since` */
 	/* Counted by the ringer: how many bytes the bells have been sent. */
 	_Atomic uint32_t rings_data;
 	_Atomic uint32_t rings_room;

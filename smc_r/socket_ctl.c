@@ -151,6 +151,7 @@ static void shut_output(struct connection *c)
 	bool taken = stream_lock(tx);
 
 	atomic_fetch_or(&tx->flags, STREAM_SHUT);
+	stream_says_since(c);
 	if (!(atomic_load(&tx->flags) & STREAM_TCP))
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
 	stream_unlock(tx, taken);
@@ -273,6 +274,7 @@ static void say_goodbye(struct connection *c, int fd)
 	demote_serve(c, fd);
 	linger(c, fd);
 	reset_if_unread(c, fd);
+	stream_says_since(c);
 	atomic_fetch_or(&c->out_producer->flags, end);
 	inject_nap();
 	if (end & PRODUCER_FIN)

@@ -25,6 +25,10 @@
 #define REWIND_BYTES   1024u
 /* So many writes in a row that found nobody asleep make a stream. */
 #define UNFENCED_AFTER 64
+/* So many do not, and say since when there are bytes; later ones do now and
+ * then, by sys_ticks. */
+#define SINCE_WRITES   16
+#define SINCE_TICKS    65536u
 /* Large reads give room back in pieces for the same reason. */
 #define TAKE_BYTES     32768u
 /* What a call that fills the ring itself leaves to handlers on top of it. */
@@ -548,6 +552,36 @@ static bool is_whole(const struct connection *c, size_t want)
 	return want <= WHOLE_BYTES && want <= c->size / 4;
 }
 
+static void say_since(struct connection *c)
+{
+	atomic_store_explicit(&c->out_producer->since, sys_ticks(),
+			      memory_order_relaxed);
+}
+
+void stream_says_since(struct connection *c)
+{
+	if (atomic_load_explicit(&c->out_consumer->cursor,
+				 memory_order_relaxed) ==
+	    atomic_load_explicit(&c->slot->tx.position, memory_order_relaxed))
+		say_since(c);
+}
+
+/* Who has answered has read what came before. The reader's cursor is a miss,
+ * so a stream, where nothing is heard, looks at it now and then only. */
+static void keep_order(struct connection *c)
+{
+	uint64_t heard =
+	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+
+	if (heard != c->heard_before)
+		say_since(c);
+	else if (c->writes < SINCE_WRITES ||
+		 sys_ticks() - atomic_load_explicit(&c->out_producer->since,
+						    memory_order_relaxed) >
+		     SINCE_TICKS)
+		stream_says_since(c);
+}
+
 ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -556,8 +590,12 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	ssize_t result = check_out(c);
 	size_t done = 0;
 
-	if (taken)
+	if (taken) {
+		if (atomic_load_explicit(&c->peer_wait->ordered,
+					 memory_order_relaxed))
+			keep_order(c);
 		judge_fences(c);
+	}
 	while (result == 0 && done < want) {
 		size_t n = put_piece(c, from, want - done, least, taken);
 
@@ -604,6 +642,8 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 	if (r->taken)
 		atomic_fetch_add(&tx->frame, 1);
 	refresh_out(c, atomic_load(&tx->position));
+	if (r->taken)
+		stream_says_since(c);
 	r->bytes = reserve(c, room_limit(c), 1, r->taken, &p);
 	r->position = p.start;
 	r->shift = p.shift;

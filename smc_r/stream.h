@@ -50,6 +50,10 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
  * in a handler, and no room before it returns. */
 ssize_t stream_put(struct connection *c, struct place *from, size_t want);
 
+/* Something is about to come, be it the end: if nothing was there, the reader
+ * may learn since when. */
+void stream_says_since(struct connection *c);
+
 /*
  * Room in the ring for a caller that fills it itself (sendfile): up to two
  * pieces; stream_room_end is told how much was filled. The stream lock is held

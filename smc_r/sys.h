@@ -99,6 +99,19 @@ static inline uint64_t sys_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The cheapest clock that all processors share, in units of its own. */
+static inline uint64_t sys_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#endif
+}
+
 /* Tell the core that this is a spin. */
 static inline void sys_relax(void)
 {

@@ -86,6 +86,13 @@ asleep() { # its leader
 	both 300 beside 150
 }
 
+# Programs live off it that who writes first is served first.
+@test "several connections of a server have their turns in order" {
+	"$programs/preload/turns" 300
+	smc_run "$programs/preload/turns" 300
+	all_on_smc 306
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }
