@@ -368,7 +368,7 @@ int poll(struct pollfd *fds, nfds_t count, int ms)
 	int n;
 
 	if (wrong("timeout-early") && ms > 20 && ms < 1000)
-		ms /= 2;
+		ms = 0;
 	n = real(fds, count, ms);
 	for (nfds_t i = 0; i < count; i++)
 		if (wrong("always-writable") && (fds[i].events & POLLOUT) &&
