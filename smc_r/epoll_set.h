@@ -141,7 +141,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
  * members now. */
 #define EPOLL_CHANGED (-2)
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
-		     int ms, const sigset_t *mask);
+		     const struct timespec *timeout, const sigset_t *mask);
 
 /* Would epoll_wait return at once? Takes nothing. By the members alone,
  * without entering the kernel; by what is the kernel's; by either. */

@@ -3,6 +3,7 @@
 #include "epoll_set.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 
 #include "bell.h"
@@ -634,15 +635,30 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	return n;
 }
 
+/* To the nanosecond only where a program asks for it: older kernels have no
+ * such call. */
+static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
+			  int max, const struct timespec *t,
+			  const sigset_t *mask)
+{
+	if (!t)
+		return real.epoll_pwait(e->fd, events, max, -1, mask);
+	if (t->tv_nsec % 1000000 || t->tv_sec > INT_MAX / 1000 - 1)
+		return real.epoll_pwait2(e->fd, events, max, t, mask);
+	return real.epoll_pwait(e->fd, events, max,
+				(int)(t->tv_sec * 1000 + t->tv_nsec / 1000000),
+				mask);
+}
+
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
-		     int ms, const sigset_t *mask)
+		     const struct timespec *timeout, const sigset_t *mask)
 {
 	bool woken = false;
 	int n;
 
 	if (!epoll_begin_sleep(e))
 		return EPOLL_CHANGED;
-	n = real.epoll_pwait(e->fd, events, max, ms, mask);
+	n = wait_in_kernel(e, events, max, timeout, mask);
 	if (n > 0 && epoll_has_cookies(e))
 		n = filter(e, events, n, &woken);
 	epoll_end_sleep(e);

@@ -142,8 +142,6 @@ PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 			const struct timespec *t, const sigset_t *mask)
 {
-	int ms =
-	    t ? (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000) : -1;
 	int n;
 
 	do {
@@ -151,7 +149,7 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 			epoll_meet(e);
 		n = epoll_has_members(e)
 			? epoll_wait_members(e, events, max, t, mask)
-			: epoll_wait_plain(e, events, max, ms, mask);
+			: epoll_wait_plain(e, events, max, t, mask);
 	} while (n == EPOLL_CHANGED);
 	return n;
 }
@@ -182,7 +180,7 @@ PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 {
 	struct epoll *e = epoll_of(ep);
 
-	if (!e || max <= 0 || (epoll_is_ours(e) && !epoll_has_members(e)))
+	if (!e || max <= 0)
 		return real.epoll_pwait2(ep, events, max, t, mask);
 	return wait_tracked(e, events, max, t, mask);
 }
