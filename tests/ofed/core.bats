@@ -6,18 +6,6 @@
 bats_require_minimum_version 1.5.0
 load net
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
 setup() {
 	[ -z "$WHY" ] || skip "$WHY"
 	: >"$OFED_CONF"

@@ -5,25 +5,11 @@
 bats_require_minimum_version 1.5.0
 load net
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -z "$WHY" ] || return 0
+suite_begin() {
 	MAC=$(ip netns exec "$A" cat /sys/class/net/ent0/address)
 	export MAC
 	start_core "$A"
 	wait_for has_local "$A"
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
 }
 
 has_local() { # namespace

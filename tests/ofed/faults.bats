@@ -14,13 +14,7 @@
 bats_require_minimum_version 1.5.0
 load net
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -z "$WHY" ] || return 0
+suite_begin() {
 	echo "cm_connect_timeout=300" >"$OFED_CONF"
 	start_both
 	export DAT_OVERRIDE=$BATS_FILE_TMPDIR/dat.conf
@@ -28,14 +22,6 @@ setup_file() {
 		ofa u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ent0 0" ""
 		scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "ent0 1" ""
 	EOT
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
 }
 
 teardown() {

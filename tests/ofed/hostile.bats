@@ -10,19 +10,16 @@ load net
 USER_ID=54321
 PYTHON=/usr/bin/python3
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ] && ! [ -x "$PYTHON" ]; then
-		WHY="$PYTHON is missing"
+suite_needs() {
+	if ! [ -x "$PYTHON" ]; then
+		echo "$PYTHON is missing"
 	fi
-	if [ -z "$WHY" ] && ! command -v setpriv >/dev/null; then
-		WHY="setpriv is missing"
+	if ! command -v setpriv >/dev/null; then
+		echo "setpriv is missing"
 	fi
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -z "$WHY" ] || return 0
+}
+
+suite_begin() {
 	# What the other user may see.
 	OPEN=$(mktemp -d /tmp/ofed_open.XXXXXX)
 	export OPEN OFED_CORE_RUNDIR=$OPEN/run

@@ -3,7 +3,10 @@
 # net: two network namespaces with a core each, for the suites of ofed_core.
 #
 # $A and $B are joined by a veth pair, "ent0" in both; $A is 10.77.0.1 and
-# fd77::1, $B is 10.77.0.2 and fd77::2.
+# fd77::1, $B is 10.77.0.2 and fd77::2. They are there for a suite that loads
+# this; where they cannot be, its tests are skipped, and WHY says why. A suite
+# may say what it needs beside ("suite_needs" prints what is missing), and what
+# it does once ("suite_begin").
 
 BIN=${SMC_R_BUILD:-$BATS_TEST_DIRNAME/../../build}/bin
 A=${OFED_A:-ofed$$a}
@@ -232,4 +235,32 @@ end_namespaces() {
 
 namespace_is_empty() { # namespace
 	[ -z "$(ip netns pids "$1" 2>/dev/null)" ]
+}
+
+# ---- for suites that say nothing else ----
+
+suite_needs() {
+	:
+}
+
+suite_begin() {
+	:
+}
+
+setup_file() {
+	WHY=$(why_not)
+	[ -n "$WHY" ] || WHY=$(suite_needs)
+	if [ -z "$WHY" ]; then
+		namespaces || WHY="no network namespaces can be made here"
+	fi
+	export WHY
+	[ -n "$WHY" ] || suite_begin
+}
+
+teardown_file() {
+	[ -n "$WHY" ] || end_namespaces
+}
+
+setup() {
+	[ -z "$WHY" ] || skip "$WHY"
 }

@@ -12,19 +12,10 @@ load net
 REQ="infiniband.mad.attributeid == 0x0010 && !icmp"
 DREQ="infiniband.mad.attributeid == 0x0015"
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ] && ! command -v tshark >/dev/null; then
-		WHY="tshark is missing"
+suite_needs() {
+	if ! command -v tshark >/dev/null; then
+		echo "tshark is missing"
 	fi
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
 }
 
 setup() {

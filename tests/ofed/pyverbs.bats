@@ -8,17 +8,14 @@ load net
 
 SUITE=/usr/share/doc/rdma-core/tests
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ] && ! [ -e "$SUITE/test_mr.py.gz" ]; then
+suite_needs() {
+	if ! [ -e "$SUITE/test_mr.py.gz" ]; then
 		# Images without documentation lack it even with the package.
-		WHY="$SUITE is missing (python3-pyverbs)"
+		echo "$SUITE is missing (python3-pyverbs)"
 	fi
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -z "$WHY" ] || return 0
+}
+
+suite_begin() {
 	start_core "$A"
 	cp -r "$SUITE" "$BATS_FILE_TMPDIR/tests"
 	gunzip -f "$BATS_FILE_TMPDIR"/tests/*.gz
@@ -27,14 +24,6 @@ setup_file() {
 	timeout -k 5 180 ip netns exec "$A" "$BIN/ofed_run" /usr/bin/python3 \
 		tests/run_tests.py --dev ent0 --gid 1 -v \
 		>"$BATS_FILE_TMPDIR/out" 2>&1 3>&- || :
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
 }
 
 @test "no test of rdma-core fails, and more than 95 run" {

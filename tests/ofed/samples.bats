@@ -8,21 +8,8 @@ load net
 SAMPLES=${SMC_R_BUILD:-$BATS_TEST_DIRNAME/../../build}/samples
 SOURCES=$BATS_TEST_DIRNAME/../../samples
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -n "$WHY" ] || start_both
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
+suite_begin() {
+	start_both
 }
 
 # A server for so many clients in $A; its output: $BATS_TEST_TMPDIR/server.

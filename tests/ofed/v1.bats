@@ -6,23 +6,9 @@
 bats_require_minimum_version 1.5.0
 load net
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -z "$WHY" ] || return 0
+suite_begin() {
 	export OFED_CORE_ROCE_V2_MODE=0
 	start_both
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
 }
 
 @test "every GID is of version 1" {

@@ -7,21 +7,8 @@
 bats_require_minimum_version 1.5.0
 load net
 
-setup_file() {
-	WHY=$(why_not)
-	if [ -z "$WHY" ]; then
-		namespaces || WHY="no network namespaces can be made here"
-	fi
-	export WHY
-	[ -n "$WHY" ] || start_both
-}
-
-teardown_file() {
-	[ -n "$WHY" ] || end_namespaces
-}
-
-setup() {
-	[ -z "$WHY" ] || skip "$WHY"
+suite_begin() {
+	start_both
 }
 
 # In both namespaces: $A reaches itself, $B reaches $A over the wire.
