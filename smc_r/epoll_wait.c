@@ -449,7 +449,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 	    !spin_begin(s, &e->spin_score, shares,
 			until->for_ever ? UINT64_MAX : until->end_ns))
 		return 0;
-	while (spin_step(s)) {
+	do {
 		for (int i = 0; i < 8; i++) {
 			n = look(e, events, max);
 			if (n > 0) {
@@ -465,7 +465,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 			s->start_ns = 0;
 			return n;
 		}
-	}
+	} while (spin_step(s));
 	return 0;
 }
 

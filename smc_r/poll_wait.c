@@ -625,7 +625,7 @@ static int spin(struct poll_call *p)
 	if (!c || !spin_begin(&s, &c->spin_score, shares,
 			      p->for_ever ? UINT64_MAX : p->end_ns))
 		return 0;
-	while (spin_step(&s)) {
+	do {
 		for (int i = 0; i < 8; i++) {
 			ready = look_members(p->fds, p->n);
 			if (ready) {
@@ -639,7 +639,7 @@ static int spin(struct poll_call *p)
 		ready = look_all(p->fds, p->all, p->n);
 		if (ready)
 			return ready;
-	}
+	} while (spin_step(&s));
 	p->spun = c;
 	p->spin_start = s.start_ns;
 	return 0;

@@ -32,7 +32,8 @@ struct spin {
  * the program's patience, by sys_now_ns(), or UINT64_MAX. False: sleep. */
 bool spin_begin(struct spin *s, uint32_t *score, bool shares,
 		uint64_t until_ns);
-/* Between two looks. False: sleep, which begins with a look. */
+/* Between two looks, the first of which comes before it. False: sleep, which
+ * begins with a look. */
 bool spin_step(struct spin *s);
 
 /* The spin was ended by what it waited for. */

@@ -277,12 +277,13 @@ static bool spin(struct connection *c, uint64_t seen,
 		}
 	if (!spin_begin(s, &c->spin_score, shares, end_of(timeout)))
 		return false;
-	while (spin_step(s))
+	do {
 		for (int i = 0; i < POLLS_A_ROUND; i++)
 			if (changed(c, seen)) {
 				spin_hit(&c->spin_score);
 				return true;
 			}
+	} while (spin_step(s));
 	return false;
 }
 
