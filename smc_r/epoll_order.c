@@ -50,14 +50,17 @@ bool epoll_order_is_missed(const struct epoll_member *m, uint64_t newest,
 {
 	const struct connection *c = m->connection;
 
-	if (!m->attached || atomic_load_explicit(&c->in_producer->since,
-						 memory_order_acquire) > newest)
+	if (!m->attached)
 		return false;
 	if (atomic_load_explicit(&c->in_producer->cursor,
 				 memory_order_acquire) ==
 		atomic_load_explicit(&c->slot->rx.position,
 				     memory_order_relaxed) &&
-	    !atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed))
+	    !atomic_load_explicit(&c->in_producer->flags, memory_order_acquire))
+		return false;
+	/* After the cursor: bytes that are seen have said since when. */
+	if (atomic_load_explicit(&c->in_producer->since, memory_order_relaxed) >
+	    newest)
 		return false;
 	for (int i = 0; i < n; i++)
 		if (found[i] == m)
