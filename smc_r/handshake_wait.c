@@ -81,17 +81,20 @@ static uint16_t port_of_write(const struct connection *c, bool wait)
 	return wait ? c->slot->peer_port : ANY_PORT;
 }
 
+/* From the write on: who opened many connections first, and an acceptor that
+ * has as many to accept, are not late. */
 static uint64_t patient_until(const struct connection *c, bool wait)
 {
+	uint64_t now = sys_now_ns();
 	uint64_t patience = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
 	uint32_t misses = 0;
 
 	if (c->slot->role == STATUS_CLIENT)
 		misses = grace_misses(&writes, port_of_write(c, wait),
-				      sys_now_ns() / NS_PER_MS);
+				      now / NS_PER_MS);
 	if (misses == GRACE_MISSES)
-		return c->begun_ns;
-	return c->begun_ns + (misses ? patience / MISSED_PART : patience);
+		return now;
+	return now + (misses ? patience / MISSED_PART : patience);
 }
 
 enum way handshake_way(struct connection *c, bool write)
