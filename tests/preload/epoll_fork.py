@@ -132,11 +132,8 @@ def both_change(server):
     say("parent", len(got))
 
 
-def asleep(server):
-    """The parent sleeps when the child comes."""
-    ep = select.epoll()
-    a, b = server.connect(), server.connect()
-    ep.register(a, IN)
+def comes_while_we_sleep(ep, b):
+    """A child that registers b, of which both are told."""
 
     def child(tell, wait):
         wait()
@@ -150,6 +147,16 @@ def asleep(server):
     c.tell()
     ready("parent", ep, {b.fileno(): "b"})
     c.hear()
+    return c
+
+
+def asleep(server):
+    """The parent sleeps when the child comes."""
+    ep = select.epoll()
+    a, b = server.connect(), server.connect()
+    ep.register(a, IN)
+
+    c = comes_while_we_sleep(ep, b)
     say("parent reads", b.recv(5))
     a.send(b"again")
     ready("parent", ep, {a.fileno(): "a"})
@@ -162,18 +169,7 @@ def plain_asleep(server):
     ep = select.epoll()
     a, b = server.connect(), server.connect()
 
-    def child(tell, wait):
-        wait()
-        ep.register(b, IN)
-        b.send(b"hello")
-        ready("child", ep, {b.fileno(): "b"})
-        tell()
-        wait()
-
-    c = Child(child)
-    c.tell()
-    ready("parent", ep, {b.fileno(): "b"})
-    c.hear()
+    c = comes_while_we_sleep(ep, b)
     ep.register(a, IN)
     a.send(b"again")
     ready("parent", ep, {a.fileno(): "a", b.fileno(): "b"})
