@@ -4,12 +4,15 @@
  */
 #include "run_library.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +130,48 @@ int run_library_find(char *out, size_t size, char *why, size_t why_size)
 			 "; install it, or name it in $" RUN_LIBRARY_VARIABLE,
 			 own, own);
 	return error;
+}
+
+/* What the loader puts in the place of $LIB: libc lives there. */
+static const char *loader_lib(char directory[PATH_MAX])
+{
+	Dl_info libc;
+	char *slash;
+
+	if (!dladdr((const void *)(uintptr_t)gnu_get_libc_version, &libc) ||
+	    !libc.dli_fname || strlen(libc.dli_fname) >= PATH_MAX)
+		return NULL;
+	strcpy(directory, libc.dli_fname);
+	slash = strrchr(directory, '/');
+	if (!slash || directory[0] != '/')
+		return NULL;
+	*slash = '\0';
+	return strncmp(directory, "/usr/", 5) == 0 ? directory + 5
+						   : directory + 1;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+void run_library_line(const char *library, char out[PATH_MAX])
+{
+	const char *slash = strrchr(library, '/');
+	int n = slash ? (int)(slash - library) : 0;
+	char path[PATH_MAX], libc[PATH_MAX];
+	const char *lib = loader_lib(libc);
+
+	if (!lib ||
+	    snprintf(path, PATH_MAX, "%.*s/system/%s/" RUN_LIBRARY_NAME, n,
+		     library, lib) >= PATH_MAX ||
+	    !is_same_file(path, library) ||
+	    snprintf(out, PATH_MAX, "%.*s/system/$LIB/" RUN_LIBRARY_NAME, n,
+		     library) >= PATH_MAX)
+		snprintf(out, PATH_MAX, "%s", library);
 }
 
 /* Is it one of the list already? */

@@ -8,6 +8,7 @@
 #ifndef CMD_RUN_LIBRARY_H
 #define CMD_RUN_LIBRARY_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #define RUN_LIBRARY_NAME     "libsmc_r.so"
@@ -21,6 +22,14 @@
  * the places and the cure.
  */
 int run_library_find(char *out, size_t size, char *why, size_t why_size);
+
+/*
+ * How /etc/ld.so.preload names this library. $LIB, which the loader replaces,
+ * leads programs of this width to the library and those of 32 bits to an empty
+ * one, so that their loader has nothing to complain of. The path as it is where
+ * the build made no such directories, or libc lives somewhere else.
+ */
+void run_library_line(const char *library, char out[PATH_MAX]);
 
 /*
  * The library that shows programs the devices of the RDMA core, looked for in

@@ -48,7 +48,7 @@ static int explain(struct running *r, int error)
  */
 static int set_preload(struct running *r, bool wanted)
 {
-	char library[PATH_MAX];
+	char library[PATH_MAX], line[PATH_MAX];
 	int error;
 
 	if (!wanted && !r->had_preload)
@@ -60,9 +60,11 @@ static int set_preload(struct running *r, bool wanted)
 		strcpy(library, "/" RUN_LIBRARY_NAME);
 		error = 0;
 	}
-	return error ? error
-		     : ldpreload_set(&r->edit, library, wanted, r->why,
-				     sizeof(r->why));
+	if (error)
+		return error;
+	run_library_line(library, line);
+	return ldpreload_set(&r->edit, library, line, wanted, r->why,
+			     sizeof(r->why));
 }
 
 /* Without BPF processes of this host find each other all the same. */

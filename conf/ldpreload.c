@@ -169,16 +169,16 @@ enum line_owner {
  * in one program would not do.
  */
 static enum line_owner line_owner(const char *line, size_t length,
-				  const char *library)
+				  const char *ours)
 {
-	const char *name = strrchr(library, '/');
+	const char *name = strrchr(ours, '/');
 	size_t name_length = strlen(name);
 
 	while (length && strchr(" \t\r", line[0]) && line[0])
 		line++, length--;
 	while (length && strchr(" \t\r", line[length - 1]) && line[length - 1])
 		length--;
-	if (length == strlen(library) && memcmp(line, library, length) == 0)
+	if (length == strlen(ours) && memcmp(line, ours, length) == 0)
 		return LINE_OF_US;
 	if (length > name_length && line[0] == '/' &&
 	    !memchr(line, ' ', length) && !memchr(line, ':', length) &&
@@ -194,10 +194,10 @@ struct content {
 	bool is_changed;
 };
 
-static int compose(const struct ldpreload_edit *edit, const char *library,
+static int compose(const struct ldpreload_edit *edit, const char *line,
 		   bool wanted, struct content *out)
 {
-	size_t head = wanted ? strlen(library) + 1 : 0;
+	size_t head = wanted ? strlen(line) + 1 : 0;
 	const char *next = edit->bytes;
 	unsigned here = 0, elsewhere = 0;
 	size_t left = edit->length;
@@ -207,14 +207,14 @@ static int compose(const struct ldpreload_edit *edit, const char *library,
 		return -ENOMEM;
 	out->length = head;
 	if (wanted) {
-		memcpy(out->bytes, library, head - 1);
+		memcpy(out->bytes, line, head - 1);
 		out->bytes[head - 1] = '\n';
 	}
 	while (left) {
 		const char *newline = memchr(next, '\n', left);
 		size_t text = newline ? (size_t)(newline - next) : left;
 		size_t whole = newline ? text + 1 : text;
-		enum line_owner owner = line_owner(next, text, library);
+		enum line_owner owner = line_owner(next, text, line);
 
 		here += owner == LINE_OF_US;
 		elsewhere += owner == LINE_OF_US_ELSEWHERE;
@@ -229,15 +229,16 @@ static int compose(const struct ldpreload_edit *edit, const char *library,
 	return 0;
 }
 
-static int check_library(const char *library, char *why, size_t size)
+static int check_library(const char *library, const char *line, char *why,
+			 size_t size)
 {
 	struct stat st;
 
-	if (library[0] != '/' || strpbrk(library, " \t\r\n:#")) {
+	if (line[0] != '/' || strpbrk(line, " \t\r\n:#")) {
 		snprintf(why, size,
 			 "%s: the loader needs an absolute path without"
 			 " blanks, colons and #",
-			 library);
+			 line);
 		return -EINVAL;
 	}
 	if (stat(library, &st) < 0)
@@ -257,15 +258,15 @@ static int check_library(const char *library, char *why, size_t size)
 	return 0;
 }
 
-int ldpreload_set(struct ldpreload_edit *edit, const char *library, bool wanted,
-		  char *why, size_t size)
+int ldpreload_set(struct ldpreload_edit *edit, const char *library,
+		  const char *line, bool wanted, char *why, size_t size)
 {
 	struct content content = {0};
 	char path[PATH_MAX];
 	int error;
 
 	memset(edit, 0, sizeof(*edit));
-	error = wanted ? check_library(library, why, size) : 0;
+	error = wanted ? check_library(library, line, why, size) : 0;
 	if (error)
 		return error;
 	error = find_file(path);
@@ -273,7 +274,7 @@ int ldpreload_set(struct ldpreload_edit *edit, const char *library, bool wanted,
 		return explain(error, LDPRELOAD_FILE_DEFAULT, why, size);
 	error = load(edit, path);
 	if (!error)
-		error = compose(edit, library, wanted, &content);
+		error = compose(edit, line, wanted, &content);
 	if (!error && content.is_changed) {
 		/* A file without a byte says the same as none. */
 		error = store(edit, path, content.bytes, content.length,

@@ -33,12 +33,13 @@ struct ldpreload_edit {
 
 /*
  * Adds the line (wanted) or takes it away, if that needs doing. library is an
- * absolute path. 0, or -errno with the reason in why, and nothing changed:
- * -ENOENT when the library is not there, -EPERM when others could replace it,
- * -EINVAL when the loader could not read its path.
+ * absolute path; line is the same file as the loader is to be told of it, which
+ * may hold $LIB of ld.so(8). 0, or -errno with the reason in why, and nothing
+ * changed: -ENOENT when the library is not there, -EPERM when others could
+ * replace it, -EINVAL when the loader could not read the line.
  */
-int ldpreload_set(struct ldpreload_edit *edit, const char *library, bool wanted,
-		  char *why, size_t size);
+int ldpreload_set(struct ldpreload_edit *edit, const char *library,
+		  const char *line, bool wanted, char *why, size_t size);
 
 /* Puts the old content back; 0 or -errno. */
 int ldpreload_undo(struct ldpreload_edit *edit);

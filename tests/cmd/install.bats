@@ -61,6 +61,29 @@ teardown() {
 	[ "${lines[1]}" = "smc_r0" ]
 }
 
+@test "the loader is told of the installed library by way of \$LIB" {
+	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
+	PATH="$root/p/sbin:$PATH"
+	mkdev -q -c tcpip -t smc_r
+	chdev -q -l smc_r0 -a system_preload=1
+	line=$(cat "$SMC_R_LDPRELOAD_FILE")
+	# shellcheck disable=SC2016 # as the loader reads it
+	[ "$line" = "$root"/p/lib/smc_r/system/'$LIB'/libsmc_r.so ]
+	LD_PRELOAD=$line run cat /proc/self/maps
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"$root/p/lib/smc_r/libsmc_r.so"* ]]
+}
+
+@test "uninstall is refused while the loader is told of the library" {
+	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
+	echo "$root/p/lib/smc_r/libsmc_r.so" >"$SMC_R_LDPRELOAD_FILE"
+	run env -u MAKEFLAGS -u MAKELEVEL \
+		make -s uninstall DESTDIR="$root" PREFIX=/p
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"chdev -l smc_r0 -a system_preload=0"* ]]
+	[ -x "$root/p/sbin/mkdev" ]
+}
+
 @test "uninstall leaves no file" {
 	env -u MAKEFLAGS -u MAKELEVEL make -s uninstall DESTDIR="$root" PREFIX=/p
 	run find "$root" ! -type d

@@ -204,6 +204,13 @@ narrow() {
 	return 1
 }
 
+run_narrow() { # plain or smc
+	{
+		"$place/narrow"
+		echo "exit $?"
+	} >"$place/narrow.$1" 2>&1
+}
+
 # The library was taken away, and the switch is still on.
 without_library() {
 	cp $file "$place/file.kept"
@@ -216,17 +223,19 @@ without_library() {
 }
 
 all_chores plain
+narrow && run_narrow plain
 gcc -print-file-name=libm.so.6 >$file
 cp $file "$place/file.before"
 chdev -q -l smc_r0 -a system_preload=1 || exit 1
 cp $file "$place/file.on"
 all_chores smc
 grep -c libsmc_r.so /proc/self/maps >"$place/loaded"
-if narrow; then
-	{
-		"$place/narrow"
-		echo "exit $?"
-	} >"$place/narrow.smc" 2>&1
+if [ -e "$place/narrow" ]; then
+	# libm, which stands there besides, has no such program in mind.
+	grep libsmc_r "$place/file.on" >$file
+	run_narrow smc
+	LD_TRACE_LOADED_OBJECTS=1 "$place/narrow" >"$place/narrow.objects"
+	cat "$place/file.on" >$file
 fi
 without_library
 chdev -q -l smc_r0 -a system_preload=0 || exit 1
