@@ -181,6 +181,7 @@ static void freeze(struct connection *c)
 	struct status_stream *rx = &c->slot->rx;
 	bool taken = stream_lock(rx);
 
+	atomic_store(&c->slot->frozen, atomic_load(&rx->position));
 	atomic_fetch_or(&rx->flags, STREAM_FROZEN);
 	atomic_store(&c->in_consumer->cursor, atomic_load(&rx->position));
 	stream_unlock(rx, taken);

@@ -55,12 +55,11 @@ struct epoll_member {
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
 	_Atomic uint32_t bits_seen;
-	_Atomic uint32_t
-	    tcp_input; /* the kernel's edges behind a sealed ring */
-	_Atomic uint32_t tcp_output; /* and of room, before it was noticed */
+	_Atomic uint64_t tcp_input;  /* how far the stream came over TCP */
+	_Atomic uint32_t tcp_output; /* edges of room, before it was noticed */
 	_Atomic uint32_t late;       /* plain TCP; see epoll_shadow.h */
-	uint64_t tcp_received;       /* bytes, when the kernel last told */
-	bool fin_sent;               /* when it became late */
+	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
+	bool fin_sent;      /* when it became late */
 };
 
 #define EPOLL_NESTED_MAX 8

@@ -65,8 +65,35 @@ static bool end_is_known(const struct epoll_member *m)
 	return c->rmb && (atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
 }
 
-/* A socket that goes back to TCP wakes for what the rings told before: FINs of
- * either end, and their acknowledgements. */
+/*
+ * Where TCP's byte 0 would stand in the stream: what lies in a sealed ring came
+ * before TCP's bytes; but what a frozen reader left there comes once more.
+ * Where there never was a ring, TCP's count is as good as another one.
+ */
+static uint64_t tcp_begin(const struct connection *c)
+{
+	const struct status_slot *slot = c->slot;
+	uint64_t first;
+
+	if (!c->rmb)
+		return 0;
+	first = atomic_load(&slot->rx.flags) & STREAM_FROZEN
+		    ? atomic_load(&slot->frozen)
+		    : atomic_load(&c->in_producer->cursor);
+	return first - atomic_load(&slot->taken);
+}
+
+/* Is it further than what came before, by whatever way? */
+static bool note_reached(struct epoll_member *m, uint64_t at)
+{
+	if (at <= atomic_load(&m->tcp_input))
+		return false;
+	atomic_store(&m->tcp_input, at);
+	return true;
+}
+
+/* A socket that goes back to TCP wakes for what the rings told before: bytes,
+ * FINs of either end, and their acknowledgements. */
 static bool is_old_news(struct epoll_member *m, uint32_t events)
 {
 	struct tcp_now now;
@@ -75,8 +102,7 @@ static bool is_old_news(struct epoll_member *m, uint32_t events)
 	if (events & EPOLLERR)
 		return false;
 	now = tcp_now(m->fd);
-	same = now.received == m->tcp_received || end_is_known(m);
-	m->tcp_received = now.received;
+	same = !note_reached(m, m->tcp_begin + now.received) || end_is_known(m);
 	if (!has_sent_fin(now.state))
 		/* Perhaps of room. */
 		return same && !(events & EPOLLOUT);
@@ -86,14 +112,9 @@ static bool is_old_news(struct epoll_member *m, uint32_t events)
 /* Behind a sealed ring with bytes in it. */
 static void note_input(struct epoll_member *m)
 {
-	uint64_t received;
-
-	if (end_is_known(m))
-		return;
-	received = tcp_now(m->fd).received;
-	if (received != m->tcp_received)
-		atomic_fetch_add(&m->tcp_input, 1);
-	m->tcp_received = received;
+	if (!end_is_known(m))
+		note_reached(m, tcp_begin(m->connection) +
+				    tcp_now(m->fd).received);
 }
 
 static void note_event(struct epoll_member *m, uint32_t events)
@@ -233,6 +254,7 @@ static void ask_exactly(struct epoll_member *m)
 /* False: something happened meanwhile, and nobody knows whether it was told. */
 static bool become_late(struct epoll_member *m)
 {
+	struct connection *c = m->connection;
 	int o = observer_open(m->fd);
 	struct tcp_now now;
 	bool quiet;
@@ -242,7 +264,10 @@ static bool become_late(struct epoll_member *m)
 	quiet = knows_all(m);
 	if (quiet) {
 		now = tcp_now(m->fd);
-		m->tcp_received = now.received;
+		m->tcp_begin = tcp_begin(c);
+		if (c->rmb)
+			note_reached(m, atomic_load(&c->in_producer->cursor));
+		note_reached(m, m->tcp_begin + now.received);
 		m->fin_sent = has_sent_fin(now.state);
 		atomic_store(&m->late, LATE_SETTLE);
 		ask_exactly(m);

@@ -372,6 +372,7 @@ static void take_bytes(struct connection *c, int fd, uint8_t *bytes, size_t n)
 	await_sleepers(c);
 	inject_nap();
 	SYS_CALL6(SYS_recvfrom, fd, bytes, n, MSG_DONTWAIT, 0, 0);
+	atomic_fetch_add(&c->slot->taken, (uint16_t)n);
 }
 
 static void look_at_clock(struct connection *c, int fd)

@@ -244,6 +244,16 @@ static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
 	return first || !p->rung ? add(p->all, at, bell, POLLIN) : at;
 }
 
+/* The end of the peer concerns everybody, the rest who asks for it. After a
+ * seal, what the program shut for reading looks like that end, for ever. */
+static short everybodys(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
+		       atomic_load(&c->slot->tx.flags) & STREAM_TCP
+		   ? 0
+		   : POLLRDHUP;
+}
+
 static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			 nfds_t i)
 {
@@ -260,8 +270,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			*events |= POLLOUT;
 		return at;
 	}
-	/* The end of the peer concerns everybody, the rest who asks for it. */
-	*events = kernel_share(c) & (asked | POLLRDHUP);
+	*events = kernel_share(c) & (asked | everybodys(c));
 	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
 	if (asked & (POLLOUT | POLLWRNORM)) {
 		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);

@@ -117,7 +117,7 @@ struct status_slot {
 	struct in6_addr local;  /* IPv4 as ::ffff:a.b.c.d */
 	struct in6_addr peer;
 	uint16_t peer_port;
-	uint16_t spare0;
+	_Atomic uint16_t taken;   /* bytes of CLC messages, off TCP */
 	int32_t pid;              /* the process that opened or accepted it */
 	_Atomic uint64_t holders; /* bit i: header.holders[i] holds it */
 	uint64_t cookie;          /* SO_COOKIE of the TCP socket */
@@ -131,6 +131,7 @@ struct status_slot {
 	_Atomic uint32_t error;        /* pending, as SO_ERROR gives it */
 	_Atomic uint32_t messages;     /* of CLC, taken off the TCP stream */
 	uint64_t first; /* engine's own: this connection made the group */
+	_Atomic uint64_t frozen; /* rx.position when it was STREAM_FROZEN */
 	struct status_stream rx;
 	struct status_stream tx;
 	uint8_t handshake[128]; /* engine's own: struct clc */

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 #include "bell.h"
 #include "demote.h"
@@ -107,6 +110,21 @@ static void forgive_confirm(struct connection *c, int fd)
 		atomic_store(&c->slot->error, (uint32_t)error);
 }
 
+/* What the program shut for reading looks to poll() as if the peer had ended.
+ */
+static bool is_our_own_end(const struct connection *c, int fd, short bits)
+{
+	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
+	    (bits & POLLERR))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
+	       state == TCP_FIN_WAIT2;
+}
+
 bool tcp_has_ended(struct connection *c, int fd)
 {
 	int orphan = atomic_load_explicit(&c->orphan, memory_order_relaxed);
@@ -114,7 +132,8 @@ bool tcp_has_ended(struct connection *c, int fd)
 
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL))
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
+	    is_our_own_end(c, p.fd, p.revents))
 		return false;
 	judge_end(c, p.revents);
 	forgive_confirm(c, p.fd);
