@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "preload_aio.h"
 #include "process.h"
 #include "reason.h"
 
@@ -180,6 +181,9 @@ static bool descriptor_call(long number, const long *a, long *r)
 		     a[0] == SECCOMP_SET_MODE_FILTER) &&
 		    !process.off)
 			engine_retire(REASON_DEMOTED_SANDBOX);
+		return false;
+	case SYS_io_submit:
+		aio_submitted(a[1], P(struct iocb *const *, a[2]));
 		return false;
 	case SYS_io_uring_setup:
 		engine_retire(REASON_DEMOTED_IO_URING);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * preload_aio: requests that somebody carries out later, and past us: threads
+ * of libc those of aio(7), the kernel those of io_submit(2). Their connections
+ * are on TCP before.
+ */
+#include "preload.h"
+
+#include <aio.h>
+#include <dlfcn.h>
+#include <linux/aio_abi.h>
+
+#include "preload_aio.h"
+#include "reason.h"
+#include "successor.h"
+
+static void give(int fd)
+{
+	if (fdtable_get(fd))
+		successor_descriptor(fd, REASON_DEMOTED_AIO);
+}
+
+/* ---- aio(7) ---- */
+
+/* Found once; a second thread finds the same. */
+static void *next(void *_Atomic *found, const char *name)
+{
+	void *f = atomic_load_explicit(found, memory_order_acquire);
+
+	if (!f) {
+		f = dlsym(RTLD_NEXT, name);
+		atomic_store_explicit(found, f, memory_order_release);
+	}
+	if (!f)
+		errno = ENOSYS;
+	return f;
+}
+
+#define ONE(name, block)                                                       \
+	PRELOAD int name(struct block *b)                                      \
+	{                                                                      \
+		static void *_Atomic found;                                    \
+		int (*f)(struct block *) =                                     \
+		    (int (*)(struct block *))next(&found, #name);              \
+                                                                               \
+		if (f)                                                         \
+			give(b->aio_fildes);                                   \
+		return f ? f(b) : -1;                                          \
+	}
+
+ONE(aio_read, aiocb)
+ONE(aio_write, aiocb)
+ONE(aio_read64, aiocb64)
+ONE(aio_write64, aiocb64)
+
+#define LIST(name, block)                                                      \
+	PRELOAD int name(int mode, struct block *const list[], int n,          \
+			 struct sigevent *event)                               \
+	{                                                                      \
+		static void *_Atomic found;                                    \
+		int (*f)(int, struct block *const[], int, struct sigevent *) = \
+		    (int (*)(int, struct block *const[], int,                  \
+			     struct sigevent *))next(&found, #name);           \
+                                                                               \
+		for (int i = 0; f && i < n; i++)                               \
+			if (list[i])                                           \
+				give(list[i]->aio_fildes);                     \
+		return f ? f(mode, list, n, event) : -1;                       \
+	}
+
+LIST(lio_listio, aiocb)
+LIST(lio_listio64, aiocb64)
+
+/* ---- io_submit(2) ---- */
+
+void aio_submitted(long n, struct iocb *const *list)
+{
+	for (long i = 0; list && i < n; i++)
+		if (list[i])
+			give((int)list[i]->aio_fildes);
+}
+
+/* libaio enters the kernel by itself. A plugin's is not among the libraries
+ * that follow us, but it is loaded, or nobody could call. */
+static void *libaio(void *_Atomic *found, const char *name)
+{
+	void *f = next(found, name);
+	void *library;
+
+	if (f)
+		return f;
+	library = dlopen("libaio.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	return library ? dlsym(library, name) : NULL;
+}
+
+PRELOAD int io_submit(aio_context_t context, long n, struct iocb **list);
+PRELOAD int io_submit(aio_context_t context, long n, struct iocb **list)
+{
+	static void *_Atomic found;
+	int (*f)(aio_context_t, long, struct iocb **) =
+	    (int (*)(aio_context_t, long, struct iocb **))libaio(&found,
+								 "io_submit");
+
+	aio_submitted(n, list);
+	return f ? f(context, n, list) : -ENOSYS;
+}
