@@ -330,13 +330,13 @@ static void offer_by_registry(struct connection *c, int fd)
 		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);
 }
 
-static void make_offer(struct connection *c, int fd, uint16_t port)
+static void make_offer(struct connection *c, int fd, uint16_t port, bool marked)
 {
 	uint8_t id[PEER_ID_BYTES];
 
 	if (identity_get(id) < 0)
 		return;
-	if (offer_mark(fd) == 0)
+	if (marked || offer_mark(fd) == 0)
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_OFFERED);
 	else if (registry_has_listener(port))
 		offer_by_registry(c, fd);
@@ -359,37 +359,111 @@ static void fill_peer(struct connection *c, const struct sockaddr *a,
 	connection_set_peer(c, &copy);
 }
 
-bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n)
+/* Whoever is there is on this host, and in this network namespace. */
+static bool is_loopback(const struct sockaddr *a, socklen_t n)
+{
+	const struct sockaddr_in *v4 = (const void *)a;
+	const struct sockaddr_in6 *v6 = (const void *)a;
+
+	if (a->sa_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT ==
+		       IN_LOOPBACKNET;
+	return n >= sizeof(*v6) &&
+	       (IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
+		(IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) &&
+		 v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET));
+}
+
+/* Engine lock held. marked: the offer is made already. */
+static bool begin_client(int fd, const struct sockaddr *a, socklen_t n,
+			 const struct traits *t, bool marked)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+	struct connection *c = NULL;
+
+	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE)
+		c = connection_new(STATUS_CLIENT,
+				   t->options | nonblock_flag(fd), false);
+	if (!c)
+		return false;
+	c->lingers = t->lingers;
+	fill_peer(c, a, n);
+	if (t->unsuitable || segment_is_crowded())
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
+	else
+		make_offer(c, fd, port_of(a, n), marked);
+	fdtable_set(fd, &c->entry);
+	return true;
+}
+
+enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
+				       socklen_t n)
 {
 	uint16_t port = port_of(a, n);
-	const struct snapshot *s;
-	struct connection *c = NULL;
-	struct traits t = {.tcp = false};
-	uint32_t reason;
+	struct traits t;
+	bool begun, marked;
+	int visit = -EAGAIN;
 	sigset_t saved;
 
 	if (port == 0 || !settings_may_match(port))
-		return false;
+		return PROSPECT_NOT_OURS;
+	t = traits_of(fd);
+	if (!t.tcp)
+		return PROSPECT_NOT_OURS;
+	if (is_loopback(a, n) && !t.unsuitable)
+		visit = offer_mark_visitor(fd, port);
+	if (visit == -ENOENT)
+		return PROSPECT_NOBODY;
 	engine_lock(&saved);
-	s = settings_now(&reason);
-	if (s && settings_match(s, NULL, port) == REASON_NONE) {
-		t = traits_of(fd);
-		if (t.tcp)
-			c = connection_new(STATUS_CLIENT,
-					   t.options | nonblock_flag(fd),
-					   false);
-	}
-	if (c) {
-		c->lingers = t.lingers;
-		fill_peer(c, a, n);
-		if (t.unsuitable || segment_is_crowded())
-			atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
-		else
-			make_offer(c, fd, port);
-		fdtable_set(fd, &c->entry);
-	}
+	begun = begin_client(fd, a, n, &t, visit == 0);
+	marked = begun && (atomic_load(&connection_of(fd)->slot->socket_flags) &
+			   SOCKET_OFFERED);
 	engine_unlock(&saved);
-	return c != NULL;
+	if (visit == 0 && !marked)
+		offer_unmark(fd);
+	return begun ? PROSPECT_OURS : PROSPECT_NOT_OURS;
+}
+
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	return SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0;
+}
+
+/* For the list only. Engine lock held. */
+static void list_plain(int fd, const struct sockaddr *a, socklen_t n)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+	struct connection *c = NULL;
+
+	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE &&
+	    !fdtable_get(fd))
+		c = connection_new(STATUS_CLIENT, 0, false);
+	if (!c)
+		return;
+	fill_peer(c, a, n);
+	read_local(c, fd);
+	fdtable_set(fd, &c->entry);
+	if (is_foreign(c))
+		forget(c, fd);
+	else
+		stay_native(c, REASON_PEER_NO_SMC);
+}
+
+void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
+			   int result, int error)
+{
+	sigset_t saved;
+
+	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
+		return;
+	engine_lock(&saved);
+	list_plain(fd, a, n);
+	engine_unlock(&saved);
 }
 
 void handshake_after_connect(int fd, int result, int error)

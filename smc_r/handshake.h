@@ -32,10 +32,20 @@ enum way {
 	WAY_ERROR,  /* errno is set */
 };
 
-/* Before and after connect() on a socket without an entry. before returns
- * false when this connection is none of ours. */
-bool handshake_before_connect(int fd, const struct sockaddr *a, socklen_t n);
+/* What can become of a connection. */
+enum prospect {
+	PROSPECT_NOT_OURS,
+	PROSPECT_OURS,
+	PROSPECT_NOBODY, /* nobody there has the engine: nothing is offered */
+};
+
+/* Before and after connect() on a socket without an entry. */
+enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
+				       socklen_t n);
 void handshake_after_connect(int fd, int result, int error);
+/* After it where there was nobody. */
+void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
+			   int result, int error);
 
 /* After accept(): takes up the new connection when it matches. */
 void handshake_accepted(int listener, int fd,

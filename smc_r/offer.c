@@ -61,17 +61,31 @@ int offer_init(const char *rundir)
 	return offer_instance(rundir, &instance);
 }
 
-static int mark(int fd, int value)
+static int set(int fd, const void *value, socklen_t length)
 {
 	int saved = errno, error = 0;
 
 	if (!instance)
 		return -EOPNOTSUPP;
-	if (syscall(SYS_setsockopt, fd, OPTION_LEVEL, instance, &value,
-		    sizeof(value)) != 0)
+	if (syscall(SYS_setsockopt, fd, OPTION_LEVEL, instance, value,
+		    length) != 0)
 		error = -errno;
 	errno = saved;
 	return error;
+}
+
+static int mark(int fd, int value)
+{
+	return set(fd, &value, sizeof(value));
+}
+
+int offer_mark_visitor(int fd, uint16_t port)
+{
+	const struct option_visit visit = {.mark = 1, .port = port};
+	int error = set(fd, &visit, sizeof(visit));
+
+	/* A BPF program that was attached before there were visitors. */
+	return error == -EINVAL ? mark(fd, 1) : error;
 }
 
 int offer_mark(int fd)

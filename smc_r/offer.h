@@ -42,6 +42,13 @@ int offer_init(const char *rundir);
  */
 int offer_mark(int fd);
 
+/*
+ * The same of a client that will connect to that port at an address of this
+ * host. -ENOENT, and it is not marked, when no marked listener of the host has
+ * the port: nobody would answer.
+ */
+int offer_mark_visitor(int fd, uint16_t port);
+
 /* No new connection of this socket carries the option. 0 or -errno. */
 int offer_unmark(int fd);
 

@@ -12,6 +12,8 @@
  * run directory, so that several devices live on one host without seeing each
  * other.
  *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks.
+ *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a client,
+ *       unless no marked listener of this host has that port: then ENOENT.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
  *
  * The BPF program is compiled from this header too, so it uses nothing but
@@ -27,10 +29,16 @@
 #define OPTION_ANSWER_MASK 0xffff0000
 
 /* What offer_state() tells of a socket. */
-#define OFFER_WANT   1 /* marked, or accepted from a marked listener */
+#define OFFER_WANT   1 /* marked, or accepted and agreed */
 #define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
 #define OFFER_AGREED 4 /* and so did the peer's */
 #define OFFER_MET    8 /* then: the server has asked, so it had accepted */
+
+/* A client that is about to connect to an address of this host. */
+struct option_visit {
+	__s32 mark; /* 1 */
+	__u32 port; /* of the server, host order */
+};
 
 #define OPTION_KIND   254
 #define OPTION_LENGTH 6

@@ -81,10 +81,20 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
+static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+	int error = errno;
+
+	handshake_after_plain(fd, a, n, result, error);
+	errno = error;
+	return result;
+}
+
 PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct connection *c = connection_of(fd);
-	bool ours = c != NULL;
+	enum prospect prospect = c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
 	bool common = false;
 	int result;
 	int error;
@@ -94,9 +104,11 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
 		return real.connect(fd, a, n);
-	if (!ours && fdtable && a && !process.off)
-		ours = handshake_before_connect(fd, a, n);
-	if (!ours)
+	if (!c && fdtable && a && !process.off)
+		prospect = handshake_before_connect(fd, a, n);
+	if (prospect == PROSPECT_NOBODY)
+		return connect_plain(fd, a, n);
+	if (prospect == PROSPECT_NOT_OURS)
 		return real.connect(fd, a, n);
 	if (!c)
 		common = epoll_adopt(connection_of(fd), fd);

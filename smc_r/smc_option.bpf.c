@@ -47,6 +47,9 @@ char licence[] SEC("license") = "Dual BSD/GPL";
 #define SOCKOPT_BUFFER   4096
 /* A SYN that was not answered twice goes out without the option. */
 #define SYNS_WITH_OPTION 2
+/* What a marked listener has set, and its connections inherit. */
+#define LISTENER_FLAGS                                                         \
+	(BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG)
 
 /* Set before loading. */
 const volatile __u32 instance SEC(".rodata.instance") = 0;
@@ -195,6 +198,14 @@ static __always_inline void place_of(struct place *place,
 	place->pad = 0;
 }
 
+static __always_inline void note_others(__u32 now, const struct mark *m)
+{
+	__u32 others = now & LISTENER_FLAGS & ~m->flags;
+
+	if (others & ~flags_of_others)
+		__sync_fetch_and_or(&flags_of_others, others);
+}
+
 static __always_inline void on_listen(struct bpf_sock_ops *ops)
 {
 	struct mark *m = mark_of(ops);
@@ -205,10 +216,10 @@ static __always_inline void on_listen(struct bpf_sock_ops *ops)
 	place_of(&place, ops);
 	if (!m->listed)
 		m->listed = place_add(&place);
-	if (m->listed)
-		flags_add(ops, m,
-			  BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG |
-			      BPF_SOCK_OPS_STATE_CB_FLAG);
+	if (!m->listed)
+		return;
+	note_others(ops->bpf_sock_ops_cb_flags, m);
+	flags_add(ops, m, LISTENER_FLAGS);
 }
 
 static __always_inline void on_state(struct bpf_sock_ops *ops)
@@ -274,25 +285,30 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 	else if (!write)
 		bpf_reserve_hdr_opt(ops, OPTION_LENGTH, 0);
 	else if (handshake_put(&h) && !option_store(ops))
-		bpf_map_delete_elem(&handshakes, &h);
+		handshake_drop(&h);
 }
 
-/* The storage is a copy of the listener's. */
+/* Most have agreed to nothing, and need no mark. */
 static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 {
-	struct mark *m = mark_of(ops);
+	__u32 flags = ops->bpf_sock_ops_cb_flags;
+	__u32 kept = flags & (~LISTENER_FLAGS | flags_of_others);
+	struct bpf_sock *sk = ops->sk;
 	struct handshake h;
+	struct mark *m;
 
+	if (kept != flags && port_is_marked(ops->local_port))
+		bpf_sock_ops_cb_flags_set(ops, kept);
+	if (!handshakes_made)
+		return;
+	handshake_of(&h, ops);
+	if (!handshake_take(&h) || !sk)
+		return;
+	m = bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!m)
 		return;
-	m->listed = 0;
-	m->offers = 0;
 	m->serves = 1;
-	m->state &= OFFER_WANT;
-	flags_restore(ops, m);
-	handshake_of(&h, ops);
-	if (handshake_take(&h))
-		m->state |= OFFER_SENT | OFFER_AGREED;
+	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */
@@ -372,13 +388,13 @@ static __always_inline int leave_alone(struct bpf_sockopt *ctx)
  */
 static __always_inline int listener_flags(struct bpf_sock *sk, struct mark *m)
 {
-	const int wanted =
-	    BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG;
+	const int wanted = LISTENER_FLAGS;
 	int now = 0, next;
 
 	if (bpf_getsockopt(sk, LEVEL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &now,
 			   sizeof(now)))
 		return (m->flags & wanted) == wanted ? 0 : -EOPNOTSUPP;
+	note_others(now, m);
 	next = now | wanted;
 	if (bpf_setsockopt(sk, LEVEL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &next,
 			   sizeof(next)))
@@ -434,6 +450,16 @@ static __always_inline int mark_set(struct bpf_sockopt *ctx, bool wanted)
 	return 0;
 }
 
+/* Where nobody can answer a mark would be for nothing. */
+static __always_inline int mark_visitor(struct bpf_sockopt *ctx)
+{
+	const struct option_visit *visit = ctx->optval;
+
+	if ((void *)(visit + 1) > ctx->optval_end || visit->mark != 1)
+		return -EINVAL;
+	return port_is_marked(visit->port) ? mark_set(ctx, true) : -ENOENT;
+}
+
 SEC("cgroup/setsockopt")
 int smc_mark(struct bpf_sockopt *ctx)
 {
@@ -442,8 +468,10 @@ int smc_mark(struct bpf_sockopt *ctx)
 
 	if (!is_ours(ctx))
 		return leave_alone(ctx);
-	if (ctx->optlen != sizeof(*value) ||
-	    (void *)(value + 1) > ctx->optval_end || (*value & ~1) != 0)
+	if (ctx->optlen == sizeof(struct option_visit))
+		error = mark_visitor(ctx);
+	else if (ctx->optlen != sizeof(*value) ||
+		 (void *)(value + 1) > ctx->optval_end || (*value & ~1) != 0)
 		error = -EINVAL;
 	else
 		error = mark_set(ctx, *value);

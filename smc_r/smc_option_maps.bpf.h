@@ -28,6 +28,7 @@
 #define HANDSHAKES_MAX 16384
 #define LISTENERS_MAX  16384
 #define ACCEPTED_MAX   16384
+#define PORTS          65536
 
 struct mark {
 	__u32 state; /* OFFER_* */
@@ -62,9 +63,17 @@ static __u64 swept;
  * SYN-ACKs to which another one brought it. */
 static __u32 listening;
 
+/* Elements of "handshakes", or more: where there are none nobody needs to look
+ * for one. */
+static __u32 handshakes_made;
+
+/* Callback flags that some listener had before we marked it: another program's,
+ * which its connections keep. */
+static __u32 flags_of_others;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mark);
 } marks SEC(".maps");
@@ -88,6 +97,17 @@ struct {
 	__type(key, struct place);
 	__type(value, __u32);
 } listeners SEC(".maps");
+
+/*
+ * Marked listeners of the host with a port, whatever their address and network
+ * namespace: an address of this host may be in another namespace.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PORTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} ports SEC(".maps");
 
 /*
  * When a SYN-ACK with the option was sent last. Full means that no more options
@@ -202,10 +222,26 @@ static __always_inline bool place_count_up(const struct place *place)
 	return true;
 }
 
+static __always_inline void port_count(__u32 port, __s32 change)
+{
+	__u32 *count = bpf_map_lookup_elem(&ports, &port);
+
+	if (count)
+		__sync_fetch_and_add(count, change);
+}
+
+static __always_inline bool port_is_marked(__u32 port)
+{
+	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
+
+	return count && *count;
+}
+
 static __always_inline bool place_add(const struct place *place)
 {
 	if (!place_count_up(place))
 		return false;
+	port_count(place->port, 1);
 	__sync_fetch_and_add(&listening, 1);
 	return true;
 }
@@ -215,6 +251,7 @@ static __always_inline void place_remove(const struct place *place)
 	__u32 *count = bpf_map_lookup_elem(&listeners, place);
 
 	__sync_fetch_and_add(&listening, -1);
+	port_count(place->port, -1);
 	if (count)
 		__sync_fetch_and_add(count, -1);
 }
@@ -229,24 +266,45 @@ static __always_inline bool place_is_marked(const struct place *place)
 /* ---- SYN-ACKs under way ---------------------------------------------------
  */
 
+static __always_inline void handshake_drop(const struct handshake *h)
+{
+	if (bpf_map_delete_elem(&handshakes, h) == 0)
+		__sync_fetch_and_add(&handshakes_made, -1);
+}
+
 static long drop_old(struct bpf_map *map, const struct handshake *handshake,
 		     const __u64 *sent, const __u64 *now)
 {
-	if (*now - *sent > HANDSHAKE_AGE)
-		bpf_map_delete_elem(map, handshake);
+	if (*now - *sent > HANDSHAKE_AGE &&
+	    bpf_map_delete_elem(map, handshake) == 0)
+		__sync_fetch_and_add(&handshakes_made, -1);
 	return 0;
+}
+
+/* Counted before it is there. */
+static __always_inline long handshake_add(const struct handshake *h, __u64 now)
+{
+	long error;
+
+	__sync_fetch_and_add(&handshakes_made, 1);
+	error = bpf_map_update_elem(&handshakes, h, &now, BPF_NOEXIST);
+	if (error)
+		__sync_fetch_and_add(&handshakes_made, -1);
+	if (error == -EEXIST)
+		error = bpf_map_update_elem(&handshakes, h, &now, BPF_EXIST);
+	return error;
 }
 
 static __always_inline bool handshake_put(const struct handshake *h)
 {
 	__u64 now = bpf_ktime_get_ns();
-	long error = bpf_map_update_elem(&handshakes, h, &now, BPF_ANY);
+	long error = handshake_add(h, now);
 
 	/* Clients that never answer fill it; look once in a second. */
 	if (error == -E2BIG && now - swept > SECOND) {
 		swept = now;
 		bpf_for_each_map_elem(&handshakes, drop_old, &now, 0);
-		error = bpf_map_update_elem(&handshakes, h, &now, BPF_ANY);
+		error = handshake_add(h, now);
 	}
 	return error == 0;
 }
@@ -261,13 +319,16 @@ static __always_inline bool handshake_is_known(const struct handshake *h)
 /* To look is cheaper than to remove, and there is mostly none. */
 static __always_inline bool handshake_take(const struct handshake *h)
 {
-	const __u64 *sent = bpf_map_lookup_elem(&handshakes, h);
+	const __u64 *sent;
 	bool known;
 
+	if (!handshakes_made)
+		return false;
+	sent = bpf_map_lookup_elem(&handshakes, h);
 	if (!sent)
 		return false;
 	known = bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
-	bpf_map_delete_elem(&handshakes, h);
+	handshake_drop(h);
 	return known;
 }
 

@@ -6,14 +6,15 @@
 #
 #   syn=y synack=y other=0 client=WSA server=WSA
 #
-# y: the segment carried the option once. W marked, S sent, A agreed.
+# y: the segment carried the option once. W marked, or accepted and agreed; S
+# sent, A agreed.
 # limit: 120
 
 bats_require_minimum_version 1.5.0
 
 AGREED="syn=y synack=y other=0 client=WSA server=WSA"
-NOT_OFFERED="syn=- synack=- other=0 client=W server=W"
-NOT_ANSWERED="syn=y synack=- other=0 client=WS server=W"
+NOT_OFFERED="syn=- synack=- other=0 client=W server=-"
+NOT_ANSWERED="syn=y synack=- other=0 client=WS server=-"
 
 setup_file() {
 	local top=${SMC_R_TOP:-$BATS_TEST_DIRNAME/../..}
@@ -123,7 +124,21 @@ lose() { # namespace, address, other namespace
 
 @test "a client that nobody marked sends none" {
 	across mark-client=no
-	expect "syn=- synack=- other=0 client=- server=W"
+	expect "syn=- synack=- other=0 client=- server=-"
+}
+
+@test "a visitor is marked where some listener of the host could answer" {
+	across mark-client=visit
+	expect "$AGREED"
+	local_pair mark-client=visit listen=0.0.0.0
+	expect "$NOT_OFFERED"
+	across mark-client=visit mark-server=after
+	expect "$AGREED"
+	# All of them have ended, or were unmarked.
+	across mark-client=visit mark-server=no
+	expect "syn=- synack=- other=0 client=- server=-"
+	across mark-client=visit mark-server=undone
+	expect "syn=- synack=- other=0 client=- server=-"
 }
 
 @test "a listener that nobody marked answers none" {
@@ -239,7 +254,7 @@ lose() { # namespace, address, other namespace
 @test "the third SYN goes without the option" {
 	lose "$A" 10.9.0.2 "$B"
 	across heal="3:$MEND"
-	expect_like "syn=yy-+ synack=-+ other=0 client=WS server=W"
+	expect_like "syn=yy-+ synack=-+ other=0 client=WS server=-"
 }
 
 @test "a child process is told the same" {

@@ -127,6 +127,15 @@ static void client_wait(struct pair *p, int fd)
 	option_check(-error, "connect");
 }
 
+/* Where nobody would answer it stays as it is. */
+static void mark_visitor(const struct pair *p, int fd)
+{
+	int error = offer_mark_visitor(fd, p->port);
+
+	if (error != -ENOENT)
+		option_check(error, "mark the visitor");
+}
+
 static int client_connect(struct pair *p)
 {
 	struct sockaddr_storage address;
@@ -149,6 +158,8 @@ static int client_connect(struct pair *p)
 	}
 	if (strcmp(p->mark_client, "yes") == 0)
 		option_check(offer_mark(fd), "mark the client");
+	else if (strcmp(p->mark_client, "visit") == 0)
+		mark_visitor(p, fd);
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	if (p->fastopen) {
 		if (sendto(fd, "f", 1, MSG_FASTOPEN,
