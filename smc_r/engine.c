@@ -25,6 +25,7 @@ static void before_fork(void)
 	engine_lock_for_fork();
 	epoll_common_before_fork();
 	handshake_before_fork();
+	registry_before_fork();
 	if (!segment_before_fork()) {
 		connection_drop_native();
 		segment_before_uncounted_fork();
@@ -128,6 +129,7 @@ void engine_fork_failed(void)
 		return;
 	engine_lock(&saved);
 	segment_fork_failed();
+	registry_fork_failed();
 	engine_unlock(&saved);
 }
 

@@ -54,6 +54,29 @@ static void stay_native(struct connection *c, uint32_t reason)
 	connection_use_tcp(c, reason, 0);
 }
 
+static void leave_uncounted(struct connection *c)
+{
+	c->slot->reason = REASON_ADDRESS;
+	atomic_store(&c->slot->state, STATUS_TCP);
+	connection_set_native(c);
+}
+
+/* An offer in the registry that nobody claimed commits nobody. */
+static void withdraw(struct connection *c, int fd, uint32_t reason)
+{
+	if (!c->offer_entry || !registry_withdraw(c->offer_entry)) {
+		messages_carry_out(
+		    c, fd, clc_abort(connection_clc(c), reason, now_ms()),
+		    NULL);
+		return;
+	}
+	c->offer_entry = 0;
+	if (reason == REASON_ADDRESS)
+		leave_uncounted(c);
+	else
+		stay_native(c, reason);
+}
+
 static void start_client(struct connection *c, int fd)
 {
 	struct clc_proposal p;
@@ -68,9 +91,7 @@ static void start_client(struct connection *c, int fd)
 	if (!reason && proposal_make(&c->slot->local, &p) < 0)
 		reason = REASON_RENDEZVOUS;
 	if (reason)
-		messages_carry_out(
-		    c, fd, clc_abort(connection_clc(c), reason, now_ms()),
-		    NULL);
+		withdraw(c, fd, reason);
 	else
 		messages_carry_out(
 		    c, fd, clc_start(connection_clc(c), &p, now_ms()), NULL);
@@ -124,13 +145,6 @@ static void forget(struct connection *c, int fd)
 		connection_release(c);
 }
 
-static void leave_uncounted(struct connection *c)
-{
-	c->slot->reason = REASON_ADDRESS;
-	atomic_store(&c->slot->state, STATUS_TCP);
-	connection_set_native(c);
-}
-
 /* A server that could wait no longer sent data, or closed: it says so without
  * a Proposal, too. */
 static bool has_spoken(int fd)
@@ -167,17 +181,6 @@ static void client_connected(struct connection *c, int fd)
 static bool unclaimed(struct connection *c)
 {
 	return c->offer_entry && !registry_is_claimed(c->offer_entry);
-}
-
-static void withdraw(struct connection *c, int fd, uint32_t reason)
-{
-	if (c->offer_entry && registry_withdraw(c->offer_entry)) {
-		c->offer_entry = 0;
-		stay_native(c, reason);
-		return;
-	}
-	messages_carry_out(
-	    c, fd, clc_abort(connection_clc(c), reason, now_ms()), NULL);
 }
 
 /* Who has the engine claims the offer before it does anything else. So what

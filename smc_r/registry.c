@@ -17,7 +17,7 @@
 #include "sys.h"
 
 #define REGISTRY_MAGIC   0x47525352u
-#define REGISTRY_VERSION 2u
+#define REGISTRY_VERSION 3u
 #define ENTRIES          1024u
 #define LISTENERS        256u
 #define SWEEP_EVERY_NS   1000000000u
@@ -43,7 +43,8 @@ struct entry {
 
 struct listener_entry {
 	_Atomic int32_t pid; /* 0 free, < 0: -pid is writing it */
-	uint32_t port;
+	uint16_t port;
+	uint16_t birth; /* of whom pid makes this for; 0: for itself */
 	uint64_t net;
 };
 
@@ -60,6 +61,8 @@ struct registry {
 static struct registry *registry;
 static bool tried;
 static uint64_t own_net;
+static uint16_t births; /* children that entries were made for */
+static pid_t parent;    /* who made them */
 
 /* ---- the file ---- */
 
@@ -161,22 +164,25 @@ static struct listener_entry *find_listener(uint16_t port)
 	return NULL;
 }
 
-int registry_listen(uint16_t port)
+static bool is_own(struct listener_entry *l, uint16_t birth)
 {
-	if (!open_registry())
-		return -ENOENT;
+	return atomic_load(&l->pid) == process.pid && l->birth == birth &&
+	       l->net == own_net;
+}
+
+static int add_listener(uint16_t port, uint16_t birth)
+{
 	for (unsigned i = 0; i < LISTENERS; i++) {
 		struct listener_entry *l = &registry->listeners[i];
 		int32_t pid = atomic_load(&l->pid);
 
-		if (pid == process.pid && l->port == port && l->net == own_net)
-			return 0;
 		if (pid && !is_gone(pid < 0 ? -pid : pid))
 			continue;
 		if (!atomic_compare_exchange_strong(&l->pid, &pid,
 						    -process.pid))
 			continue;
 		l->port = port;
+		l->birth = birth;
 		l->net = own_net;
 		atomic_store(&l->pid, process.pid);
 		return 0;
@@ -184,16 +190,37 @@ int registry_listen(uint16_t port)
 	return -ENOSPC;
 }
 
+int registry_listen(uint16_t port)
+{
+	if (!open_registry())
+		return -ENOENT;
+	for (unsigned i = 0; i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], 0) &&
+		    registry->listeners[i].port == port)
+			return 0;
+	return add_listener(port, 0);
+}
+
 void registry_unlisten(uint16_t port)
 {
-	if (!registry)
-		return;
-	for (unsigned i = 0; i < LISTENERS; i++) {
+	for (unsigned i = 0; registry && i < LISTENERS; i++) {
 		struct listener_entry *l = &registry->listeners[i];
 
-		if (atomic_load(&l->pid) == process.pid && l->port == port)
+		if (is_own(l, 0) && l->port == port)
 			atomic_store(&l->pid, 0);
 	}
+}
+
+static void free_listeners(uint16_t birth)
+{
+	for (unsigned i = 0; registry && i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], birth))
+			atomic_store(&registry->listeners[i].pid, 0);
+}
+
+void registry_unlisten_all(void)
+{
+	free_listeners(0);
 }
 
 bool registry_has_listener(uint16_t port)
@@ -342,8 +369,38 @@ uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
 	return claim_cookie(found.cookie, proposal);
 }
 
-/* A mapping is inherited; entries in it belong to the parent. */
+/* ---- fork ---- */
+
+void registry_before_fork(void)
+{
+	if (!registry)
+		return;
+	if (++births == 0)
+		births = 1;
+	parent = process.pid;
+	for (unsigned i = 0; i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], 0))
+			add_listener(registry->listeners[i].port, births);
+}
+
+void registry_fork_failed(void)
+{
+	free_listeners(births);
+}
+
+/* A mapping is inherited; entries in it belong to the parent, but for those
+ * that it made for this child. */
 void registry_forked(void)
 {
 	tried = registry != NULL;
+	for (unsigned i = 0; registry && i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+
+		if (atomic_load(&l->pid) != parent || l->birth != births ||
+		    l->net != own_net)
+			continue;
+		atomic_store(&l->pid, -process.pid);
+		l->birth = 0;
+		atomic_store(&l->pid, process.pid);
+	}
 }

@@ -27,6 +27,8 @@
 int registry_listen(uint16_t port);
 void registry_unlisten(uint16_t port);
 bool registry_has_listener(uint16_t port);
+/* All of this process: it becomes a program that says it anew. */
+void registry_unlisten_all(void);
 
 /* Client. Returns an entry number from 1, or 0 when there is no registry or no
  * room: then nothing is offered. */
@@ -42,6 +44,13 @@ void registry_done(uint32_t entry);
 uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal);
 
+/*
+ * A child that inherits listeners is one who accepts from its first moment on,
+ * whatever its parent closes before the child runs: its entries are made before
+ * it is, and it takes them over. After a fork that failed they are freed.
+ */
+void registry_before_fork(void);
 void registry_forked(void);
+void registry_fork_failed(void);
 
 #endif

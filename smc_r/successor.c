@@ -12,6 +12,7 @@
 #include "offer.h"
 #include "process.h"
 #include "reason.h"
+#include "registry.h"
 #include "sys.h"
 
 /* Descriptors that are looked at although we know nothing of them: those that
@@ -84,6 +85,15 @@ static void give_listeners(int end)
 			give_listener(fd);
 }
 
+/* If there is no such program, the next accept() puts them back. */
+static void leave_registry(void)
+{
+	registry_unlisten_all();
+	for (int fd = 0; fd < fdtable_listeners_end(); fd++)
+		if (listener_of(fd))
+			listener_of(fd)->marked_by = 0;
+}
+
 /* A standard stream is given on purpose. */
 bool successor_exec(const struct image *image, enum heir heir)
 {
@@ -109,6 +119,8 @@ bool successor_exec(const struct image *image, enum heir heir)
 		engine = image_engine(image);
 	if (engine == IMAGE_NONE)
 		give_listeners(end);
+	if ((!has_listener || engine == IMAGE_NONE) && !process_is_foreign())
+		leave_registry();
 	errno = error;
 	return engine == IMAGE_ASKED;
 }

@@ -133,7 +133,7 @@ run_private() { # lane, limit, command...
 	exec env -u SMC_R -u LD_PRELOAD \
 		SMC_R_TOP="$top" SMC_R_BUILD="$top/build" \
 		SUITE_TOP="$top" SUITE_TMP="$host" \
-		PATH="$top/build/bin:$PATH" \
+		PATH="$top/build/bin:$PATH:/usr/sbin:/sbin" \
 		ODMDIR="$dir/odm" SMC_R_RUNDIR="$dir/run" \
 		SMC_R_LDPRELOAD_FILE="$dir/ld.so.preload" \
 		OFED_CONF="$dir/ofed.conf" OFED_CORE_RUNDIR="$dir/ofed" \

@@ -260,6 +260,61 @@ Test(registry, a_listener_that_is_taken_back_is_gone)
 	cr_assert(registry_has_listener(9001));
 }
 
+static void inherit_and_unlisten(int number, void *argument)
+{
+	_Atomic int *gate = argument;
+
+	(void)number;
+	crew_wait_for(gate, 1);
+	process_forked();
+	registry_forked();
+	crew_must(registry_has_listener(9200));
+	atomic_store(gate, 2);
+	crew_wait_for(gate, 3);
+	registry_unlisten(9200);
+	atomic_store(gate, 4);
+	pause();
+}
+
+Test(registry, a_child_is_a_listener_before_it_runs)
+{
+	_Atomic int *gate = crew_share(sizeof(*gate));
+	pid_t pid;
+
+	cr_assert_eq(registry_listen(9200), 0);
+	registry_before_fork();
+	pid = crew_start(inherit_and_unlisten, 0, gate);
+	registry_unlisten(9200);
+	cr_assert(registry_has_listener(9200));
+	atomic_store(gate, 1);
+	crew_wait_for(gate, 2);
+	cr_assert(registry_has_listener(9200));
+	atomic_store(gate, 3);
+	crew_wait_for(gate, 4);
+	cr_assert(!registry_has_listener(9200));
+	kill(pid, SIGKILL);
+	crew_wait(pid);
+}
+
+Test(registry, a_fork_that_failed_leaves_no_listener)
+{
+	cr_assert_eq(registry_listen(9300), 0);
+	registry_before_fork();
+	registry_fork_failed();
+	cr_assert(registry_has_listener(9300));
+	registry_unlisten(9300);
+	cr_assert(!registry_has_listener(9300));
+}
+
+Test(registry, a_process_that_executes_another_program_takes_all_back)
+{
+	cr_assert_eq(registry_listen(9400), 0);
+	cr_assert_eq(registry_listen(9401), 0);
+	registry_unlisten_all();
+	cr_assert(!registry_has_listener(9400));
+	cr_assert(!registry_has_listener(9401));
+}
+
 Test(registry, listeners_beyond_its_size_are_refused)
 {
 	int n = 0;
