@@ -66,6 +66,11 @@ int bell_wait(int bell, const struct timespec *timeout)
 	return -errno;
 }
 
+int bell_wait_once(int bell)
+{
+	return wait_within(bell, NULL);
+}
+
 int bell_rings(int bell)
 {
 	int n = 0;

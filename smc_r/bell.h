@@ -38,6 +38,8 @@ bool bell_ring(int bell);
 /* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A
  * cancellation point. */
 int bell_wait(int bell, const struct timespec *timeout);
+/* The same for ever, but any handler ends it with -EINTR. */
+int bell_wait_once(int bell);
 
 /* How many rings are there, and takes so many of them, without sleeping. */
 int bell_rings(int bell);

@@ -105,14 +105,21 @@ static int wait_masked(int bell, int ms, bool has_part)
 	return s.verdict == END ? -EINTR : s.result;
 }
 
+bool patience_is_over(bool has_part)
+{
+	sigset_t programs, all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, NULL, &programs);
+	return judge_all(&all, &programs, has_part) == END;
+}
+
 /* Another thread would take what this one keeps out. Which handler ran is not
  * known then; mostly a program's are all of one kind. */
 static int wait_open(int bell, int ms, bool has_part)
 {
 	uint64_t end = sys_now_ns() + (uint64_t)ms * 1000000u;
-	sigset_t programs, all;
 
-	sigfillset(&all);
 	for (;;) {
 		struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
 		int result = bell_wait(bell, &left);
@@ -120,8 +127,7 @@ static int wait_open(int bell, int ms, bool has_part)
 
 		if (result != -EINTR)
 			return result;
-		pthread_sigmask(SIG_SETMASK, NULL, &programs);
-		if (judge_all(&all, &programs, has_part) == END)
+		if (patience_is_over(has_part))
 			return -EINTR;
 		if (now >= end)
 			return BELL_TIMEOUT;

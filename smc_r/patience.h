@@ -17,4 +17,8 @@
  * any, if the call has something to return already. A cancellation point. */
 int patience_wait(int bell, int ms, bool has_part);
 
+/* A handler has run: does it end the call? Which one it was is not known, so
+ * any that would counts. */
+bool patience_is_over(bool has_part);
+
 #endif

@@ -76,7 +76,7 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 	if (!c)
 		return SOCKET_KERNEL;
 	/* The kernel refuses these before it looks at the socket. */
-	if (n < 0 || n > IOV_MAX)
+	if (n < 0 || n > IOV_MAX || !socket_address(v))
 		return SOCKET_KERNEL;
 	for (int i = 0; i < n; i++)
 		if (v[i].iov_len > 0)
@@ -149,6 +149,13 @@ static void put_stamp(struct msghdr *m, size_t *room, int fd)
 		put_control(m, room, SOL_SOCKET, SO_TIMESTAMP, &t, sizeof(t));
 }
 
+/* The kernel refuses the others. */
+static bool is_message(const struct msghdr *m)
+{
+	return socket_address(m) && m->msg_iovlen <= IOV_MAX &&
+	       (m->msg_iovlen == 0 || socket_address(m->msg_iov));
+}
+
 static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
@@ -156,7 +163,7 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 	size_t room;
 	ssize_t r;
 
-	if (!c || !m || m->msg_iovlen > IOV_MAX)
+	if (!c || !is_message(m))
 		return SOCKET_KERNEL;
 	options =
 	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
@@ -296,7 +303,7 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
 	struct connection *c = served(fd);
 
-	if (!c || n < 0 || n > IOV_MAX)
+	if (!c || n < 0 || n > IOV_MAX || !socket_address(v))
 		return SOCKET_KERNEL;
 	/* Of nothing: 0, other than send(), whatever was shut. */
 	for (int i = 0; i < n; i++)
@@ -333,7 +340,7 @@ static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
 
-	if (!c || !m || m->msg_iovlen > IOV_MAX)
+	if (!c || !is_message(m))
 		return SOCKET_KERNEL;
 	if (m->msg_control && m->msg_controllen) {
 		demote(c, fd, REASON_DEMOTED_CALL);
@@ -346,14 +353,14 @@ static ssize_t message_by_kernel(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r = real.sendmsg(fd, m, flags);
 
-	return m ? by_kernel(fd, r, m->msg_iov, m->msg_iovlen) : r;
+	return is_message(m) ? by_kernel(fd, r, m->msg_iov, m->msg_iovlen) : r;
 }
 
 PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r;
 
-	if (m && m->msg_controllen)
+	if (socket_address(m) && m->msg_controllen)
 		successor_message(m);
 	r = send_message(fd, m, flags);
 	if (r != SOCKET_KERNEL)
@@ -384,11 +391,28 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 
 /* ---- from file to socket ---- */
 
-static bool is_regular(int fd)
+/* One whose bytes are as many as it says. In those of /proc there are more, and
+ * the kernel may not send them at all. */
+static bool is_ordinary(int fd)
 {
 	struct stat st;
+	char byte;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_size > 0 || SYS_CALL4(SYS_pread64, fd, &byte, 1, 0) <= 0);
+}
+
+/* From what is no ordinary file. What the kernel would refuse it refuses before
+ * it looks at a byte. */
+static ssize_t send_odd_file(struct connection *c, int out, int in, off_t *at,
+			     size_t n)
+{
+	if (real.sendfile(out, in, at, 0) < 0)
+		return -1;
+	if (n == 0)
+		return 0;
+	demote(c, out, REASON_DEMOTED_CALL);
+	return SOCKET_KERNEL;
 }
 
 PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
@@ -396,9 +420,11 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 	struct connection *c = served(out);
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c && is_regular(in) && (!at || *at >= 0))
+	if (c && is_ordinary(in) && (!at || (socket_address(at) && *at >= 0)))
 		r = socket_send_file(c, out, in, at, n);
-	else if (c && !at)
+	else if (c)
+		r = send_odd_file(c, out, in, at, n);
+	else if (!at && served(in))
 		r = splice_copy(in, out, n, 0);
 	if (r != SOCKET_KERNEL)
 		return r;

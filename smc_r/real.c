@@ -406,4 +406,8 @@ void real_init(void)
 	LOOK_UP(fclose);
 	LOOK_UP(freopen);
 	LOOK_UP(freopen64);
+	LOOK_UP(system);
+	LOOK_UP(popen);
+	LOOK_UP(wordexp);
+	LOOK_UP(backtrace_symbols_fd);
 }

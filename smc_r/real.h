@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <wordexp.h>
 
 struct real {
 	/* The data path; each of them has a bare system call behind it. */
@@ -95,6 +96,10 @@ struct real {
 	int (*fclose)(FILE *);
 	FILE *(*freopen)(const char *, const char *, FILE *);
 	FILE *(*freopen64)(const char *, const char *, FILE *);
+	int (*system)(const char *);
+	FILE *(*popen)(const char *, const char *);
+	int (*wordexp)(const char *, wordexp_t *, int);
+	void (*backtrace_symbols_fd)(void *const *, int, int);
 };
 
 extern struct real real;

@@ -41,14 +41,18 @@ size_t socket_bytes(const struct iovec *v, size_t count)
 #define ADDRESS_LEAST 4096u
 #define ADDRESS_MOST  ((uintptr_t)1 << 56)
 
+bool socket_address(const void *p)
+{
+	return (uintptr_t)p - ADDRESS_LEAST <= ADDRESS_MOST;
+}
+
 static size_t good_buffers(const struct iovec *v, size_t count)
 {
 	size_t i = 0;
 
 	while (i < count &&
-	       (v[i].iov_len == 0 ||
-		((uintptr_t)v[i].iov_base - ADDRESS_LEAST <= ADDRESS_MOST &&
-		 v[i].iov_len <= ADDRESS_MOST)))
+	       (v[i].iov_len == 0 || (socket_address(v[i].iov_base) &&
+				      v[i].iov_len <= ADDRESS_MOST)))
 		i++;
 	return i;
 }
@@ -242,7 +246,8 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		}
 		error = wait_for_input(
 		    c, r->fd, need,
-		    time_out(c, r->fd, SO_RCVTIMEO, SOCKET_RCVTIMEO, &storage));
+		    time_out(c, r->fd, SO_RCVTIMEO, SOCKET_RCVTIMEO, &storage),
+		    r->done > 0);
 		wake_instances(c);
 		if (error == 0)
 			return true;

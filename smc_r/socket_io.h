@@ -25,6 +25,9 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 
+/* Can a program's memory be there? If not the kernel is the one to say so. */
+bool socket_address(const void *p);
+
 /* All buffers together, at most what Linux moves in one call. */
 size_t socket_bytes(const struct iovec *v, size_t count);
 

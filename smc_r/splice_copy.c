@@ -15,6 +15,9 @@
 #include "sys.h"
 
 #define COPY_BYTES 16384
+/* Others the kernel refuses before it looks at anything. */
+#define FLAGS_KNOWN                                                            \
+	(SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT)
 
 /* False: errno says why not now. *c is NULL when the descriptor is the
  * kernel's. */
@@ -65,6 +68,12 @@ static long pipe_room(int fd)
 	return size - used >= COPY_BYTES + 4096 ? COPY_BYTES : 1;
 }
 
+/* One that cannot be written to has no room, either. */
+static bool is_read_end(int fd)
+{
+	return (SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) == O_RDONLY;
+}
+
 static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 			    unsigned flags)
 {
@@ -76,6 +85,10 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 	while (room == 0) {
 		struct pollfd p = {.fd = out, .events = POLLOUT};
 
+		if (is_read_end(out)) {
+			errno = EBADF;
+			return -1;
+		}
 		if (!pipe_waits(out, flags)) {
 			errno = EAGAIN;
 			return -1;
@@ -138,6 +151,8 @@ ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
 
 	if (n == 0)
 		return 0;
+	if (flags & ~(unsigned)FLAGS_KNOWN)
+		return SOCKET_KERNEL;
 	if (!ring_of(in, false, &from) || !ring_of(out, true, &to))
 		return -1;
 	if (from && !to)

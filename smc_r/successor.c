@@ -119,17 +119,26 @@ bool successor_exec(const struct image *image, enum heir heir)
 		engine = image_engine(image);
 	if (engine == IMAGE_NONE)
 		give_listeners(end);
-	if ((!has_listener || engine == IMAGE_NONE) && !process_is_foreign())
+	if ((!has_listener || engine == IMAGE_NONE) && heir != HEIR_BESIDE &&
+	    !process_is_foreign())
 		leave_registry();
 	errno = error;
 	return engine == IMAGE_ASKED;
+}
+
+void successor_shell(void)
+{
+	const struct image shell = {AT_FDCWD, "/bin/sh", false, environ};
+
+	if (successor_exec(&shell, HEIR_BESIDE))
+		give_listeners(fdtable_end());
 }
 
 void successor_message(const struct msghdr *m)
 {
 	struct msghdr copy;
 
-	if (!m || !m->msg_control || m->msg_controllen == 0)
+	if (!m || !m->msg_control || m->msg_controllen < sizeof(struct cmsghdr))
 		return;
 	copy = *m;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c;

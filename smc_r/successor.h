@@ -25,6 +25,9 @@
  * load it takes the mark from the listener.
  */
 bool successor_exec(const struct image *image, enum heir heir);
+/* libc's own shell, as of system(3): it inherits, and its environment is ours
+ * as it stands. */
+void successor_shell(void);
 /* Those in the control data of a message. */
 void successor_message(const struct msghdr *m);
 /* One descriptor. */

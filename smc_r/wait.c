@@ -328,7 +328,7 @@ static bool is_shut(const struct connection *c)
 struct slices {
 	unsigned ms;
 	bool rung;     /* the last one was ended by a ring */
-	bool has_part; /* of its bytes the call has sent already */
+	bool has_part; /* of its bytes the call has moved already */
 };
 
 static bool is_last(const struct slices *s, const struct timespec *timeout)
@@ -342,6 +342,13 @@ static void lengthen(struct slices *s)
 	s->ms = s->ms * 2 < SLICE_MAX_MS ? s->ms * 2 : SLICE_MAX_MS;
 }
 
+/* A sleep with a limit of ours ends for every handler, the program's only for
+ * some. */
+static int interrupted(const struct timespec *timeout, const struct slices *s)
+{
+	return timeout || patience_is_over(s->has_part) ? -EINTR : 0;
+}
+
 static int wait_in_slices(int bell, const struct timespec *timeout,
 			  struct slices *s)
 {
@@ -351,7 +358,7 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 	int n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
 
 	if (n < 0)
-		return -errno;
+		return interrupted(timeout, s);
 	lengthen(s);
 	s->rung = n > 0;
 	return n == 0 && last ? -EAGAIN : 0;
@@ -371,7 +378,7 @@ static int wait_on_tcp(struct connection *c, int fd,
 		return 0;
 	n = real.ppoll(&p, 1, last ? timeout : &slice, NULL);
 	if (n < 0)
-		return -errno;
+		return interrupted(timeout, s);
 	lengthen(s);
 	return n == 0 && last ? -EAGAIN : 0;
 }
@@ -426,8 +433,11 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	inject_nap();
 	if (!first)
 		return wait_in_slices(bell, timeout, slices);
-	result = timeout ? wait_beside_tcp(c, fd, bell, timeout)
-			 : bell_wait(bell, NULL);
+	if (timeout)
+		result = wait_beside_tcp(c, fd, bell, timeout);
+	else
+		result = slices->has_part ? bell_wait_once(bell)
+					  : bell_wait(bell, NULL);
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
 	if (result == BELL_HUNG_UP)
@@ -465,9 +475,9 @@ static const struct timespec *deadline_left(struct wait_deadline *d)
 }
 
 static int sleep_for_input(struct connection *c, int fd, size_t need,
-			   const struct timespec *timeout)
+			   const struct timespec *timeout, bool has_part)
 {
-	struct slices slices = {.ms = SLICE_FIRST_MS};
+	struct slices slices = {.ms = SLICE_FIRST_MS, .has_part = has_part};
 	struct wait_deadline d;
 	bool first;
 	int result;
@@ -495,7 +505,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 }
 
 int wait_for_input(struct connection *c, int fd, size_t need,
-		   const struct timespec *timeout)
+		   const struct timespec *timeout, bool has_part)
 {
 	uint64_t seen = atomic_load(&c->in_producer->cursor);
 	struct sleeper sleeper;
@@ -512,7 +522,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	}
 	sleeper_begin(&sleeper, &c->slot->rx, &c->sleepers_data);
 	pthread_cleanup_push(sleeper_end, &sleeper);
-	result = sleep_for_input(c, fd, need, timeout);
+	result = sleep_for_input(c, fd, need, timeout, has_part);
 	pthread_cleanup_pop(1);
 	spin_judge(c, &s);
 	return result;

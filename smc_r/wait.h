@@ -47,10 +47,10 @@ int tcp_error_of(struct connection *c, int error);
 /*
  * Waits until input_state is not INPUT_NONE / output_is_ready. timeout NULL:
  * for ever. 0: look again; -EINTR; -EAGAIN when the time is over. has_part: the
- * call has sent some bytes, so any handler ends it. Cancellation points.
+ * call has moved some bytes, so any handler ends it. Cancellation points.
  */
 int wait_for_input(struct connection *c, int fd, size_t need,
-		   const struct timespec *timeout);
+		   const struct timespec *timeout, bool has_part);
 int wait_for_output(struct connection *c, int fd,
 		    const struct timespec *timeout, bool has_part);
 

@@ -163,3 +163,16 @@ served_by() { # name
 	[ "$(cat "$place/server.log")" = 300000 ]
 	all_on_smc 1 300000
 }
+
+# What libc does inside itself goes past the names that are ours.
+@test "shells, asynchronous I/O and others that libc has inside" {
+	local game inside=$programs/preload/inside
+	for game in words calls cut; do
+		"$inside" $game >"$place/plain"
+		smc_run "$inside" $game >"$place/smc"
+		diff "$place/plain" "$place/smc"
+	done
+	smc_count
+	[ "$smc_new" = 16 ]
+	[ "$errors_new" = 0 ]
+}
