@@ -26,6 +26,7 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 2
 top=$(cd "$here/../.." && pwd) || exit 2
 build=${SMC_R_BUILD:-$top/build}
 oracle=$build/obj/plain/tests/oracle/oracle
+export PATH=$build/bin:$PATH
 wrapper=${SMC_RUN:-smc_run}
 limit=120
 
