@@ -115,6 +115,7 @@ struct connection {
 	bool talks;           /* talk.h */
 	bool told;            /* that it can write, before the peer answered */
 	bool late;            /* was told late, and counted */
+	bool own;             /* nobody but this thread would accept it */
 	uint64_t begun_ns;    /* the handshake */
 	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
 	struct epoll_member *members;

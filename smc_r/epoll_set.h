@@ -117,6 +117,16 @@ static inline struct epoll *epoll_of(int fd)
 	return (struct epoll *)(void *)fdtable_kind(fd, FDENTRY_EPOLL);
 }
 
+/* The i-th, NULL where there is none any more. */
+static inline struct epoll_member *epoll_member_at(struct epoll *e, uint32_t i)
+{
+	struct epoll_member *_Atomic *table = atomic_load(&e->members);
+	struct epoll_member *m = atomic_load(&table[i]);
+
+	return m && atomic_load_explicit(&m->live, memory_order_relaxed) ? m
+									 : NULL;
+}
+
 static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
 {
 	return data - e->cookie < EPOLL_COOKIES;

@@ -98,15 +98,6 @@ static bool follow_phase(struct epoll_member *m)
 
 /* ---- all members ---- */
 
-static struct epoll_member *member_at(struct epoll *e, uint32_t i)
-{
-	struct epoll_member *_Atomic *table = atomic_load(&e->members);
-	struct epoll_member *m = atomic_load(&table[i]);
-
-	return m && atomic_load_explicit(&m->live, memory_order_relaxed) ? m
-									 : NULL;
-}
-
 /* A bell is never emptied on the way; but it must not fill up either. The
  * rings of who begins to sleep in a call on the connection are not ours: they
  * come behind those that are there before we see nobody asleep. */
@@ -168,7 +159,7 @@ static void scan_again(struct epoll *e, struct scan *s)
 	if (newest + STORE_TICKS < s->begun)
 		return;
 	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
-		struct epoll_member *m = member_at(e, i);
+		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && epoll_order_is_missed(m, newest, s->found, n))
 			add_events(s, m);
@@ -182,7 +173,7 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 
 	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
 		uint32_t at = (start + i) % count;
-		struct epoll_member *m = member_at(e, at);
+		struct epoll_member *m = epoll_member_at(e, at);
 
 		if (!m || (!all && m->group))
 			continue;
@@ -289,7 +280,7 @@ static void arm(struct epoll *e)
 		epoll_ready_arm(e);
 	for (uint32_t i = 0; i < count && (!e->uses_bits || has_others(e));
 	     i++) {
-		struct epoll_member *m = member_at(e, i);
+		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && !(e->uses_bits && m->group))
 			unfenced |= arm_member(m);
@@ -427,7 +418,7 @@ static bool may_spin(struct epoll *e, bool *shares)
 
 	*shares = false;
 	for (uint32_t i = 0; i < count && i < 4; i++) {
-		struct epoll_member *m = member_at(e, i);
+		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (!m || atomic_load(&m->late))
 			continue;
@@ -501,7 +492,7 @@ static int pending_ms(struct epoll *e)
 	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits && !has_others(e))
 		return -1;
 	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = member_at(e, i);
+		struct epoll_member *m = epoll_member_at(e, i);
 		int left = m ? member_ms(m) : -1;
 
 		if (left >= 0 && (least < 0 || left < least))
@@ -518,7 +509,7 @@ static void tell_overdue(struct epoll *e)
 	if (e->uses_bits && !has_others(e))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = member_at(e, i);
+		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))
@@ -586,15 +577,83 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	return n || !woken ? n : look(e, events, max);
 }
 
+/* ---- connections to ourselves ---- */
+
+static bool waits_for_output(struct epoll_member *m)
+{
+	return m && atomic_load(&m->enabled) &&
+	       (atomic_load(&m->events) & EPOLL_OUTPUT);
+}
+
+/* On TCP a connection to ourselves can be written to with the very wait that
+ * tells of it at the listener, which became ready first. */
+static int tell_first(struct epoll *e, struct epoll_event *events, int n,
+		      int max)
+{
+	uint32_t count = atomic_load(&e->count);
+	struct scan s = {.events = events, .max = max, .n = n};
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (!waits_for_output(m) ||
+		    !handshake_tells_first(m->connection))
+			continue;
+		add_events(&s, m);
+		break;
+	}
+	return s.n;
+}
+
+static bool has_own(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (waits_for_output(m) && handshake_is_own(m->connection))
+			return true;
+	}
+	return false;
+}
+
+static bool tell_alone(struct epoll *e, bool only_looks)
+{
+	uint32_t count = atomic_load(&e->count);
+	bool any = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (waits_for_output(m))
+			any |= handshake_tells_alone(m->connection, only_looks);
+	}
+	return any;
+}
+
+/* No member is ready, and those to ourselves only hide from the rest. */
+static int look_alone(struct epoll *e, struct epoll_event *events, int max,
+		      bool only_looks)
+{
+	int n;
+
+	if (connections_starting() == 0 || !has_own(e))
+		return 0;
+	n = ask_kernel(e, events, max);
+	return n == 0 && tell_alone(e, only_looks) ? look(e, events, max) : n;
+}
+
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		       struct wait_until *until, const sigset_t *mask)
 {
-	struct spin s;
+	struct spin s = {.start_ns = 0};
 	int n;
 
 	talk_end();
-	n = spin(e, events, max, until, &s);
-
+	n = look_alone(e, events, max, false);
+	if (n == 0)
+		n = spin(e, events, max, until, &s);
 	if (n > 0)
 		return n;
 	for (;;) {
@@ -610,8 +669,8 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 	return look(e, events, max);
 }
 
-int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
-		       const struct timespec *timeout, const sigset_t *mask)
+static int wait_members(struct epoll *e, struct epoll_event *events, int max,
+			const struct timespec *timeout, const sigset_t *mask)
 {
 	struct wait_until until = {.for_ever = timeout == NULL};
 	bool only_looks =
@@ -624,6 +683,8 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		n = look(e, events, max);
 		if (n == 0 && e->moved)
 			n = ask_kernel(e, events, max);
+		if (n == 0)
+			n = look_alone(e, events, max, true);
 	} else if (n == 0) {
 		if (timeout)
 			until.end_ns = sys_now_ns() +
@@ -631,6 +692,19 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 				       (uint64_t)timeout->tv_nsec;
 		n = wait_rounds(e, events, max, &until, mask);
 	}
+	return n;
+}
+
+int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
+		       const struct timespec *timeout, const sigset_t *mask)
+{
+	uint64_t asked = atomic_load(&e->asked_ns);
+	int n = wait_members(e, events, max, timeout, mask);
+
+	/* Of a listener in E the kernel must have been asked first. */
+	if (n > 0 && n < max && connections_starting() == 1 &&
+	    atomic_load(&e->asked_ns) != asked)
+		n = tell_first(e, events, n, max);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
 	if (e->is_nested)
 		arm(e);
@@ -665,99 +739,6 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		n = filter(e, events, n, &woken);
 	epoll_end_sleep(e);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
-}
-
-/* Nothing is consumed: an edge stays for who asks E. */
-static bool is_member_ready(struct epoll_member *m)
-{
-	uint32_t events = atomic_load(&m->events);
-	struct epoll_marks now = epoll_marks(m);
-	uint32_t bits;
-
-	if (!atomic_load(&m->enabled) || atomic_load(&m->late))
-		return false;
-	bits =
-	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
-	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
-}
-
-bool epoll_members_ready(struct epoll *e)
-{
-	uint32_t count = atomic_load(&e->count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = member_at(e, i);
-
-		if (m && is_member_ready(m))
-			return true;
-	}
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
-		struct epoll_nested *d = &e->nested[i];
-
-		if (d->inner && d->ours && d->enabled &&
-		    (!(d->events & EPOLLET) ||
-		     epoll_nested_mark(d->inner) != d->seen) &&
-		    epoll_members_ready(d->inner))
-			return true;
-	}
-	return false;
-}
-
-/* The shadow's own sign of life is no event of the program's. */
-static void settle(struct epoll *e)
-{
-	if (e->shadow >= 0)
-		epoll_harvest(e);
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours)
-			settle(e->nested[i].inner);
-}
-
-bool epoll_kernel_ready(struct epoll *e)
-{
-	struct pollfd p = {.fd = e->fd, .events = POLLIN};
-
-	settle(e);
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
-		return true;
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
-		struct epoll_nested *d = &e->nested[i];
-
-		if (d->inner && d->ours && d->woken && d->enabled &&
-		    epoll_kernel_ready(d->inner))
-			return true;
-	}
-	return false;
-}
-
-bool epoll_is_ready(struct epoll *e)
-{
-	return epoll_members_ready(e) || epoll_kernel_ready(e);
-}
-
-uint64_t epoll_nested_mark(struct epoll *e)
-{
-	uint64_t mark = atomic_load(&e->version);
-	uint32_t count = atomic_load(&e->count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = member_at(e, i);
-		struct epoll_marks now;
-		uint32_t events;
-
-		if (!m || !atomic_load(&m->enabled))
-			continue;
-		events = atomic_load(&m->events);
-		now = epoll_marks(m);
-		if (events & EPOLL_INPUT)
-			mark += now.input;
-		if (events & EPOLL_OUTPUT)
-			mark += now.output;
-	}
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours)
-			mark += epoll_nested_mark(e->nested[i].inner);
-	return mark;
 }
 
 void epoll_arm(struct epoll *e)

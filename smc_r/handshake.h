@@ -95,6 +95,18 @@ bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid
  * would have ended on TCP at once. True: it is told from now on. */
 bool handshake_tells_output(struct connection *c);
+/*
+ * A connection to a listener of this process, which has no other thread: it is
+ * accepted when the program comes to it, and who writes before that ends on
+ * TCP. So it hides as long as there is anything else to tell.
+ *
+ * True: it is told from now on. first: the listener's event is told by the same
+ * wait, and before it, as on TCP; not where several begin, as there are
+ * programs that accept one at a time. alone: nothing else is ready.
+ */
+bool handshake_is_own(const struct connection *c);
+bool handshake_tells_first(struct connection *c);
+bool handshake_tells_alone(struct connection *c, bool only_looks);
 
 /* Resolves what could not be shared with a child. */
 void handshake_before_fork(void);

@@ -47,6 +47,7 @@ void handshake_start_clock(struct connection *c)
 	uint64_t now = sys_now_ns();
 
 	c->begun_ns = now;
+	c->own = handshake_nobody_accepts(c);
 	c->hidden_until_ns = now;
 	if (c->slot->role != STATUS_CLIENT ||
 	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
@@ -319,15 +320,26 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	return way;
 }
 
+/* Only this thread could accept, and it comes to that as it goes on. */
+static bool is_own(const struct connection *c)
+{
+	return c->own && __libc_single_threaded;
+}
+
+static uint64_t hidden_until(const struct connection *c)
+{
+	return is_own(c) ? c->begun_ns + handshake_ns() : c->hidden_until_ns;
+}
+
 bool handshake_hides_output(struct connection *c, int fd)
 {
 	uint64_t now = sys_now_ns();
 
 	if (handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	if (now < c->hidden_until_ns)
+	if (now < hidden_until(c))
 		return !c->told;
-	if (!c->late)
+	if (!c->late && !is_own(c))
 		note_miss(c, &polls, c->slot->peer_port);
 	c->late = true;
 	if (now < c->begun_ns + handshake_ns())
@@ -345,12 +357,30 @@ bool handshake_tells_output(struct connection *c)
 	return true;
 }
 
+bool handshake_is_own(const struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
+}
+
+bool handshake_tells_first(struct connection *c)
+{
+	return connections_starting() == 1 && handshake_is_own(c) &&
+	       handshake_tells_output(c);
+}
+
+bool handshake_tells_alone(struct connection *c, bool only_looks)
+{
+	return handshake_is_own(c) &&
+	       !(only_looks && sys_now_ns() < c->hidden_until_ns) &&
+	       handshake_tells_output(c);
+}
+
 int handshake_left_ms(const struct connection *c)
 {
 	uint64_t now = sys_now_ns();
 	uint64_t next = c->begun_ns + handshake_ns();
 
-	if (now < c->hidden_until_ns && !c->told)
-		next = c->hidden_until_ns;
+	if (now < hidden_until(c) && !c->told)
+		next = hidden_until(c);
 	return now >= next ? 0 : (int)((next - now) / NS_PER_MS) + 1;
 }

@@ -675,19 +675,16 @@ static int look_overdue(struct poll_call *p)
 	return any ? look_all(p->fds, p->all, p->n) : 0;
 }
 
-/* A connection to ourselves, which nobody accepts while we sleep here: it is as
- * writable as it will be. */
+/* A connection to ourselves, which nobody accepts while we sleep here: nothing
+ * else is ready, so that it is as writable as it will be. */
 static int look_alone(struct poll_call *p)
 {
-	if (p->only_looks || !only_members(p->fds, p->n))
-		return 0;
 	for (nfds_t i = 0; i < p->n; i++) {
-		struct connection *c = member_of(p->fds[i].fd);
+		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
+		struct connection *c = asked ? member_of(p->fds[i].fd) : NULL;
 
-		if (c && connection_phase(c) == PHASE_HANDSHAKE &&
-		    handshake_nobody_accepts(c))
-			p->fds[i].revents =
-			    p->fds[i].events & (POLLOUT | POLLWRNORM);
+		if (c && handshake_tells_alone(c, p->only_looks))
+			p->fds[i].revents = asked;
 	}
 	return count_ready(p->fds, p->n);
 }

@@ -198,6 +198,15 @@ iperf_run() { # iperf3's arguments...
 	[ "$smc_new" -ge 2 ]
 }
 
+@test "a loop that accepts one at a time is server and client of many" {
+	need python3
+	smc_run python3 "$BATS_TEST_DIRNAME/one_at_a_time.py"
+	smc_count
+	echo "smc $smc_new tcp $tcp_new"
+	[ "$smc_new" = 600 ]
+	[ "$tcp_new" = 0 ]
+}
+
 @test "socat: a child for each connection, with a program behind it" {
 	need socat
 	start server smc_run socat -t 5 \

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_look: would a wait return at once? Nothing is taken. */
+#include "epoll_set.h"
+
+#include <poll.h>
+
+#include "epoll_edge.h"
+#include "epoll_nested.h"
+#include "epoll_shadow.h"
+#include "readiness.h"
+#include "sys.h"
+
+/* Nothing is consumed: an edge stays for who asks E. */
+static bool is_member_ready(struct epoll_member *m)
+{
+	uint32_t events = atomic_load(&m->events);
+	struct epoll_marks now = epoll_marks(m);
+	uint32_t bits;
+
+	if (!atomic_load(&m->enabled) || atomic_load(&m->late))
+		return false;
+	bits =
+	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
+	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
+}
+
+bool epoll_members_ready(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && is_member_ready(m))
+			return true;
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (d->inner && d->ours && d->enabled &&
+		    (!(d->events & EPOLLET) ||
+		     epoll_nested_mark(d->inner) != d->seen) &&
+		    epoll_members_ready(d->inner))
+			return true;
+	}
+	return false;
+}
+
+/* The shadow's own sign of life is no event of the program's. */
+static void settle(struct epoll *e)
+{
+	if (e->shadow >= 0)
+		epoll_harvest(e);
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			settle(e->nested[i].inner);
+}
+
+bool epoll_kernel_ready(struct epoll *e)
+{
+	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+
+	settle(e);
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
+		return true;
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
+		struct epoll_nested *d = &e->nested[i];
+
+		if (d->inner && d->ours && d->woken && d->enabled &&
+		    epoll_kernel_ready(d->inner))
+			return true;
+	}
+	return false;
+}
+
+bool epoll_is_ready(struct epoll *e)
+{
+	return epoll_members_ready(e) || epoll_kernel_ready(e);
+}
+
+uint64_t epoll_nested_mark(struct epoll *e)
+{
+	uint64_t mark = atomic_load(&e->version);
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+		struct epoll_marks now;
+		uint32_t events;
+
+		if (!m || !atomic_load(&m->enabled))
+			continue;
+		events = atomic_load(&m->events);
+		now = epoll_marks(m);
+		if (events & EPOLL_INPUT)
+			mark += now.input;
+		if (events & EPOLL_OUTPUT)
+			mark += now.output;
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			mark += epoll_nested_mark(e->nested[i].inner);
+	return mark;
+}
