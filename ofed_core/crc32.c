@@ -19,6 +19,8 @@
 #define WIDE_BYTES 128
 
 static uint32_t tables[8][256];
+/* By the first byte of an entry of tables[0], where that stands. */
+static uint8_t place[256];
 static bool can_fold;
 static bool can_fold_wide;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -31,6 +33,7 @@ static void prepare(void)
 		for (int bit = 0; bit < 8; bit++)
 			c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
 		tables[0][i] = c;
+		place[c >> 24] = (uint8_t)i;
 	}
 	for (uint32_t i = 0; i < 256; i++)
 		for (int t = 1; t < 8; t++)
@@ -184,4 +187,26 @@ uint32_t crc32_update_tables(uint32_t crc, const void *bytes, size_t count)
 {
 	pthread_once(&once, prepare);
 	return ~step(~crc, bytes, count);
+}
+
+/* The state before a byte of zero. */
+static uint32_t step_back(uint32_t c)
+{
+	uint8_t i = place[c >> 24];
+
+	return (c ^ tables[0][i]) << 8 | i;
+}
+
+bool crc32_two_bytes(uint32_t difference, size_t after, uint8_t out[2])
+{
+	uint32_t c = difference;
+
+	/* Equal bytes count as zeros where only differences do. */
+	pthread_once(&once, prepare);
+	for (; after; after--)
+		c = step_back(c);
+	c = step_back(c);
+	out[0] = place[c >> 24];
+	out[1] = (uint8_t)(c ^ tables[0][out[0]]);
+	return (c ^ tables[0][out[0]]) >> 8 == 0;
 }

@@ -7,6 +7,7 @@
 #ifndef OFED_CORE_CRC32_H
 #define OFED_CORE_CRC32_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,13 @@ uint32_t crc32_update(uint32_t crc, const void *bytes, size_t count);
 
 /* The same by tables alone: what the other way is compared with. */
 uint32_t crc32_update_tables(uint32_t crc, const void *bytes, size_t count);
+
+/*
+ * Two inputs of one length differ in two neighbouring bytes, behind which
+ * `after` bytes follow. Tells by what these differ from the difference of the
+ * CRCs; false when no two bytes there explain it, which for any other
+ * difference is so but once in 65536.
+ */
+bool crc32_two_bytes(uint32_t difference, size_t after, uint8_t out[2]);
 
 #endif

@@ -68,3 +68,10 @@ uint32_t icrc_transport(uint32_t crc, const uint8_t *transport, size_t count)
 	return crc32_update(crc, transport + sizeof(head),
 			    count - sizeof(head));
 }
+
+bool icrc_ip4_identification(uint32_t came, uint32_t with_0, size_t count,
+			     uint8_t out[2])
+{
+	/* The rest of the IP header, the UDP header. */
+	return crc32_two_bytes(came ^ with_0, 14 + 8 + count, out);
+}

@@ -12,6 +12,7 @@
 #ifndef OFED_CORE_ICRC_H
 #define OFED_CORE_ICRC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,14 @@ uint32_t icrc_ip6(const uint8_t ip[40], const uint8_t udp[8]);
 uint32_t icrc_grh(const uint8_t grh[40]);
 /* From the BTH on; count may go beyond the headers. */
 uint32_t icrc_transport(uint32_t crc, const uint8_t *transport, size_t count);
+
+/*
+ * A UDP socket does not show the identification of an IPv4 header, which the
+ * ICRC covers. From the ICRC that came and the one of a header with 0 in its
+ * place, behind whose UDP header count bytes follow up to the pad: false when
+ * no identification makes the two equal.
+ */
+bool icrc_ip4_identification(uint32_t came, uint32_t with_0, size_t count,
+			     uint8_t out[2]);
 
 #endif

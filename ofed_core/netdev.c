@@ -363,6 +363,7 @@ static void update_device(struct device *d, const struct device *found)
 	d->netdev_mtu = found->netdev_mtu;
 	d->speed_mbps = found->speed_mbps;
 	memcpy(d->netdev, found->netdev, sizeof(d->netdev));
+	memcpy(d->mac, found->mac, sizeof(d->mac));
 	if (is_changed)
 		clients_notify(EVENT_GID_CHANGE, d);
 	if (lid != device_lid(d))

@@ -4,7 +4,7 @@
  *
  * Version 2 goes through unconnected UDP sockets with DF set: then the kernel
  * leaves the IP identification 0, which the ICRC covers. Where wire_path.c
- * allows it the same packet goes through a packet socket, with an IP header of
+ * allows it the same packet goes through a packet socket, with headers of
  * ours: past the IP stack a packet costs a quarter less. Version 1 always goes
  * through packet sockets.
  *
@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/virtio_net.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +27,7 @@
 #include "log.h"
 #include "wire.h"
 #include "wire_fault.h"
+#include "wire_headers.h"
 #include "wire_path.h"
 #include "wire_socket.h"
 
@@ -33,6 +35,7 @@
 /* What nearly all packets have: control data costs time. */
 #define HOPS        64
 #define TAIL_BYTES  (3 + ICRC_BYTES)
+#define FRAME_BYTES (sizeof(struct virtio_net_hdr) + ETHER_BYTES)
 #define CONTROL_BYTES                                                          \
 	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)))
 
@@ -53,8 +56,9 @@ struct slot {
 		struct sockaddr_ll ll;
 	} to;
 	_Alignas(8) char control[CONTROL_BYTES];
-	/* A GRH, or the IP and UDP headers of a frame, may come first. */
-	uint8_t head[GRH_BYTES + PACKET_HEADERS_MAX + SMALL_BYTES + TAIL_BYTES];
+	/* In a frame, a GRH or IP and UDP headers come first. */
+	uint8_t head[FRAME_BYTES + GRH_BYTES + PACKET_HEADERS_MAX +
+		     SMALL_BYTES + TAIL_BYTES];
 	uint8_t tail[TAIL_BYTES];
 };
 
@@ -112,6 +116,18 @@ static int open_sender(int family, uint16_t *port)
 	return fd;
 }
 
+/* Protocol 0: it sends only. */
+static int open_ether(void)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	wire_set(fd, SOL_PACKET, PACKET_VNET_HDR, 1);
+	wire_enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	return fd;
+}
+
 static struct outbox *own_outbox(void)
 {
 	struct outbox *o = worker_buffer(BUFFER_OUTBOX, sizeof(*o));
@@ -121,10 +137,7 @@ static struct outbox *own_outbox(void)
 	o->is_open = true;
 	o->fd4 = open_sender(AF_INET, &o->port4);
 	o->fd6 = open_sender(AF_INET6, &o->port6);
-	/* Protocol 0: it sends only. */
-	o->ether = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (o->ether >= 0)
-		wire_enlarge(o->ether, SO_SNDBUFFORCE, SO_SNDBUF);
+	o->ether = open_ether();
 	faults_init(&o->faults);
 	timer_init(&o->late, worker_self(), on_late);
 	return o;
@@ -250,15 +263,13 @@ static void address_ip6(struct msghdr *m, struct slot *s,
 }
 
 static void address_frame(struct msghdr *m, struct slot *s,
-			  const struct address *to, const uint8_t mac[6])
+			  const struct address *to)
 {
 	s->to.ll = (struct sockaddr_ll){
 	    .sll_family = AF_PACKET,
 	    .sll_protocol = htons(to->is_v1 ? ROCE_ETHERTYPE : ETH_P_IP),
 	    .sll_ifindex = (int)to->device->ifindex,
-	    .sll_halen = 6,
 	};
-	memcpy(s->to.ll.sll_addr, mac, 6);
 	m->msg_name = &s->to.ll;
 	m->msg_namelen = sizeof(s->to.ll);
 }
@@ -274,104 +285,100 @@ static void put_grh(uint8_t *out, const struct address *to, size_t above)
 	memcpy(out + 24, to->dgid, 16);
 }
 
-static void put_udp(uint8_t *out, uint16_t port, size_t above)
+/*
+ * In front of a frame. Nothing is left to the kernel by this header of
+ * virtio's, but it says how many bytes are headers: the kernel puts those
+ * where its IP stack reads them without gathering them first.
+ */
+static uint8_t *put_frame(uint8_t *out, const struct address *to,
+			  const uint8_t mac[6], size_t headers)
 {
-	memcpy(out, &port, 2);
-	put_be16(out + 2, ROCE_PORT);
-	put_be16(out + 4, (uint16_t)(UDP_BYTES + above));
-	memset(out + 6, 0, 2); /* no checksum: the ICRC covers it all */
+	struct virtio_net_hdr v = {.hdr_len =
+				       (uint16_t)(ETHER_BYTES + headers)};
+
+	memcpy(out, &v, sizeof(v));
+	headers_ether(out + sizeof(v), mac, to->device->mac,
+		      to->is_v1 ? ROCE_ETHERTYPE : ETH_P_IP);
+	return out + FRAME_BYTES;
 }
 
-/* As the kernel writes it for a socket with DF set; without the checksum. */
-static void put_ip4(uint8_t *out, const struct address *to, size_t above)
-{
-	memset(out, 0, IP4_BYTES);
-	out[0] = 0x45;
-	out[1] = to->traffic_class;
-	put_be16(out + 2, (uint16_t)(IP4_BYTES + UDP_BYTES + above));
-	out[6] = 0x40; /* DF; the identification is 0 */
-	out[8] = to->hop_limit;
-	out[9] = IPPROTO_UDP;
-	memcpy(out + 12, to->sgid + 12, 4);
-	memcpy(out + 16, to->dgid + 12, 4);
-}
+/* Of a packet: how it leaves, and its first byte that is the transport's. */
+struct build {
+	enum packet_way way;
+	uint16_t port;
+	uint8_t mac[6];
+	size_t transport;
+	uint32_t crc;
+};
 
-static void put_ip4_checksum(uint8_t *out)
+static void put_udp4(struct build *b, const struct address *to, size_t above,
+		     uint8_t *ip)
 {
-	uint32_t sum = 0;
+	uint8_t *udp = ip + IP4_BYTES;
 
-	for (int i = 0; i < IP4_BYTES; i += 2)
-		sum += get_be16(out + i);
-	sum = (sum >> 16) + (sum & 0xffff);
-	put_be16(out + 10, (uint16_t) ~(sum + (sum >> 16)));
-}
-
-static void put_ip6(uint8_t *out, const struct address *to, size_t above)
-{
-	memset(out, 0, IP6_BYTES);
-	out[0] = 0x60;
-	put_be16(out + 4, (uint16_t)(UDP_BYTES + above));
-	out[6] = IPPROTO_UDP;
-	memcpy(out + 8, to->sgid, 16);
-	memcpy(out + 24, to->dgid, 16);
+	headers_ip4(ip, to->sgid, to->dgid, above);
+	ip[1] = to->traffic_class;
+	ip[8] = to->hop_limit;
+	headers_udp(udp, b->port, above);
+	b->crc = icrc_ip4(ip, udp);
 }
 
 /*
  * What comes before the transport: begins the ICRC, and puts into `out` what
- * the kernel is not going to write. Returns how many bytes that is.
+ * the kernel is not going to write.
  */
-static size_t put_below(const struct outbox *o, const struct address *to,
-			size_t above, uint8_t *out, uint32_t *crc)
+static void put_below(struct build *b, const struct address *to, size_t above,
+		      size_t headers, uint8_t *out)
 {
-	uint8_t ip[IP6_BYTES];
-	uint8_t udp[UDP_BYTES];
+	uint8_t below[IP6_BYTES + UDP_BYTES];
+	uint8_t *at;
 
+	b->transport = 0;
 	if (to->is_v1) {
-		put_grh(out, to, above);
-		*crc = icrc_grh(out);
-		return GRH_BYTES;
-	}
-	if (o->way == WAY_FRAME) {
-		put_ip4(out, to, above);
-		put_ip4_checksum(out);
-		put_udp(out + IP4_BYTES, o->port4, above);
-		*crc = icrc_ip4(out, out + IP4_BYTES);
-		return IP4_BYTES + UDP_BYTES;
-	}
-	if (o->way == WAY_IP6) {
-		put_ip6(ip, to, above);
-		put_udp(udp, o->port6, above);
-		*crc = icrc_ip6(ip, udp);
+		at = put_frame(out, to, b->mac, GRH_BYTES + headers);
+		put_grh(at, to, above);
+		b->crc = icrc_grh(at);
+		b->transport = FRAME_BYTES + GRH_BYTES;
+	} else if (b->way == WAY_FRAME) {
+		at =
+		    put_frame(out, to, b->mac, IP4_BYTES + UDP_BYTES + headers);
+		put_udp4(b, to, above, at);
+		headers_ip4_checksum(at);
+		b->transport = FRAME_BYTES + IP4_BYTES + UDP_BYTES;
+	} else if (b->way == WAY_IP4) {
+		put_udp4(b, to, above, below);
 	} else {
-		put_ip4(ip, to, above);
-		put_udp(udp, o->port4, above);
-		*crc = icrc_ip4(ip, udp);
+		headers_ip6(below, to->sgid, to->dgid, above);
+		headers_udp(below + IP6_BYTES, b->port, above);
+		b->crc = icrc_ip6(below, below + IP6_BYTES);
 	}
-	return 0;
 }
 
 /* Headers, payload, pad and ICRC. */
-static void build(const struct outbox *o, const struct address *to,
+static void build(struct build *b, const struct address *to,
 		  const struct packet *p, struct slot *s, struct msghdr *m)
 {
 	bool is_small = p->payload_bytes <= SMALL_BYTES;
 	size_t pad = packet_pad(p->payload_bytes);
 	size_t n = packet_header_bytes(p->opcode);
 	size_t above = n + p->payload_bytes + pad + ICRC_BYTES;
+	uint8_t *transport;
+	uint8_t *tail;
 	uint32_t crc;
-	size_t below = put_below(o, to, above, s->head, &crc);
-	uint8_t *transport = s->head + below;
-	uint8_t *tail = is_small ? transport + n + p->payload_bytes : s->tail;
 
+	put_below(b, to, above, n, s->head);
+	transport = s->head + b->transport;
+	tail = is_small ? transport + n + p->payload_bytes : s->tail;
 	packet_encode(p, transport);
 	if (is_small && p->payload_bytes)
 		memcpy(transport + n, p->payload, p->payload_bytes);
 	memset(tail, 0, pad);
-	crc = icrc_transport(crc, transport, n);
+	crc = icrc_transport(b->crc, transport, n);
 	crc = crc32_update(crc, p->payload, p->payload_bytes);
 	crc = htole32(crc32_update(crc, tail, pad));
 	memcpy(tail + pad, &crc, ICRC_BYTES);
-	s->iov[0] = (struct iovec){s->head, below + (is_small ? above : n)};
+	s->iov[0] =
+	    (struct iovec){s->head, b->transport + (is_small ? above : n)};
 	s->iov[1] =
 	    (struct iovec){(void *)(uintptr_t)p->payload, p->payload_bytes};
 	s->iov[2] = (struct iovec){s->tail, pad + ICRC_BYTES};
@@ -402,14 +409,17 @@ static int keep_payload(struct outbox *o, struct packet *p)
 
 /* -EHOSTUNREACH when version 1 does not know where to. */
 static int choose_way(struct outbox *o, const struct address *to,
-		      enum packet_way *way, uint8_t mac[6])
+		      struct build *b)
 {
-	*way = WAY_FRAME;
+	b->way = WAY_FRAME;
+	b->port = o->port4;
 	if (to->is_v1)
-		return wire_path_v1(&o->paths, to, mac) ? 0 : -EHOSTUNREACH;
-	if (wire_path_frame(&o->paths, to, mac))
+		return wire_path_v1(&o->paths, to, b->mac) ? 0 : -EHOSTUNREACH;
+	if (wire_path_frame(&o->paths, to, b->mac))
 		return 0;
-	*way = gid_is_ip4(to->dgid) ? WAY_IP4 : WAY_IP6;
+	b->way = gid_is_ip4(to->dgid) ? WAY_IP4 : WAY_IP6;
+	if (b->way == WAY_IP6)
+		b->port = o->port6;
 	return 0;
 }
 
@@ -418,29 +428,28 @@ static int put_in(struct outbox *o, const struct address *to,
 {
 	struct packet p = *given;
 	int priority = to->sl & 7; /* programs and peers choose it */
-	enum packet_way way;
-	uint8_t mac[6];
+	struct build b;
 	struct msghdr *m;
 	struct slot *s;
-	int rc = choose_way(o, to, &way, mac);
+	int rc = choose_way(o, to, &b);
 
 	if (rc < 0)
 		return rc;
 	if (o->count == WIRE_BATCH ||
-	    (o->count && (o->way != way || o->priority != priority)))
+	    (o->count && (o->way != b.way || o->priority != priority)))
 		send_queued(o);
 	rc = keep_payload(o, &p);
 	if (rc < 0)
 		return rc;
-	o->way = way;
+	o->way = b.way;
 	o->priority = priority;
 	s = &o->slots[o->count];
 	m = &o->messages[o->count].msg_hdr;
 	*m = (struct msghdr){0};
-	build(o, to, &p, s, m);
-	if (way == WAY_FRAME)
-		address_frame(m, s, to, mac);
-	else if (way == WAY_IP6)
+	build(&b, to, &p, s, m);
+	if (b.way == WAY_FRAME)
+		address_frame(m, s, to);
+	else if (b.way == WAY_IP6)
 		address_ip6(m, s, to);
 	else
 		address_ip4(m, s, to);

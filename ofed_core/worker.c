@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 #define EVENTS_MAX 32
 #define BATCH_MAX  64 /* timers and work items before looking at sources */
 #define SLICE_NS   100000
+#define SLACK_NS   1000 /* sleeps are that exact */
+#define EVENTS     (EPOLLIN | EPOLLRDHUP)
 
 struct worker {
 	pthread_t thread;
@@ -39,6 +42,7 @@ struct worker {
 	void *buffers[WORKER_BUFFERS];
 	struct awake awake;
 	bool is_watching;
+	unsigned deaf; /* sources that are not listened to */
 };
 
 pthread_rwlock_t core_lock;
@@ -396,8 +400,8 @@ static int stay_awake(struct worker *w, struct epoll_event *events)
 		if (w->is_watching && worker_watch->look(w))
 			begin = now;
 		n = poll_sources(w, events);
-		if (n || is_due(w) || !awake_may(&w->awake, begin, now) ||
-		    atomic_load(&stopping))
+		if (n || w->deaf || is_due(w) ||
+		    !awake_may(&w->awake, begin, now) || atomic_load(&stopping))
 			return n;
 		begin_watch(w, now);
 		now = step_aside(w);
@@ -457,6 +461,7 @@ static void *worker_main(void *argument)
 
 	self = w;
 	ask_for_short_slices();
+	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	while (!atomic_load(&stopping)) {
 		int n = await(w, events);
 
@@ -477,15 +482,25 @@ static void *worker_main(void *argument)
 
 int worker_add_source(struct worker *w, struct source *s)
 {
-	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
-				.data = {.ptr = s}};
-
+	struct epoll_event e = {.events = EVENTS, .data = {.ptr = s}};
 	int rc;
 
 	pthread_mutex_lock(&w->lock);
 	rc = epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) < 0 ? -errno : 0;
 	pthread_mutex_unlock(&w->lock);
 	return rc;
+}
+
+void worker_listen(struct worker *w, struct source *s, bool on)
+{
+	struct epoll_event e = {.events = on ? EVENTS : 0, .data = {.ptr = s}};
+
+	if (epoll_ctl(w->epoll, EPOLL_CTL_MOD, s->fd, &e) < 0)
+		return;
+	if (on)
+		w->deaf--;
+	else
+		w->deaf++;
 }
 
 void worker_remove_source(struct worker *w, struct source *s)

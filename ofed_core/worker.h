@@ -72,6 +72,12 @@ void *worker_buffer(enum worker_buffer which, size_t bytes);
 
 int worker_add_source(struct worker *w, struct source *s);
 void worker_remove_source(struct worker *w, struct source *s);
+/*
+ * A source that is not listened to wakes nobody, and its worker sleeps at once
+ * when it has nothing else to do. What has come meanwhile is there when it is
+ * listened to again. Only on the thread of the worker; in turns.
+ */
+void worker_listen(struct worker *w, struct source *s, bool on);
 
 void timer_init(struct timer *t, struct worker *w,
 		void (*fire)(struct timer *));

@@ -153,6 +153,47 @@ is_busy() { # namespace
 	same "$B" "ibv_rc_pingpong -g 1 -n 100 -c -e"
 }
 
+raw_sockets() { # namespace
+	ip netns exec "$1" awk 'FNR > 1' /proc/net/raw | wc -l
+}
+
+@test "packets may have any identification, and their ICRC is checked then too" {
+	local bad
+
+	stop_core "$B"
+	[ "$(raw_sockets "$A")" = 0 ]
+	peer <<-'EOT'
+		import roce
+		def answer(p, n, *how):
+		    p.send_numbered(roce.cm_req(p.own, p.other, 7174, comm_id=n), *how)
+		    return [roce.cm_kind(t) for t in p.receive(0.5)]
+		p = roce.Peer("10.77.0.2", "10.77.0.1")
+		assert answer(p, 1, 0, 0x4000, 1 << 9) == []
+		assert answer(p, 2, 0, 0x4000) == [0x12]
+	EOT
+	[ "$(raw_sockets "$A")" = 0 ]
+	bad=$(statistic "$A" packets_bad_icrc)
+	peer <<-'EOT'
+		import roce
+		def answer(p, n, *how):
+		    p.send_numbered(roce.cm_req(p.own, p.other, 7174, comm_id=n), *how)
+		    return [roce.cm_kind(t) for t in p.receive(0.5)]
+		p = roce.Peer("10.77.0.2", "10.77.0.1")
+		# Not yet known of, and nothing fits.
+		assert answer(p, 3, 0x1234, 0x4000, 1 << 9) == []
+		assert answer(p, 4, 0x1234, 0x4000) == [0x12]
+		assert answer(p, 5, 0x1234, 0x4000, 1 << 31) == []
+		assert answer(p, 6, 0xffff, 0) == [0x12]
+		assert answer(p, 7, 0x4321, 0, 1) == []
+		assert answer(p, 8, 0, 0x4000, 1) == []
+		assert answer(p, 9, 0, 0x4000) == [0x12]
+	EOT
+	[ "$(raw_sockets "$A")" -gt 0 ]
+	[ $(($(statistic "$A" packets_bad_icrc) - bad)) = 4 ]
+	start_core "$B"
+	same "$B" "ibv_rc_pingpong -g 1 -n 100 -c -e"
+}
+
 # A connection that sends some hundred packets, and how many of those of $B went
 # past the IP stack.
 frames_of_a_connection() {

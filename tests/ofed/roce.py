@@ -44,17 +44,31 @@ class Peer:
         self.s.bind((own, port))
         self.port = self.s.getsockname()[1]
 
-    def icrc(self, transport):
+    def ip(self, n, mask, identification=0, flags=0x4000):
+        return struct.pack(">BBHHHBBH4s4s", 0x45, mask, 20 + n, identification,
+                           flags, mask or 64, 17, mask << 8 | mask,
+                           socket.inet_aton(self.own),
+                           socket.inet_aton(self.other))
+
+    def icrc(self, transport, identification=0, flags=0x4000):
         n = 8 + len(transport) + 4
-        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + n, 0, 0x4000, 0xFF,
-                         17, 0xFFFF, socket.inet_aton(self.own),
-                         socket.inet_aton(self.other))
+        ip = self.ip(n, 0xFF, identification, flags)
         udp = struct.pack(">HHHH", self.port, PORT, n, 0xFFFF)
         masked = transport[:4] + b"\xff" + transport[5:]
         return struct.pack("<I", zlib.crc32(b"\xff" * 8 + ip + udp + masked))
 
     def send(self, transport):
         self.s.sendto(transport + self.icrc(transport), (self.other, PORT))
+
+    def send_numbered(self, transport, identification, flags, spoil=0):
+        """With an IP header that says so; spoil: bits of the ICRC."""
+        crc, = struct.unpack("<I", self.icrc(transport, identification, flags))
+        n = 8 + len(transport) + 4
+        with socket.socket(socket.AF_INET, socket.SOCK_RAW,
+                           socket.IPPROTO_RAW) as s:
+            s.sendto(self.ip(n, 0, identification, flags) +
+                     struct.pack(">HHHH", self.port, PORT, n, 0) + transport +
+                     struct.pack("<I", crc ^ spoil), (self.other, 0))
 
     def send_raw(self, data):
         self.s.sendto(data, (self.other, PORT))

@@ -74,6 +74,35 @@ Test(packet, icrc_of_kernel_packets_is_ours)
 	}
 }
 
+Test(packet, an_identification_is_found_from_the_icrc_alone)
+{
+	const char *samples[] = {send_only, ack, read_request, atomic_ack,
+				 write_imm};
+
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		uint8_t sent[2];
+		uint8_t found[2];
+		struct sample s;
+		uint32_t with_0;
+		uint32_t came;
+		size_t n;
+
+		load(&s, samples[i]);
+		n = s.count - IP_BYTES - UDP_BYTES - ICRC_BYTES;
+		came = icrc_of(s.bytes, n);
+		memcpy(sent, s.bytes + 4, 2);
+		memset(s.bytes + 4, 0, 2);
+		with_0 = icrc_of(s.bytes, n);
+		cr_assert(icrc_ip4_identification(came, with_0, n, found));
+		cr_assert_arr_eq(found, sent, 2);
+		cr_assert(icrc_ip4_identification(with_0, with_0, n, found));
+		cr_assert_eq(found[0] | found[1], 0);
+		for (unsigned bit = 0; bit < 32; bit++)
+			cr_assert_not(icrc_ip4_identification(
+			    came ^ 1u << bit, with_0, n, found));
+	}
+}
+
 Test(packet, icrc_ignores_what_routers_change_and_nothing_else)
 {
 	static const size_t changed[] = {
