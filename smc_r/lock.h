@@ -26,9 +26,8 @@ bool stream_lock_slow(struct status_stream *s, uint32_t self, uint64_t frame);
 void stream_wake(struct status_stream *s);
 
 /* True: taken, give it back. False: nested in a signal handler, do not. */
-static inline bool stream_lock(struct status_stream *s)
+static inline bool stream_lock_at(struct status_stream *s, uint64_t frame)
 {
-	uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	uint32_t self = process_tid();
 	uint32_t seen = 0;
 
@@ -39,6 +38,22 @@ static inline bool stream_lock(struct status_stream *s)
 		return stream_lock_slow(s, self, frame);
 	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
 	return true;
+}
+
+static inline bool stream_lock(struct status_stream *s)
+{
+	return stream_lock_at(s, (uintptr_t)__builtin_frame_address(0));
+}
+
+/*
+ * For a holder that is called higher up the stack than all others: if it is
+ * left, theirs must be seen to lie above. A signal's own frame is larger.
+ */
+#define LOCK_DEPTH 1024u
+static inline bool stream_lock_early(struct status_stream *s)
+{
+	return stream_lock_at(s, (uintptr_t)__builtin_frame_address(0) -
+				     LOCK_DEPTH);
 }
 
 static inline void stream_unlock(struct status_stream *s, bool taken)

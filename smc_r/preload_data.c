@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "demote.h"
+#include "flat.h"
 #include "reason.h"
 #include "socket_io.h"
 #include "splice_copy.h"
@@ -21,17 +22,26 @@
 
 /* ---- in ---- */
 
+static inline ssize_t receive_one(struct connection *c, int fd, void *p,
+				  size_t n, int flags)
+{
+	struct iovec v = {p, n};
+	ssize_t r = flat_receive(c, p, n, flags);
+
+	if (r == 0)
+		r = socket_receive(c, fd, &v, 1, flags);
+	leave_call(c);
+	return r;
+}
+
 PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 			 struct sockaddr *restrict a, socklen_t *restrict l)
 {
 	struct connection *c = served(fd);
-	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
-		r = socket_receive(c, fd, &v, 1, flags);
-		leave_call(c);
-	}
+	if (c)
+		r = receive_one(c, fd, p, n, flags);
 	if (r == SOCKET_KERNEL)
 		return real.recvfrom(fd, p, n, flags, a, l);
 	/* TCP names nobody. */
@@ -43,13 +53,10 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 {
 	struct connection *c = served(fd);
-	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
-		r = socket_receive(c, fd, &v, 1, flags);
-		leave_call(c);
-	}
+	if (c)
+		r = receive_one(c, fd, p, n, flags);
 	if (r == SOCKET_KERNEL)
 		return real.recvfrom(fd, p, n, flags, NULL, NULL);
 	return r;
@@ -58,14 +65,11 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 PRELOAD ssize_t read(int fd, void *p, size_t n)
 {
 	struct connection *c = served(fd);
-	struct iovec v = {p, n};
 	ssize_t r = SOCKET_KERNEL;
 
 	/* Of nothing: 0 without a wait, other than recv(). */
-	if (c && n > 0) {
-		r = socket_receive(c, fd, &v, 1, 0);
-		leave_call(c);
-	}
+	if (c && n > 0)
+		r = receive_one(c, fd, p, n, 0);
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
 }
 
@@ -241,6 +245,18 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 
 /* ---- out ---- */
 
+static inline ssize_t send_one(struct connection *c, int fd, const void *p,
+			       size_t n, int flags)
+{
+	struct iovec v = {(void *)(uintptr_t)p, n};
+	ssize_t r = flat_send(c, fd, p, n, flags);
+
+	if (r == 0)
+		r = socket_send(c, fd, &v, 1, flags);
+	leave_call(c);
+	return r;
+}
+
 /* What TCP did not take, while readiness is still read off the cursors. */
 static ssize_t by_kernel(int fd, ssize_t result, const struct iovec *v,
 			 size_t count)
@@ -260,10 +276,8 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
-		r = socket_send(c, fd, &v, 1, flags);
-		leave_call(c);
-	}
+	if (c)
+		r = send_one(c, fd, p, n, flags);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.sendto(fd, p, n, flags, a, l), &v, 1);
@@ -275,10 +289,8 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
-		r = socket_send(c, fd, &v, 1, flags);
-		leave_call(c);
-	}
+	if (c)
+		r = send_one(c, fd, p, n, flags);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.sendto(fd, p, n, flags, NULL, 0), &v, 1);
@@ -290,10 +302,8 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c) {
-		r = socket_send(c, fd, &v, 1, 0);
-		leave_call(c);
-	}
+	if (c)
+		r = send_one(c, fd, p, n, 0);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.write(fd, p, n), &v, 1);

@@ -22,10 +22,8 @@
 #include "sys.h"
 #include "wait.h"
 
-/* Linux moves at most this much in one call. */
-#define CALL_BYTES_MAX 0x7ffff000u
 /* Buffers that go to the kernel at a time, where a copy of them is needed. */
-#define REST_BUFFERS   16
+#define REST_BUFFERS 16
 
 size_t socket_bytes(const struct iovec *v, size_t count)
 {
@@ -34,16 +32,6 @@ size_t socket_bytes(const struct iovec *v, size_t count)
 	for (size_t i = 0; i < count; i++)
 		n += v[i].iov_len;
 	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
-}
-
-/* Where no program's memory can be the kernel says EFAULT. Of what else may be
- * wrong with an address we learn as every function of libc does. */
-#define ADDRESS_LEAST 4096u
-#define ADDRESS_MOST  ((uintptr_t)1 << 56)
-
-bool socket_address(const void *p)
-{
-	return (uintptr_t)p - ADDRESS_LEAST <= ADDRESS_MOST;
 }
 
 static size_t good_buffers(const struct iovec *v, size_t count)

@@ -18,6 +18,9 @@
 
 #define SOCKET_KERNEL ((ssize_t)-2)
 
+/* Linux moves at most this much in one call. */
+#define CALL_BYTES_MAX 0x7ffff000u
+
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags);
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
@@ -25,8 +28,14 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 
-/* Can a program's memory be there? If not the kernel is the one to say so. */
-bool socket_address(const void *p);
+/* Can a program's memory be there? If not the kernel says EFAULT. Of what else
+ * may be wrong with an address we learn as every function of libc does. */
+#define ADDRESS_LEAST 4096u
+#define ADDRESS_MOST  ((uintptr_t)1 << 56)
+static inline bool socket_address(const void *p)
+{
+	return (uintptr_t)p - ADDRESS_LEAST <= ADDRESS_MOST;
+}
 
 /* All buffers together, at most what Linux moves in one call. */
 size_t socket_bytes(const struct iovec *v, size_t count);

@@ -6,39 +6,37 @@
 #include <signal.h>
 #include <string.h>
 
-#include "inject.h"
-#include "lock.h"
 #include "segment.h"
+#include "stream_steps.h"
 #include "sys.h"
 
-/* Large writes are published piece by piece: the reader copies out while the
- * writer still copies in. */
-#define BATCH_STREAK   8 /* reads in a row before a reader lets more come */
-#define BATCH_BYTES    8192
-#define BATCH_LOOKS    4
-#define BATCH_PAUSES   10
-#define PIECE_BYTES    8192u
-/* Several writers may send records that size without a lock of their own: as on
- * TCP, nothing comes in between. Less than the mark at which a writer wakes. */
-#define WHOLE_BYTES    4096u
+#define BATCH_BYTES   8192
+#define BATCH_LOOKS   4
+#define BATCH_PAUSES  10
 /* A conversation looks so often whether the ring is empty. */
-#define REWIND_BYTES   1024u
-/* So many writes in a row that found nobody asleep make a stream. */
-#define UNFENCED_AFTER 64
-/* So many do not, and say since when there are bytes; later ones do now and
- * then, by sys_ticks. */
-#define SINCE_WRITES   16
-#define SINCE_TICKS    65536u
-/* Large reads give room back in pieces for the same reason. */
-#define TAKE_BYTES     32768u
+#define REWIND_BYTES  1024u
+/* Writes that say since when there are bytes; later ones do now and then, by
+ * sys_ticks. */
+#define SINCE_WRITES  16
+#define SINCE_TICKS   65536u
 /* What a call that fills the ring itself leaves to handlers on top of it. */
-#define HANDLER_BYTES  4096u
+#define HANDLER_BYTES 4096u
 
 void place_init(struct place *p, const struct iovec *v, size_t count)
 {
 	p->v = v;
 	p->count = count;
 	p->offset = 0;
+}
+
+static inline void pass(struct place *p, size_t n)
+{
+	p->offset += n;
+	if (p->offset == p->v->iov_len) {
+		p->v++;
+		p->count--;
+		p->offset = 0;
+	}
 }
 
 /* Copies n bytes between a flat piece of the ring and the buffers. */
@@ -58,17 +56,12 @@ static void scatter(struct place *p, uint8_t *ring, size_t n, bool out)
 			memcpy(ring, user, k);
 		ring += k;
 		n -= k;
-		p->offset += k;
-		if (p->offset == p->v->iov_len) {
-			p->v++;
-			p->count--;
-			p->offset = 0;
-		}
+		pass(p, k);
 	}
 }
 
-static void copy_ring(struct connection *c, struct place *p, uint8_t *ring,
-		      size_t at, size_t n, bool out)
+static void copy_pieces(struct connection *c, struct place *p, uint8_t *ring,
+			size_t at, size_t n, bool out)
 {
 	size_t first = c->size - at;
 
@@ -79,115 +72,32 @@ static void copy_ring(struct connection *c, struct place *p, uint8_t *ring,
 		scatter(p, ring, n - first, out);
 }
 
-static void advance(_Atomic uint64_t *count)
+/* Nearly always one buffer takes it all, and the ring does not end there. */
+static inline void copy_ring(struct connection *c, struct place *p,
+			     uint8_t *ring, size_t at, size_t n, bool out)
 {
-	atomic_store_explicit(
-	    count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-	    memory_order_relaxed);
-}
+	char *user;
 
-/*
- * Tells the peer how far we are. A handler may advance the cursor on top of
- * us and tell it first, so the last word must be the newest. Sequentially
- * consistent: the look for a sleeper that follows must not come before.
- */
-static void publish(_Atomic uint64_t *shared, const _Atomic uint64_t *own)
-{
-	uint64_t told;
-
-	do {
-		told = atomic_load_explicit(own, memory_order_relaxed);
-		inject_nap();
-		atomic_store(shared, told);
-		inject_nap();
-	} while (atomic_load_explicit(own, memory_order_relaxed) != told);
+	if (p->count == 0 || p->v->iov_len - p->offset < n ||
+	    c->size - at < n) {
+		copy_pieces(c, p, ring, at, n, out);
+		return;
+	}
+	user = (char *)p->v->iov_base + p->offset;
+	if (out)
+		copy(user, ring + at, n);
+	else
+		copy(ring + at, user, n);
+	pass(p, n);
 }
 
 /* ---- reading ---- */
 
-/* Looks at the writer's cursor once and believes it only if it can be true. */
-static int refresh_in(struct connection *c, uint64_t position)
-{
-	struct status_stream *rx = &c->slot->rx;
-	uint64_t cursor =
-	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
-	uint32_t shift;
-
-	/* A step back can be a signal handler's call below the last word of
-	 * the call that it interrupted: no news. */
-	if (cursor < rx->peer_position)
-		return 0;
-	if (cursor - position > c->size) {
-		atomic_fetch_or(&rx->flags, STREAM_BROKEN);
-		return -ECONNRESET;
-	}
-	/* Stays while bytes before the cursor are not consumed. */
-	shift =
-	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
-	atomic_store_explicit(&rx->window, window_make(shift, cursor),
-			      memory_order_relaxed);
-	rx->peer_position = cursor;
-	return 0;
-}
-
-/* Bytes from `position` on that the window shows. One that a call below us on
- * this stack wrote, late, may end before it. */
-static size_t shown(const struct connection *c, uint64_t window,
-		    uint64_t position)
-{
-	uint32_t n = (uint32_t)window - (uint32_t)position;
-
-	return n <= c->size ? n : 0;
-}
-
-static uint64_t window_in(const struct connection *c)
-{
-	return atomic_load_explicit(&c->slot->rx.window, memory_order_relaxed);
-}
-
-static int check_in(struct connection *c)
-{
-	uint32_t flags =
-	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
-
-	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
-		return -EBADF;
-	if (flags & STREAM_TCP)
-		return -EPIPE;
-	if (flags & STREAM_BROKEN)
-		return -ECONNRESET;
-	return 0;
-}
-
-/* A writer that sleeps for room saw the ring more than two thirds full. So
- * only the step across that mark has to look whether somebody sleeps. */
-static bool crosses_mark(const struct connection *c, uint64_t used, size_t n)
-{
-	uint64_t mark = c->size - c->size / 3;
-
-	return used > mark && used - n <= mark;
-}
-
-/* The step across may have been taken with an old view of the writer's cursor,
- * in which the ring never was that full. */
-static bool is_below_mark(struct connection *c)
-{
-	return atomic_load_explicit(&c->peer_wait->armed_room,
-				    memory_order_relaxed) &&
-	       stream_fill(c) <= c->size - c->size / 3;
-}
-
-/*
- * A reader as fast as the writer would look after every small write, and each
- * look takes the cursor's line away from the writer. In a stream, where reads
- * find bytes time after time and nothing is written back, it lets some more
- * come, as long as they do.
- */
-static void let_more_come(struct connection *c, uint64_t position, size_t want)
+void stream_let_more_come(struct connection *c, uint64_t position, size_t want)
 {
 	size_t seen = shown(c, window_in(c), position);
 
-	if (c->streak < BATCH_STREAK || seen == 0)
+	if (seen == 0)
 		return;
 	for (int i = 0; i < BATCH_LOOKS; i++) {
 		size_t before = seen;
@@ -235,16 +145,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 						    window_shift(window)),
 				  n, true);
 	} while (!stream_swap(&rx->position, position, position + n));
-	if (crosses_mark(c, used, n)) {
-		publish(&c->in_consumer->cursor, &rx->position);
-		connection_signal_room(c);
-	} else {
-		atomic_store_explicit(&c->in_consumer->cursor, position + n,
-				      memory_order_release);
-		inject_nap();
-		if (__builtin_expect(is_below_mark(c), 0))
-			connection_signal_room(c);
-	}
+	tell_taken(c, used, n, position + n);
 	return (ssize_t)n;
 }
 
@@ -338,37 +239,12 @@ size_t stream_fill(struct connection *c)
 
 /* ---- writing ---- */
 
-static int check_out(struct connection *c)
-{
-	uint32_t flags =
-	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed);
-
-	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
-		return -EBADF;
-	if (flags & STREAM_TCP || atomic_load_explicit(&c->out_consumer->flags,
-						       memory_order_relaxed) &
-				      CONSUMER_DEMOTE)
-		return -EPIPE;
-	return 0;
-}
-
-/* A reader's cursor that cannot be true gives no room. */
-static void refresh_out(struct connection *c, uint64_t position)
-{
-	struct status_stream *tx = &c->slot->tx;
-	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
-					       memory_order_acquire);
-
-	if (cursor >= tx->peer_position && cursor <= position)
-		tx->peer_position = cursor;
-}
-
 /*
  * The shift for bytes that are put at `position`. In a conversation everything
  * was read, nearly always, when an answer is written. A one-way stream is not
  * asked for: it would lose more by the look at the reader's cursor.
  */
-static uint32_t rewind_shift(struct connection *c, uint64_t position,
+uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 			     uint32_t shift)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -386,101 +262,6 @@ static uint32_t rewind_shift(struct connection *c, uint64_t position,
 	c->heard = heard;
 	c->rewind_at = position + c->rewind_step;
 	return shift;
-}
-
-/* Bytes of the ring that are ours to fill. */
-struct piece {
-	uint64_t start; /* cursor */
-	uint32_t shift;
-	bool first; /* nobody is below us on this stack: it is us who commit */
-};
-
-/*
- * Takes up to `want` bytes of the ring, but not less than `least` (up to
- * PIECE_BYTES): how many, or 0. What the window shows before
- * the holder's first reservation means nothing, hence `taken`; later it shows
- * what a copy below us on this stack is filling, and other handlers behind it.
- */
-static size_t reserve(struct connection *c, size_t want, size_t least,
-		      bool taken, struct piece *p)
-{
-	struct status_stream *tx = &c->slot->tx;
-	uint64_t position;
-	uint64_t window;
-	size_t free;
-
-	do {
-		/* In this order: the swap then vouches for both. */
-		window =
-		    atomic_load_explicit(&tx->window, memory_order_acquire);
-		position =
-		    atomic_load_explicit(&tx->position, memory_order_relaxed);
-		p->shift = window_shift(window);
-		p->start = position;
-		if (!taken)
-			p->start += shown(c, window, position);
-		if (position >= c->rewind_at && p->start == position)
-			p->shift = rewind_shift(c, position, p->shift);
-		free = c->size - (size_t)(p->start - tx->peer_position);
-		if (free < want) {
-			refresh_out(c, position);
-			free = c->size - (size_t)(p->start - tx->peer_position);
-		}
-		if (free < least)
-			return 0;
-		if (free < want)
-			want = free;
-	} while (!stream_swap(&tx->window, window,
-			      window_make(p->shift, p->start + want)));
-	p->first = p->start == position;
-	return want;
-}
-
-/*
- * A handler on top of us may end the state; it fences, so the look at it comes
- * after the store.
- */
-static void publish_bytes(struct connection *c)
-{
-	struct status_stream *tx = &c->slot->tx;
-	uint64_t told;
-
-	if (!connection_is_unfenced(c)) {
-		publish(&c->out_producer->cursor, &tx->position);
-		return;
-	}
-	do {
-		told =
-		    atomic_load_explicit(&tx->position, memory_order_relaxed);
-		atomic_store_explicit(&c->out_producer->cursor, told,
-				      memory_order_release);
-		atomic_signal_fence(memory_order_seq_cst);
-	} while (atomic_load_explicit(&tx->position, memory_order_relaxed) !=
-		 told);
-	if (!connection_is_unfenced(c))
-		atomic_thread_fence(memory_order_seq_cst);
-}
-
-/* All that is reserved is filled. A handler that comes before the cursor is
- * stored puts its bytes behind ours and leaves them to us. */
-static void commit(struct connection *c, uint64_t start)
-{
-	struct status_stream *tx = &c->slot->tx;
-	uint64_t window;
-
-	do {
-		window =
-		    atomic_load_explicit(&tx->window, memory_order_acquire);
-		atomic_store_explicit(&c->out_producer->shift,
-				      window_shift(window),
-				      memory_order_relaxed);
-		atomic_store_explicit(
-		    &tx->position, start + ((uint32_t)window - (uint32_t)start),
-		    memory_order_release);
-		atomic_signal_fence(memory_order_seq_cst);
-	} while (atomic_load_explicit(&tx->window, memory_order_relaxed) !=
-		 window);
-	publish_bytes(c);
 }
 
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
@@ -508,7 +289,7 @@ static bool is_stuck(const struct connection *c, bool taken)
 	return !taken && tx->peer_position == atomic_load(&tx->position);
 }
 
-static void fences_begin(struct connection *c)
+void stream_fences_begin(struct connection *c)
 {
 	/* In this order: a handler that sees the flag gone fences. */
 	atomic_fetch_and(&c->slot->socket_flags, ~SOCKET_UNFENCED);
@@ -516,7 +297,7 @@ static void fences_begin(struct connection *c)
 }
 
 /* Nothing is published without a fence before the reader can know. */
-static void fences_end(struct connection *c)
+void stream_fences_end(struct connection *c)
 {
 	/* For a waiter there is a fence all the same. */
 	if (atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed) ||
@@ -526,25 +307,6 @@ static void fences_end(struct connection *c)
 		return;
 	atomic_store(&c->out_producer->unfenced, 1);
 	atomic_fetch_or(&c->slot->socket_flags, SOCKET_UNFENCED);
-}
-
-/* Is this a stream, whose reader stays awake? */
-static void judge_fences(struct connection *c)
-{
-	uint64_t heard =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
-
-	if (heard == c->heard_before && !c->rang) {
-		if (++c->writes == UNFENCED_AFTER)
-			fences_end(c);
-		return;
-	}
-	c->heard_before = heard;
-	c->rang = false;
-	c->writes = 0;
-	if (atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed) &
-	    SOCKET_UNFENCED)
-		fences_begin(c);
 }
 
 static bool is_whole(const struct connection *c, size_t want)
@@ -568,7 +330,7 @@ void stream_says_since(struct connection *c)
 
 /* Who has answered has read what came before. The reader's cursor is a miss,
  * so a stream, where nothing is heard, looks at it now and then only. */
-static void keep_order(struct connection *c)
+void stream_keep_order(struct connection *c)
 {
 	uint64_t heard =
 	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
@@ -590,12 +352,8 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	ssize_t result = check_out(c);
 	size_t done = 0;
 
-	if (taken) {
-		if (atomic_load_explicit(&c->peer_wait->ordered,
-					 memory_order_relaxed))
-			keep_order(c);
-		judge_fences(c);
-	}
+	if (taken)
+		put_begin(c);
 	while (result == 0 && done < want) {
 		size_t n = put_piece(c, from, want - done, least, taken);
 

@@ -29,10 +29,9 @@
 #define SLICE_MAX_MS       50
 #define LOOKS_A_CLOCK      8
 #define SLEEPS_A_LOOK      64
-#define SENDS_A_LOOK       64
 #define ASK_TCP_NS         1000000u
-#define POLLS_A_ROUND      64
-#define POLLS_BEFORE_CLOCK 256
+#define POLLS_A_ROUND      8
+#define POLLS_BEFORE_CLOCK 64
 #define SPIN_ROOM_BYTES    8192
 #define SHORT_WAIT_NS      120000u
 
@@ -159,15 +158,10 @@ static bool tcp_ended_now_and_then(struct connection *c, int fd)
 	return tcp_has_ended(c, fd);
 }
 
-/* A reader that died leaves room for many small writes, of which TCP would take
- * no more than one. One that slept does not hear the bell. */
-void output_watch(struct connection *c, int fd)
+void output_ask(struct connection *c, int fd)
 {
-	uint64_t now;
+	uint64_t now = sys_now_ns();
 
-	if (__builtin_expect(++c->sends % SENDS_A_LOOK && !c->deaf, 1))
-		return;
-	now = sys_now_ns();
 	if ((now - c->asked_ns < ASK_TCP_NS && !c->deaf) ||
 	    connection_phase(c) != PHASE_ACTIVE)
 		return;
@@ -278,30 +272,46 @@ static uint64_t end_of(const struct timespec *timeout)
 		   : UINT64_MAX;
 }
 
+/* Most answers come at once: without a clock, and before anything is asked that
+ * only matters to who waits long. */
+bool wait_briefly(struct connection *c)
+{
+	uint64_t seen =
+	    __atomic_load_n(&c->slot->rx.peer_position, __ATOMIC_RELAXED);
+
+	talk_end();
+	if (process.spin_us == 0 || peer_is_on_our_core(c))
+		return false;
+	for (int i = 0; i < POLLS_BEFORE_CLOCK; i++) {
+		if (changed_in(c, seen)) {
+			/* It comes while we go back to where it is copied. */
+			stream_expect(c);
+			spin_hit(&c->spin_score);
+			return true;
+		}
+		/* The other thread of this core may be whom we wait for. */
+		sys_relax();
+	}
+	return false;
+}
+
 static bool spin(struct connection *c, uint64_t seen,
 		 const struct timespec *timeout, struct spin *s,
 		 bool (*changed)(const struct connection *, uint64_t))
 {
-	bool shares;
-
 	s->start_ns = 0;
-	if (process.spin_us == 0)
-		return false;
-	shares = peer_is_on_our_core(c);
-	/* An answer that comes at once needs no clock. */
-	for (int i = 0; !shares && i < POLLS_BEFORE_CLOCK; i++)
-		if (changed(c, seen)) {
-			spin_hit(&c->spin_score);
-			return true;
-		}
-	if (!spin_begin(s, &c->spin_score, shares, end_of(timeout)))
+	if (process.spin_us == 0 ||
+	    !spin_begin(s, &c->spin_score, peer_is_on_our_core(c),
+			end_of(timeout)))
 		return false;
 	do {
-		for (int i = 0; i < POLLS_A_ROUND; i++)
+		for (int i = 0; i < POLLS_A_ROUND; i++) {
 			if (changed(c, seen)) {
 				spin_hit(&c->spin_score);
 				return true;
 			}
+			sys_relax();
+		}
 	} while (spin_step(s));
 	return false;
 }

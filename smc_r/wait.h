@@ -34,8 +34,16 @@ enum input input_state(struct connection *c, int fd, size_t need);
 /* True when the writer should look again: room, or no ring any more. */
 bool output_is_ready(struct connection *c, int fd);
 
-/* For a call that sends and may never have to wait. */
-void output_watch(struct connection *c, int fd);
+/* For a call that sends and may never have to wait: a reader that died leaves
+ * room for many small writes, of which TCP would take no more than one. One
+ * that slept does not hear the bell. */
+#define SENDS_A_LOOK 64
+void output_ask(struct connection *c, int fd);
+static inline void output_watch(struct connection *c, int fd)
+{
+	if (__builtin_expect(!(++c->sends % SENDS_A_LOOK) || c->deaf, 0))
+		output_ask(c, fd);
+}
 
 /* Has the kernel seen the peer's FIN, or a reset? Remembered once true. */
 bool tcp_has_ended(struct connection *c, int fd);
@@ -43,6 +51,10 @@ bool tcp_has_ended(struct connection *c, int fd);
 int tcp_error(struct connection *c, int fd);
 /* The same for an error that was taken already. */
 int tcp_error_of(struct connection *c, int error);
+
+/* For a reader that found nothing, and may wait: true when that has changed
+ * within a microsecond or two. Never sleeps. */
+bool wait_briefly(struct connection *c);
 
 /*
  * Waits until input_state is not INPUT_NONE / output_is_ready. timeout NULL:

@@ -10,6 +10,9 @@
 #include "ends.h"
 
 #include <setjmp.h>
+#include <sys/socket.h>
+
+#include "smc_r/flat.h"
 
 #define BYTES 6000u /* one piece; across the two pages of the buffer */
 
@@ -91,6 +94,26 @@ Test(stream_nested, a_write_inside_a_write_damages_neither)
 	cr_assert_eq(atomic_load(&e->slot[0].tx.lock), 0);
 }
 
+/* By the short way; as far as it goes. */
+#define FLAT_BYTES 4000u
+
+static uint8_t *flat_buffer(void)
+{
+	return closed - 1000;
+}
+
+Test(stream_nested, a_write_inside_a_flat_one_damages_neither)
+{
+	ends_fill(flat_buffer(), 0, FLAT_BYTES);
+	close_page();
+	second = write_on_top;
+	cr_assert_eq(flat_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0),
+		     FLAT_BYTES);
+	cr_assert_eq(faults, 1);
+	assert_both(FLAT_BYTES);
+	cr_assert_eq(atomic_load(&e->slot[0].tx.lock), 0);
+}
+
 /* sendfile fills the ring itself; the handler comes in between. */
 Test(stream_nested, a_write_while_room_is_filled_loses_nothing)
 {
@@ -131,6 +154,26 @@ Test(stream_nested, a_read_inside_a_read_gives_each_byte_once)
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
 	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor),
 		     sizeof(bytes));
+}
+
+/* The flat one cannot begin again, and leaves it to the long way. */
+Test(stream_nested, a_read_inside_a_flat_one_gives_each_byte_once)
+{
+	static uint8_t bytes[FLAT_BYTES + sizeof(first)];
+
+	ends_fill(bytes, 0, sizeof(bytes));
+	cr_assert_eq(ends_put(e, 0, bytes, sizeof(bytes)), sizeof(bytes));
+	close_page();
+	second = read_on_top;
+	cr_assert_eq(
+	    flat_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT), 0);
+	cr_assert_eq(faults, 1);
+	cr_assert(ends_right(first, 0, sizeof(first)));
+	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
+	cr_assert_eq(
+	    flat_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT),
+	    FLAT_BYTES);
+	cr_assert(ends_right(flat_buffer(), sizeof(first), FLAT_BYTES));
 }
 
 static void take_everything(void)
@@ -184,6 +227,33 @@ static void leave(void)
 {
 	mprotect(closed, ENDS_PAGE, PROT_READ | PROT_WRITE);
 	siglongjmp(place, 1);
+}
+
+/* As socket_io does, which is not called from as high up. */
+static __attribute__((noinline)) ssize_t put_deeper(const void *from, size_t n)
+{
+	volatile char frames[512];
+
+	frames[0] = 0;
+	return ends_put(e, 0, from, n) + frames[0];
+}
+
+/* Also for those who come by the long way, deeper down. */
+Test(stream_nested, a_flat_copy_that_siglongjmp_ended_moved_nothing)
+{
+	static uint8_t bytes[FLAT_BYTES];
+
+	ends_fill(flat_buffer(), 0, FLAT_BYTES);
+	close_page();
+	second = leave;
+	if (sigsetjmp(place, 1) == 0) {
+		flat_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0);
+		cr_assert_fail("the copy was not interrupted");
+	}
+	cr_assert_eq(stream_fill(&e->c[1]), 0);
+	cr_assert_eq(put_deeper(flat_buffer(), FLAT_BYTES), FLAT_BYTES);
+	cr_assert_eq(ends_take(e, 1, bytes, FLAT_BYTES), FLAT_BYTES);
+	cr_assert(ends_right(bytes, 0, FLAT_BYTES));
 }
 
 Test(stream_nested, a_copy_that_siglongjmp_ended_moved_nothing)
