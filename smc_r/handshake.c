@@ -362,19 +362,23 @@ static void fill_peer(struct connection *c, const struct sockaddr *a,
 	connection_set_peer(c, &copy);
 }
 
-/* Whoever is there is on this host, and in this network namespace. */
-static bool is_loopback(const struct sockaddr *a, socklen_t n)
+/* Whoever is there is on this host. */
+static bool is_here(const struct sockaddr *a, socklen_t n)
 {
 	const struct sockaddr_in *v4 = (const void *)a;
 	const struct sockaddr_in6 *v6 = (const void *)a;
+	struct in6_addr where = IN6ADDR_ANY_INIT;
 
-	if (a->sa_family == AF_INET)
-		return ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT ==
-		       IN_LOOPBACKNET;
-	return n >= sizeof(*v6) &&
-	       (IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
-		(IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) &&
-		 v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET));
+	if (a->sa_family == AF_INET) {
+		where.s6_addr[10] = where.s6_addr[11] = 0xff;
+		memcpy(&where.s6_addr[12], &v4->sin_addr, 4);
+	} else if (n >= sizeof(*v6)) {
+		where = v6->sin6_addr;
+	}
+	return IN6_IS_ADDR_LOOPBACK(&where) ||
+	       (IN6_IS_ADDR_V4MAPPED(&where) &&
+		where.s6_addr[12] == IN_LOOPBACKNET) ||
+	       settings_has_address(&where);
 }
 
 /* Engine lock held. marked: the offer is made already. */
@@ -414,7 +418,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	t = traits_of(fd);
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
-	if (is_loopback(a, n) && !t.unsuitable)
+	if (is_here(a, n) && !t.unsuitable)
 		visit = offer_mark_visitor(fd, port);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;

@@ -45,6 +45,25 @@ static uint64_t bits_of(unsigned first)
 	return bits;
 }
 
+/* The local addresses, for the same. Torn while they change: then a word of
+ * each must happen to agree. */
+static _Atomic uint64_t addresses[SNAPSHOT_ADDRESSES_MAX][2];
+
+static void note_addresses(void)
+{
+	static const struct in6_addr none = {0};
+
+	for (unsigned i = 0; i < SNAPSHOT_ADDRESSES_MAX; i++) {
+		bool is_set = available && i < current.address_count;
+		uint64_t words[2];
+
+		memcpy(words, is_set ? &current.addresses[i] : &none,
+		       sizeof(words));
+		atomic_store(&addresses[i][0], words[0]);
+		atomic_store(&addresses[i][1], words[1]);
+	}
+}
+
 /* Each word is stored once: a port that stays listed is never seen missing. */
 static void note_ports(void)
 {
@@ -80,6 +99,7 @@ static void refresh(void)
 		return;
 	available = snapshot_read(rundir_path(), &current) == 0;
 	note_ports();
+	note_addresses();
 	atomic_store_explicit(&seen_generation, now, memory_order_release);
 }
 
@@ -107,6 +127,20 @@ bool settings_may_match(uint16_t server_port)
 				     memory_order_relaxed) >>
 		    (server_port % 64) &
 		1);
+}
+
+bool settings_has_address(const struct in6_addr *address)
+{
+	uint64_t words[2];
+
+	memcpy(words, address, sizeof(words));
+	for (unsigned i = 0; i < SNAPSHOT_ADDRESSES_MAX; i++)
+		if (atomic_load_explicit(&addresses[i][0],
+					 memory_order_relaxed) == words[0] &&
+		    atomic_load_explicit(&addresses[i][1],
+					 memory_order_relaxed) == words[1])
+			return true;
+	return false;
 }
 
 static bool is_excluded(void)

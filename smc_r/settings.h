@@ -31,6 +31,10 @@ bool settings_moved(uint64_t since);
 /* False when no connection to this port can be ours. A few loads, no lock. */
 bool settings_may_match(uint16_t server_port);
 
+/* One of the device's, as they were last read: an address of this host. A few
+ * loads, no lock. IPv4 as ::ffff:a.b.c.d. */
+bool settings_has_address(const struct in6_addr *address);
+
 /* 0, or why a connection with this local address and server port stays on
  * TCP. local may be NULL: not known yet. */
 uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,

@@ -154,6 +154,30 @@ Test(settings, the_bits_of_ports_are_those_of_the_ranges)
 			     snapshot_has_port(&s, (uint16_t)port), "%u", port);
 }
 
+/* Also when one has gone from the list. */
+Test(settings, the_addresses_are_those_of_the_device)
+{
+	struct in6_addr one = address("::ffff:192.0.2.1");
+	struct in6_addr two = address("2001:db8::2");
+	struct snapshot s = place_settings();
+	uint32_t reason;
+
+	s.address_count = 2;
+	s.addresses[0] = one;
+	s.addresses[1] = two;
+	place_publish(&s);
+	settings_now(&reason);
+	cr_expect(settings_has_address(&one));
+	cr_expect(settings_has_address(&two));
+	one.s6_addr[15]++;
+	cr_expect_not(settings_has_address(&one));
+	s.generation++;
+	s.address_count = 1;
+	place_publish(&s);
+	settings_now(&reason);
+	cr_expect_not(settings_has_address(&two));
+}
+
 Test(settings, nothing_is_read_while_the_word_stands_still)
 {
 	struct snapshot s = place_settings();
