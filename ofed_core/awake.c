@@ -10,6 +10,7 @@
 #define SPIN_STEP   5000
 #define SHORT_WAIT  120000
 #define LATE        100000
+#define OFTEN       10000000
 #define CROWDED_MIN 20000000
 #define CROWDED_MAX 640000000
 
@@ -27,11 +28,18 @@ bool awake_may(const struct awake *a, uint64_t begin, uint64_t now)
 
 void awake_stepped(struct awake *a, uint64_t before, uint64_t now)
 {
+	bool is_seldom;
+
 	if (now - before < LATE) {
 		if (now >= a->crowded_until + CROWDED_MAX)
 			a->crowded_ns = 0;
 		return;
 	}
+	/* Once, that may be an interrupt, or the host of a virtual machine. */
+	is_seldom = now - a->late_at > OFTEN;
+	a->late_at = now;
+	if (is_seldom)
+		return;
 	if (a->crowded_ns < CROWDED_MIN)
 		a->crowded_ns = CROWDED_MIN;
 	a->crowded_until = now + a->crowded_ns;

@@ -23,6 +23,7 @@ struct awake {
 	uint32_t spin_ns;       /* how long to stay awake */
 	uint32_t crowded_ns;    /* how long not, the next time */
 	uint64_t crowded_until; /* not before */
+	uint64_t late_at; /* the processor came back late, the last time */
 };
 
 bool awake_is_crowded(const struct awake *a, uint64_t now);
@@ -30,9 +31,10 @@ bool awake_is_crowded(const struct awake *a, uint64_t now);
 bool awake_may(const struct awake *a, uint64_t begin, uint64_t now);
 
 /*
- * The thread let others have its processor, and got it back. Late: a thread
- * that does not sleep shares it, beside which one is served sooner when it
- * sleeps and is woken. That is tried again after a while, which doubles.
+ * The thread let others have its processor, and got it back. Late twice within
+ * 10 ms: a thread that does not sleep shares it, beside which one is served
+ * sooner when it sleeps and is woken. That is tried again after a while, which
+ * doubles.
  */
 void awake_stepped(struct awake *a, uint64_t before, uint64_t now);
 

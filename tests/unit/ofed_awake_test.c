@@ -48,10 +48,25 @@ Test(awake, beside_a_thread_that_computes_it_sleeps_at_once)
 		awake_learn(&a, 1 * US);
 	awake_stepped(&a, T0, T0 + 10 * US);
 	cr_assert_eq(budget(&a, T0), 50 * US);
+	awake_stepped(&a, T0 - 5 * MS, T0 - 1 * MS);
 	awake_stepped(&a, T0, T0 + 4 * MS);
 	cr_assert_eq(budget(&a, T0 + 4 * MS), 0);
 	cr_assert_eq(budget(&a, T0 + 23 * MS), 0);
 	cr_assert_eq(budget(&a, T0 + 24 * MS), 50 * US);
+}
+
+Test(awake, a_processor_that_is_away_now_and_then_is_not_shared)
+{
+	struct awake a = {0};
+
+	for (int i = 0; i < 100; i++)
+		awake_learn(&a, 1 * US);
+	for (int i = 0; i < 100; i++) {
+		uint64_t now = T0 + 20 * i * MS;
+
+		awake_stepped(&a, now, now + 1 * MS);
+		cr_assert_eq(budget(&a, now + 1 * MS), 50 * US);
+	}
 }
 
 Test(awake, tries_again_less_and_less_often_until_all_is_well)
@@ -61,6 +76,9 @@ Test(awake, tries_again_less_and_less_often_until_all_is_well)
 	uint64_t pause = 20 * MS;
 
 	for (int i = 0; i < 10; i++) {
+		awake_stepped(&a, now, now + 4 * MS);
+		cr_assert_not(awake_is_crowded(&a, now + 4 * MS));
+		now += 9 * MS;
 		awake_stepped(&a, now - 4 * MS, now);
 		cr_assert(awake_is_crowded(&a, now + pause - 1));
 		cr_assert_not(awake_is_crowded(&a, now + pause));
@@ -73,5 +91,7 @@ Test(awake, tries_again_less_and_less_often_until_all_is_well)
 	now += 1000 * MS;
 	awake_stepped(&a, now, now + 1 * US);
 	awake_stepped(&a, now, now + 1 * MS);
-	cr_assert_not(awake_is_crowded(&a, now + 1 * MS + 20 * MS));
+	awake_stepped(&a, now + 1 * MS, now + 2 * MS);
+	cr_assert(awake_is_crowded(&a, now + 2 * MS + 19 * MS));
+	cr_assert_not(awake_is_crowded(&a, now + 2 * MS + 20 * MS));
 }
