@@ -6,6 +6,7 @@
 
 #include "epoll_edge.h"
 #include "epoll_nested.h"
+#include "epoll_ready.h"
 #include "epoll_shadow.h"
 #include "readiness.h"
 #include "sys.h"
@@ -26,8 +27,11 @@ static bool is_member_ready(struct epoll_member *m)
 
 bool epoll_members_ready(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	bool all = !e->uses_bits || epoll_has_others(e);
+	uint32_t count = all ? atomic_load(&e->count) : 0;
 
+	if (!all && epoll_ready_any(e, is_member_ready))
+		return true;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
@@ -61,6 +65,7 @@ bool epoll_kernel_ready(struct epoll *e)
 	struct pollfd p = {.fd = e->fd, .events = POLLIN};
 
 	settle(e);
+	epoll_pass_on(e);
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
 		return true;
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {

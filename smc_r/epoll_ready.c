@@ -192,6 +192,24 @@ void epoll_ready_each(struct epoll *e,
 	each_group(e, atomic_load(&e->groups), start, &r);
 }
 
+bool epoll_ready_any(struct epoll *e, bool (*is_ready)(struct epoll_member *m))
+{
+	struct epoll_group *g = atomic_load(&e->groups);
+
+	for (; g; g = atomic_load(&g->next)) {
+		uint64_t bits = atomic_load(word_of(g)) & atomic_load(&g->mask);
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t i = (uint32_t)__builtin_ctzll(bits);
+			struct epoll_member *m = atomic_load(&g->members[i]);
+
+			if (m && atomic_load(&m->live) && is_ready(m))
+				return true;
+		}
+	}
+	return false;
+}
+
 void epoll_ready_found(struct epoll_member *m)
 {
 	atomic_store_explicit(

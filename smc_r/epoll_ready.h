@@ -51,8 +51,19 @@ void epoll_ready_each(struct epoll *e,
 				   void *owner),
 		      void *owner);
 
+/* Is one of those whose bit is set ready? Takes nothing. */
+bool epoll_ready_any(struct epoll *e, bool (*is_ready)(struct epoll_member *m));
+
 /* A look found the member ready: more of the same is expected. */
 void epoll_ready_found(struct epoll_member *m);
+
+/* Members whose bit nobody sets: not attached yet, or shared with another
+ * instance. */
+static inline bool epoll_has_others(struct epoll *e)
+{
+	return atomic_load_explicit(&e->count, memory_order_relaxed) !=
+	       atomic_load_explicit(&e->joined, memory_order_relaxed);
+}
 
 /* Every RMB's word of this instance asks for a bell. */
 void epoll_ready_arm(struct epoll *e);

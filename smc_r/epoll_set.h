@@ -159,6 +159,8 @@ bool epoll_kernel_ready(struct epoll *e);
 bool epoll_is_ready(struct epoll *e);
 /* Lets members ring although nobody sleeps in epoll_wait. */
 void epoll_arm(struct epoll *e);
+/* Who took the kernel's signs of e: for those that sleep in it. errno stays. */
+void epoll_pass_on(struct epoll *e);
 
 /* Registrations that were made before connect() made it a candidate. True: one
  * is in an instance that several processes use. */

@@ -217,14 +217,6 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	return true;
 }
 
-/* Members whose bit nobody sets: not attached yet, or shared with another
- * instance. */
-static bool has_others(struct epoll *e)
-{
-	return atomic_load_explicit(&e->count, memory_order_relaxed) !=
-	       atomic_load_explicit(&e->joined, memory_order_relaxed);
-}
-
 static int scan(struct epoll *e, struct epoll_event *events, int max)
 {
 	bool several = atomic_load(&e->count) > 1;
@@ -236,7 +228,7 @@ static int scan(struct epoll *e, struct epoll_event *events, int max)
 	s.begun = several ? sys_ticks() : 0;
 	if (e->uses_bits)
 		epoll_ready_each(e, look_one, &s);
-	if (!e->uses_bits || has_others(e))
+	if (!e->uses_bits || epoll_has_others(e))
 		scan_table(e, &s, !e->uses_bits);
 	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
 		scan_again(e, &s);
@@ -278,8 +270,8 @@ static void arm(struct epoll *e)
 
 	if (e->uses_bits)
 		epoll_ready_arm(e);
-	for (uint32_t i = 0; i < count && (!e->uses_bits || has_others(e));
-	     i++) {
+	for (uint32_t i = 0;
+	     i < count && (!e->uses_bits || epoll_has_others(e)); i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && !(e->uses_bits && m->group))
@@ -390,13 +382,14 @@ static int ask_beside(struct epoll *e, struct epoll_event *events, int n,
 }
 
 /* Where nobody is ready the wait that follows asks the kernel, as it sleeps in
- * it; unless that had something to tell the last time. */
+ * it; unless that had something to tell the last time. *asked: or it was. */
 static int first_look(struct epoll *e, struct epoll_event *events, int max,
-		      bool only_looks)
+		      bool only_looks, bool *asked)
 {
 	bool due = kernel_is_due(e);
 	int n;
 
+	*asked = only_looks || due;
 	if (only_looks || (due && (e->filled || e->told)))
 		return look_with_kernel(e, events, max);
 	n = look(e, events, max);
@@ -489,7 +482,8 @@ static int pending_ms(struct epoll *e)
 	uint32_t count = atomic_load(&e->count);
 	int least = -1;
 
-	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits && !has_others(e))
+	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits &&
+	    !epoll_has_others(e))
 		return -1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -506,7 +500,7 @@ static void tell_overdue(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
 
-	if (e->uses_bits && !has_others(e))
+	if (e->uses_bits && !epoll_has_others(e))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -669,14 +663,17 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 	return look(e, events, max);
 }
 
+/* *took: the kernel's signs may have come to us. */
 static int wait_members(struct epoll *e, struct epoll_event *events, int max,
-			const struct timespec *timeout, const sigset_t *mask)
+			const struct timespec *timeout, const sigset_t *mask,
+			bool *took)
 {
 	struct wait_until until = {.for_ever = timeout == NULL};
 	bool only_looks =
 	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-	int n = first_look(e, events, max, only_looks);
+	int n = first_look(e, events, max, only_looks, took);
 
+	*took |= n == 0;
 	/* What the kernel told may be news of a member. */
 	if (n == 0 && only_looks) {
 		e->moved = false;
@@ -695,16 +692,38 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 	return n;
 }
 
+/* Of threads that share an instance a ring wakes one: it disarms all members,
+ * and the kernel's sign of it goes to the first that looks. Who may have taken
+ * it lets them ring again for those that sleep on, and wakes one if there is
+ * more to tell, as the kernel does. */
+void epoll_pass_on(struct epoll *e)
+{
+	int error = errno;
+
+	if (atomic_load(&e->common->sleepers) == 0 || e->shadow < 0 ||
+	    epoll_is_anothers(e))
+		return;
+	inject_nap();
+	arm(e);
+	inject_nap();
+	if (epoll_members_ready(e) || pending_ms(e) >= 0)
+		epoll_wake(e);
+	errno = error;
+}
+
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask)
 {
 	uint64_t asked = atomic_load(&e->asked_ns);
-	int n = wait_members(e, events, max, timeout, mask);
+	bool took;
+	int n = wait_members(e, events, max, timeout, mask, &took);
 
 	/* Of a listener in E the kernel must have been asked first. */
 	if (n > 0 && n < max && connections_starting() == 1 &&
 	    atomic_load(&e->asked_ns) != asked)
 		n = tell_first(e, events, n, max);
+	if (took && n != EPOLL_CHANGED)
+		epoll_pass_on(e);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
 	if (e->is_nested)
 		arm(e);
@@ -734,10 +753,15 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 
 	if (!epoll_begin_sleep(e))
 		return EPOLL_CHANGED;
-	n = wait_in_kernel(e, events, max, timeout, mask);
+	/* From here on who adds a member wakes us. */
+	n = epoll_has_members(e)
+		? EPOLL_CHANGED
+		: wait_in_kernel(e, events, max, timeout, mask);
 	if (n > 0 && epoll_has_cookies(e))
 		n = filter(e, events, n, &woken);
 	epoll_end_sleep(e);
+	if (n > 0 && woken)
+		epoll_pass_on(e);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }
 

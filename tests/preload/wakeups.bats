@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # wakeups: many threads sleep on few connections, in every way there is to
-# sleep. A wake-up that is lost stops the game, and its watchdog says so.
+# sleep, and share what they sleep in. A wake-up that is lost stops the game, and its watchdog says so.
 # limit: 300
 
 load smc
@@ -64,4 +64,26 @@ play() { # game, connections that it uses with 1, 4 and 8 threads
 
 @test "tokens that like a few of a hundred connections" {
 	play crowd 100 100 100
+}
+
+# Threads that share one epoll instance; "pool" says what each game does.
+share() {
+	wakeups=$programs/preload/pool
+	play "$@"
+}
+
+@test "a pool of threads that must all wake up" {
+	share barrier 1 4 8
+}
+
+@test "a pool whose threads also look without waiting" {
+	share looks 1 4 8
+}
+
+@test "a pool that sleeps when its connections come" {
+	share late "$rounds" "$rounds" "$rounds"
+}
+
+@test "a pool with one leader that waits" {
+	share leader 1 4 8
 }
