@@ -66,6 +66,28 @@ def asleep():
                ("tcp", "smc"), ONE, [Bar("tcp", 0.50, 0.35)])
 
 
+def cpu():
+    """Processor time of both ends together, for each message."""
+    for cores, key, words in ((TWO, "two", "two cores"),
+                              (ONE, "one", "one core")):
+        for wait, name in (("block", "blocking"), ("epoll", "epoll LT")):
+            yield Cell("cpu", f"ping.{key}.{wait}",
+                       f"64 B and back, {name}, both asleep, {words}", "us",
+                       "lower", ("tcp", "smc", "unix"),
+                       own("pingpong", cores + ["-w", wait], "cpu_ns", US),
+                       [Bar("tcp", 1)], env=ASLEEP)
+    for size, gap, env, key, words in (
+            (64, 200, ASLEEP, "asleep", "asleep"),
+            (64, 200, {}, "default", "spin as set"),
+            (64 * KIB, 1000, ASLEEP, "asleep", "asleep")):
+        yield Cell("cpu", f"paced.{size}.{key}",
+                   f"{size_name(size)} each {gap / 1000:g} ms, {words}, "
+                   "two cores", "us", "lower", ("tcp", "smc", "unix"),
+                   own("stream", TWO + ["-d", "-m", str(size), "-g",
+                                        str(gap)], "cpu_ns", US),
+                   [Bar("tcp", 1)], env=env)
+
+
 def beside_hogs(loops, options):
     measure = own("pingpong", options, "rtt_ns", US,
                   ring=("-R", "adaptive"))
@@ -258,6 +280,7 @@ def idle():
 SECTIONS = {
     "pingpong": pingpong,
     "asleep": asleep,
+    "cpu": cpu,
     "hogs": hogs,
     "stream": stream,
     "messages": messages,

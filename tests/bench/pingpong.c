@@ -133,6 +133,6 @@ int main(int argc, char **argv)
 	       (unsigned long long)t.shared->client.calls);
 	print_usage("client", &t.shared->client);
 	print_usage("server", &t.shared->server);
-	putchar('\n');
+	printf(" cpu_ns=%.1f\n", trial_cpu_ns(t.shared));
 	return 0;
 }

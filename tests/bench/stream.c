@@ -4,11 +4,13 @@
  *
  * The client writes -m bytes a time, the server reads up to -b bytes a time.
  * The first tenth of the time does not count. With -d and a small -m this is
- * the rate of messages.
+ * the rate of messages. With -g the reader sleeps before each one, and the
+ * figure is what a message takes of both processors (cpu_ns).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/bench/line.h"
 
@@ -66,7 +68,7 @@ static void take(struct trial *t)
 static void give(struct trial *t)
 {
 	struct finding *f = &t->shared->client;
-	uint64_t batch = CLOCK_BYTES / t->size + 1;
+	uint64_t batch = t->gap_us ? 1 : CLOCK_BYTES / t->size + 1;
 	char *b = buffer(t->size);
 	struct usage before;
 	struct line l;
@@ -80,6 +82,8 @@ static void give(struct trial *t)
 		for (i = 0; i < batch; i++)
 			line_send(&l, b, t->size);
 		f->calls += batch;
+		if (t->gap_us)
+			usleep(t->gap_us);
 	} while (measure_now_ns() < end);
 	f->usage = usage_since(&before);
 	f->bytes = f->calls * t->size;
@@ -105,7 +109,7 @@ int main(int argc, char **argv)
 	struct trial t;
 	double ns;
 
-	trial_options(&t, argc, argv, "TwrapuCStmbdRPB",
+	trial_options(&t, argc, argv, "TwrapuCStmbdgRPB",
 		      "bytes one way, as fast as it goes");
 	trial_run(&t, take, give);
 	if (t.role == ROLE_CLIENT)
@@ -124,6 +128,6 @@ int main(int argc, char **argv)
 	    (unsigned long long)f->memory_bytes, (unsigned long long)f->calls);
 	print_usage("client", &t.shared->client.usage, t.shared->client.bytes);
 	print_usage("server", &f->usage, f->memory_bytes);
-	putchar('\n');
+	printf(" cpu_ns=%.1f\n", trial_cpu_ns(t.shared));
 	return 0;
 }

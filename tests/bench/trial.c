@@ -59,6 +59,7 @@ static const struct option_line {
     {'m', "bytes                of a message or a write (64)"},
     {'b', "bytes                of one read (1048576)"},
     {'d', "                     TCP_NODELAY"},
+    {'g', "microseconds         to sleep after each write (0: not at all)"},
     {'R', "spin|adaptive|futex  how an end of the bare ring waits (spin)"},
     {'P', "bytes                bare ring: publish in pieces of this size"},
     {'B', "bytes                bare ring: its size (262144)"},
@@ -167,6 +168,9 @@ static void set_option(struct trial *t, int letter, const char *word)
 	case 'd':
 		t->no_delay = true;
 		break;
+	case 'g':
+		t->gap_us = (unsigned)number(word, 'g', 0, 1000000);
+		break;
 	default:
 		set_place(t, letter, word);
 	}
@@ -226,6 +230,18 @@ void trial_options(struct trial *t, int argc, char **argv, const char *allowed,
 		t->to_server = ring_init(map_shared(size), t->ring_size);
 		t->to_client = ring_init(map_shared(size), t->ring_size);
 	}
+}
+
+static uint64_t spent(const struct usage *u)
+{
+	return u->user_ns + u->system_ns;
+}
+
+double trial_cpu_ns(const struct shared *s)
+{
+	uint64_t both = spent(&s->client.usage) + spent(&s->server.usage);
+
+	return (double)both / (double)(s->client.calls ? s->client.calls : 1);
 }
 
 uint64_t trial_length_ns(const struct trial *t)

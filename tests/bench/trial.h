@@ -71,6 +71,7 @@ struct trial {
 	size_t piece;     /* bytes, bare ring only; 0: the whole write */
 	size_t ring_size; /* bytes, a power of two */
 	bool no_delay;    /* TCP_NODELAY at both ends */
+	unsigned gap_us;  /* sleep after each write */
 	unsigned busy;    /* connections with traffic */
 	unsigned idle;    /* connections without */
 	struct shared *shared;
@@ -96,6 +97,9 @@ void trial_run(struct trial *t, void (*server)(struct trial *),
 
 /* The server calls this when a client may connect. */
 void trial_ready(struct trial *t);
+
+/* Processor time of both ends, in ns for each call of the client. */
+double trial_cpu_ns(const struct shared *s);
 
 /* Nanoseconds the trial shall run. */
 uint64_t trial_length_ns(const struct trial *t);
