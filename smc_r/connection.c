@@ -125,6 +125,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
+	c->forks = atomic_load(&process.forks);
 	c->slot->rmbe_in = c->size;
 	c->slot->rmbe_out = c->size;
 	c->slot->link = STATUS_LINK_SHM;

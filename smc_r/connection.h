@@ -102,6 +102,7 @@ struct connection {
 	uint64_t heard_before; /* bytes received when `writes` was 0 */
 	uint32_t writes;       /* in a row, none read, nobody woken */
 	bool rang;             /* the last write found a sleeper */
+	uint32_t forks;        /* process.forks, when it was attached */
 	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
 	_Atomic uint64_t full_at; /* and the reader has stood here */
 

@@ -2,6 +2,8 @@
 /* stall: a full ring that nobody empties. */
 #include "stall.h"
 
+#include <sys/single_threaded.h>
+
 #include "demote.h"
 #include "process.h"
 #include "reason.h"
@@ -9,6 +11,7 @@
 #include "sys.h"
 
 #define CROSSED_PART 10 /* of the limit */
+#define LONG_AGO     1u /* of a clock that began with the machine */
 
 static uint64_t reader_at(const struct connection *c)
 {
@@ -40,6 +43,13 @@ static bool is_crossed(struct connection *c)
 		!stream_has_room(c, c->size - stream_fill(c)));
 }
 
+/* Would anybody read it while this thread sleeps? */
+static bool only_we_read(const struct connection *c)
+{
+	return __libc_single_threaded && c->slot->peer_pid == process.pid &&
+	       c->forks == atomic_load(&process.forks);
+}
+
 /* Not under a number that was closed: the bell tells of the end then. */
 static bool may_stall(struct connection *c)
 {
@@ -54,9 +64,12 @@ static bool may_stall(struct connection *c)
 static uint64_t left_ns(struct connection *c)
 {
 	uint64_t limit = process.stall_ms * 1000000ull;
-	uint64_t past = sys_now_ns() -
-			atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t since =
+	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t past = sys_now_ns() - since;
 
+	if (since == LONG_AGO)
+		return 0;
 	if (is_crossed(c))
 		limit /= CROSSED_PART;
 	return past < limit ? limit - past : 0;
@@ -85,6 +98,10 @@ int stall_left_ms(struct connection *c)
 
 	if (!may_stall(c) || stream_has_room(c, stream_free(c)))
 		return -1;
+	/* Whatever the time is, it is over with the next look. */
+	if (only_we_read(c))
+		atomic_store_explicit(&c->full_ns, LONG_AGO,
+				      memory_order_relaxed);
 	left = left_ns(c);
 	return left ? (int)(left / 1000000u) + 1 : 0;
 }

@@ -9,7 +9,8 @@
  * that the connection goes back to TCP, which takes the rest.
  *
  * The limit is short where it is plain that nobody will read: the peer waits
- * for room as well, or is this process.
+ * for room as well, or is this process. A process with one thread that goes to
+ * sleep for room it would have to make itself has no time to wait at all.
  *
  * Locking: none; its words are atomic. stall_is_over() may demote, so the
  *          caller holds no lock.
@@ -27,7 +28,8 @@ void stall_begin(struct connection *c);
 /* Still no room. True: that is over, as the connection was demoted. */
 bool stall_is_over(struct connection *c, int fd);
 
-/* Milliseconds until it is; -1 when nobody waits. */
+/* This thread goes to sleep. Milliseconds until that is over; -1 when nobody
+ * waits. */
 int stall_left_ms(struct connection *c);
 
 #endif

@@ -41,6 +41,20 @@ all_ways() { # game
 	all_ways alone
 }
 
+# Nobody will ever read, and no limit, however long, is waited for.
+@test "one thread has both ends, and there is no other" {
+	need python3
+	local how before
+	before=$(stalled)
+	export SMC_R_STALL=600000
+	for how in block poll select epoll; do
+		echo "$how"
+		timeout 30 smc_run python3 \
+			"$BATS_TEST_DIRNAME/alone.py" $how
+	done
+	[ "$(stalled)" = $((${before:-0} + 4)) ]
+}
+
 @test "the peer reads when all was written" {
 	all_ways told
 }
