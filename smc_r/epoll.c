@@ -559,7 +559,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	bool native;
 	int result;
 
-	if (!e)
+	if (!e || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
 		return real.epoll_ctl(ep, op, fd, event);
 	if (__builtin_expect(!epoll_is_settled(e), 0))
 		epoll_meet(e);

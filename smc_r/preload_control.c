@@ -368,6 +368,9 @@ static int at_mark(struct connection *c, int fd, int *out)
 static int ioctl_served(struct connection *c, int fd, unsigned long request,
 			long argument)
 {
+	/* What is written to no address the kernel refuses. */
+	if (!argument)
+		return real.ioctl(fd, request, argument);
 	switch (request) {
 	case FIONREAD:
 		return socket_input_bytes(c, fd, (int *)argument);

@@ -20,12 +20,51 @@
 #include "successor.h"
 #include "sys.h"
 
+/* More bytes than there are addresses: read() and write() are refused before
+ * the kernel looks at the socket. */
+static bool is_beyond(size_t n)
+{
+	return n >> 56;
+}
+
+/* So is a list that is too long, or has a negative length. */
+static bool is_refused(const struct iovec *v, size_t n)
+{
+	size_t all = 0;
+
+	if (n > IOV_MAX)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		all |= v[i].iov_len;
+	return (ssize_t)all < 0;
+}
+
+/* Of one buffer recv() and send() take as much as the kernel moves. */
+static size_t capped(size_t n)
+{
+	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
+}
+
+/* Nothing to a socket, but not to be given to TCP. */
+#define RWF_IDLE (RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_APPEND)
+
+/* Is it our call? What is not known here only the kernel can judge, and it may
+ * find nothing wrong. */
+static bool is_stream_call(int fd, off_t at, int flags)
+{
+	struct connection *c = at == -1 ? served(fd) : NULL;
+
+	if (c && (flags & ~(RWF_NOWAIT | RWF_IDLE)))
+		demote(c, fd, REASON_DEMOTED_CALL);
+	return c && !(flags & ~(RWF_NOWAIT | RWF_IDLE));
+}
+
 /* ---- in ---- */
 
 static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 				  size_t n, int flags)
 {
-	struct iovec v = {p, n};
+	struct iovec v = {p, capped(n)};
 	ssize_t r = flat_receive(c, p, n, flags);
 
 	if (r == 0)
@@ -68,7 +107,7 @@ PRELOAD ssize_t read(int fd, void *p, size_t n)
 	ssize_t r = SOCKET_KERNEL;
 
 	/* Of nothing: 0 without a wait, other than recv(). */
-	if (c && n > 0)
+	if (c && n > 0 && !is_beyond(n))
 		r = receive_one(c, fd, p, n, 0);
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
 }
@@ -79,8 +118,7 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 
 	if (!c)
 		return SOCKET_KERNEL;
-	/* The kernel refuses these before it looks at the socket. */
-	if (n < 0 || n > IOV_MAX || !socket_address(v))
+	if (n < 0 || !socket_address(v) || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
 	for (int i = 0; i < n; i++)
 		if (v[i].iov_len > 0)
@@ -100,7 +138,7 @@ PRELOAD ssize_t preadv2(int fd, const struct iovec *v, int n, off_t at,
 {
 	ssize_t r = SOCKET_KERNEL;
 
-	if (at == -1 && (flags & ~RWF_NOWAIT) == 0)
+	if (is_stream_call(fd, at, flags))
 		r = receive_vector(fd, v, n,
 				   flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
 	return r == SOCKET_KERNEL ? real.preadv2(fd, v, n, at, flags) : r;
@@ -156,8 +194,9 @@ static void put_stamp(struct msghdr *m, size_t *room, int fd)
 /* The kernel refuses the others. */
 static bool is_message(const struct msghdr *m)
 {
-	return socket_address(m) && m->msg_iovlen <= IOV_MAX &&
-	       (m->msg_iovlen == 0 || socket_address(m->msg_iov));
+	return socket_address(m) &&
+	       (m->msg_iovlen == 0 || (socket_address(m->msg_iov) &&
+				       !is_refused(m->msg_iov, m->msg_iovlen)));
 }
 
 static ssize_t receive_message(int fd, struct msghdr *m, int flags)
@@ -248,7 +287,7 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 static inline ssize_t send_one(struct connection *c, int fd, const void *p,
 			       size_t n, int flags)
 {
-	struct iovec v = {(void *)(uintptr_t)p, n};
+	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = flat_send(c, fd, p, n, flags);
 
 	if (r == 0)
@@ -273,7 +312,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
 	struct connection *c = served(fd);
-	struct iovec v = {(void *)(uintptr_t)p, n};
+	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -286,7 +325,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 {
 	struct connection *c = served(fd);
-	struct iovec v = {(void *)(uintptr_t)p, n};
+	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -302,7 +341,7 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c && !is_beyond(n))
 		r = send_one(c, fd, p, n, 0);
 	if (r != SOCKET_KERNEL)
 		return r;
@@ -313,7 +352,7 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
 	struct connection *c = served(fd);
 
-	if (!c || n < 0 || n > IOV_MAX || !socket_address(v))
+	if (!c || n < 0 || !socket_address(v) || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
 	/* Of nothing: 0, other than send(), whatever was shut. */
 	for (int i = 0; i < n; i++)
@@ -336,7 +375,7 @@ PRELOAD ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t at,
 {
 	ssize_t r = SOCKET_KERNEL;
 
-	if (at == -1 && (flags & ~RWF_NOWAIT) == 0)
+	if (is_stream_call(fd, at, flags))
 		r = send_vector(fd, v, n,
 				flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
 	if (r != SOCKET_KERNEL)

@@ -2,6 +2,7 @@
 /* preload_wait: poll, select, epoll. */
 #include "preload.h"
 
+#include <limits.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -25,13 +26,24 @@ static const struct timespec *from_ms(int ms, struct timespec *t)
 	return t;
 }
 
+/* The kernel refuses it before it looks at anything. */
+static bool is_no_time(const struct timespec *t)
+{
+	return t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999);
+}
+
 /* ---- poll ---- */
+
+static bool is_ours(const struct pollfd *fds, nfds_t n)
+{
+	return fds && n <= descriptor_limit() && poll_has_members(fds, n);
+}
 
 PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	struct timespec t;
 
-	if (n > descriptor_limit() || !poll_has_members(fds, n))
+	if (!is_ours(fds, n))
 		return real.poll(fds, n, ms);
 	return poll_members(fds, n, from_ms(ms, &t), NULL);
 }
@@ -39,7 +51,7 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		  const sigset_t *mask)
 {
-	if (n > descriptor_limit() || !poll_has_members(fds, n))
+	if (is_no_time(t) || !is_ours(fds, n))
 		return real.ppoll(fds, n, t, mask);
 	return poll_members(fds, n, t, mask);
 }
@@ -105,7 +117,7 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 		    fd_set *restrict x, const struct timespec *restrict t,
 		    const sigset_t *restrict mask)
 {
-	if (!select_has_members(n, r, w, x))
+	if (is_no_time(t) || !select_has_members(n, r, w, x))
 		return real.pselect(n, r, w, x, t, mask);
 	return select_members(n, r, w, x, t, mask);
 }
@@ -154,12 +166,18 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 	return n;
 }
 
+/* As EP_MAX_EVENTS says. */
+static bool is_room(int max)
+{
+	return max > 0 && max <= (int)(INT_MAX / sizeof(struct epoll_event));
+}
+
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
 {
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || max <= 0)
+	if (!e || !is_room(max))
 		return real.epoll_wait(ep, events, max, ms);
 	return wait_tracked(e, events, max, from_ms(ms, &t), NULL);
 }
@@ -170,7 +188,7 @@ PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || max <= 0)
+	if (!e || !is_room(max))
 		return real.epoll_pwait(ep, events, max, ms, mask);
 	return wait_tracked(e, events, max, from_ms(ms, &t), mask);
 }
@@ -180,7 +198,7 @@ PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 {
 	struct epoll *e = epoll_of(ep);
 
-	if (!e || max <= 0)
+	if (!e || !is_room(max) || is_no_time(t))
 		return real.epoll_pwait2(ep, events, max, t, mask);
 	return wait_tracked(e, events, max, t, mask);
 }

@@ -170,14 +170,20 @@ static bool is_shut_already(const struct connection *c, int how)
 int socket_shut_state(struct connection *c)
 {
 	uint32_t own = atomic_load(&c->slot->tx.flags);
+	uint32_t in = atomic_load(&c->slot->rx.flags);
 	bool peer_ended;
 
 	if (connection_phase(c) != PHASE_ACTIVE || (own & STREAM_TCP) ||
-	    atomic_load(&c->slot->rx.flags) & (STREAM_TCP | STREAM_RESET))
+	    (in & STREAM_RESET))
 		return 0;
 	peer_ended = (atomic_load(&c->in_producer->flags) &
 		      (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 		     atomic_load(&c->tcp_ended);
+	/* TCP tells, but for an end that went by the ring: input_look(). */
+	if ((in & STREAM_TCP) &&
+	    !(peer_ended &&
+	      atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+		return 0;
 	if (own & STREAM_SHUT)
 		return peer_ended ? TCP_CLOSE : TCP_FIN_WAIT2;
 	return peer_ended ? TCP_CLOSE_WAIT : 0;
@@ -214,12 +220,14 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		connection_wake_own(c, &c->slot->rx, c->bell_in);
 	}
 	epoll_poke(c);
-	if (how == SHUT_RDWR)
-		atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
-	/* Half closed, TCP must stay open: demotion may still need it. */
-	if (how == SHUT_RDWR || (atomic_load(&c->slot->tx.flags) & STREAM_TCP))
+	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		return (int)SOCKET_KERNEL;
-	return 0;
+	/* Half closed, TCP must stay open: demotion may still need it. */
+	if (!is_shut_already(c, SHUT_RDWR))
+		return 0;
+	/* One half after the other is the same to it as both at once. */
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
+	return real.shutdown(fd, SHUT_RDWR);
 }
 
 /* ---- close ---- */
@@ -453,8 +461,11 @@ void socket_disconnected(int fd)
 	engine_lock(&saved);
 	if (c->members)
 		connection_on_native(c, true);
-	if (c->rmb)
+	/* Reset: what follows the ring's bytes TCP tells. */
+	if (c->rmb) {
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
 		wake_reader(c);
+	}
 	forget_locked(fd);
 	engine_unlock(&saved);
 }

@@ -483,7 +483,7 @@ static bool leave_dead_peer(struct connection *c, int fd)
 	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
 
 	if (__builtin_expect(
-		!(flags & PRODUCER_CLOSED) &&
+		!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
 		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
 		1))
 		return true;

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 
 #include "connection.h"
 #include "handshake.h"
+#include "process.h"
 #include "real.h"
 #include "socket_io.h"
 #include "stream.h"
@@ -97,11 +99,13 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 			return -1;
 		room = pipe_room(out);
 	}
-	if (room < 0 && room != -EPIPE) {
+	if (room == -EPIPE)
+		SYS_CALL3(SYS_tgkill, sys_getpid(), process_tid(), SIGPIPE);
+	if (room < 0) {
 		errno = (int)-room;
 		return -1;
 	}
-	if (room > 0 && v.iov_len > (size_t)room)
+	if (v.iov_len > (size_t)room)
 		v.iov_len = (size_t)room;
 	got = socket_receive(c, in, &v, 1, 0);
 	if (got <= 0)

@@ -203,7 +203,9 @@ enum input input_look(struct connection *c, size_t need)
 		return INPUT_END;
 	if (own & STREAM_RESET)
 		return INPUT_ERROR;
-	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended)
+	/* Shut both ways, TCP is, too, and knows what the peer did then. */
+	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended ||
+	    atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return settle_on_tcp(c);
 	return INPUT_END;
 }

@@ -73,6 +73,10 @@ unsigned next_pattern(struct model *m);
 
 /* The task, as a digit, in which this end may block while others go on. */
 int blocking_task(const struct end *e);
+/* The instance of this end's actor, asked once, when what is on its way to
+ * those who may be in it has arrived; but `but` may be over, or NULL. */
+void look_at_epoll(struct model *m, const struct end *e,
+		   const struct connection *but);
 /* No bytes and no end of stream at this end: a receive would wait. */
 bool is_quiet(const struct connection *c, int i);
 /* Data sent from this end arrives. */

@@ -301,7 +301,7 @@ static void look_at_loss(struct model *m, struct connection *c, int i)
 	struct end *e = &c->ends[i];
 
 	if (e->watched && !e->task)
-		step(m, e, "epwait e%c 0", e->actor);
+		look_at_epoll(m, e, c);
 	if (chance(m, 40))
 		step(m, e, "poll 0 %s:in|out|rdhup", e->name);
 	if (chance(m, 30))
@@ -327,7 +327,7 @@ static void look_at_end(struct model *m, struct connection *c, int i)
 
 	arrive(m, c, i);
 	if (e->watched && !e->task)
-		step(m, e, "epwait e%c 0", e->actor);
+		look_at_epoll(m, e, c);
 	step(m, e, "recvend %s", e->name);
 	e->unread = 0;
 	if (!e->fin_sent && chance(m, 60)) {
@@ -392,7 +392,7 @@ static void finish_halves(struct model *m, struct connection *c, int i)
 		struct end *x = &c->ends[j];
 
 		if (x->watched && !x->task)
-			step(m, x, "epwait e%c 0", x->actor);
+			look_at_epoll(m, x, c);
 		unwatch(m, x);
 		close_end(m, x, chance(m, 30));
 	}

@@ -28,7 +28,7 @@ void write_alias(struct model *m, struct connection *c, int i)
 	write_recv(m, c, i);
 	arrive(m, c, i);
 	if (registers)
-		step(m, e, "epwait e%c 0", e->actor);
+		look_at_epoll(m, e, NULL);
 	step(m, e, "poll 0 %s:in|out %s:in %s:out", name, e->name, name);
 	step(m, e, "fionread %s", name);
 	if (e->unread) {
@@ -150,7 +150,7 @@ void write_urgent(struct model *m, struct connection *c, int i)
 	step(m, e, "await %s events=pri", e->name);
 	step(m, e, "poll 0 %s:in|pri|rdband", e->name);
 	if (e->watched && !e->task)
-		step(m, e, "epwait e%c 0", e->actor);
+		look_at_epoll(m, e, c);
 	step(m, e, "recv %s 1 flags=oob%s", e->name,
 	     chance(m, 30) ? "|peek" : "");
 	step(m, e, "recv %s 10 flags=dontwait", e->name);

@@ -11,8 +11,10 @@ static bool same_lane(const struct end *a, const struct end *b)
 	return a->actor == b->actor && a->task == b->task;
 }
 
-/* All ends in the lane of this one; what is on its way to them arrives. */
+/* All ends in the lane of this one, but those of one connection; what is on its
+ * way to them arrives. */
 static unsigned lane_ends(struct model *m, const struct end *e,
+			  const struct connection *but,
 			  const struct end **found)
 {
 	unsigned count = 0;
@@ -21,13 +23,22 @@ static unsigned lane_ends(struct model *m, const struct end *e,
 		struct connection *c = &m->connections[k];
 
 		for (int j = 0; j < 2; j++) {
-			if (!c->used || !same_lane(&c->ends[j], e))
+			if (!c->used || c == but || !same_lane(&c->ends[j], e))
 				continue;
 			arrive(m, c, j);
 			found[count++] = &c->ends[j];
 		}
 	}
 	return count;
+}
+
+void look_at_epoll(struct model *m, const struct end *e,
+		   const struct connection *but)
+{
+	const struct end *ends[2 * CONNECTIONS];
+
+	lane_ends(m, e, but, ends);
+	step(m, e, "epwait e%c 0", e->actor);
 }
 
 void write_poll(struct model *m, struct connection *c, int i)
@@ -44,7 +55,7 @@ void write_poll(struct model *m, struct connection *c, int i)
 	static const char *const via[] = {"poll", "ppoll", "poll_chk",
 					  "ppoll_chk", "syscall"};
 	const struct end *e = &c->ends[i], *ends[2 * CONNECTIONS];
-	unsigned count = lane_ends(m, e, ends);
+	unsigned count = lane_ends(m, e, NULL, ends);
 	bool is_select = chance(m, 35);
 
 	fprintf(m->out, "%c%d %s 0", e->actor, e->task,
@@ -85,7 +96,7 @@ static void write_epoll_wait(struct model *m, const struct end *e)
 	const struct end *ends[2 * CONNECTIONS];
 	unsigned rounds = 1 + pick(m, 2);
 
-	lane_ends(m, e, ends);
+	lane_ends(m, e, NULL, ends);
 	while (rounds--)
 		step(m, e, "epwait e%c 0 via=%s", e->actor, PICK(m, via));
 }
