@@ -699,5 +699,8 @@ void epoll_closing(int fd)
 		drop(atomic_load(&atomic_load(&e->members)[0]));
 	epoll_drop_shadow(e);
 	epoll_common_put(e);
-	pool_put(e, sizeof(*e));
+	/* Who sleeps on it comes back to it. */
+	e->fd = -1;
+	if (atomic_load(&e->common->sleepers) == 0)
+		pool_put(e, sizeof(*e));
 }

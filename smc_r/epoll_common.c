@@ -74,12 +74,14 @@ struct epoll_common *epoll_common_get(uint64_t *cookie)
 	return word;
 }
 
-/* Not one that a child may have. */
+/* Not one that a child may have, nor one that a thread sleeps on whose
+ * instance was closed. */
 void epoll_common_put(struct epoll *e)
 {
 	size_t at = (size_t)(e->common - words.page);
 
-	if (e->forks == atomic_load(&process.forks) && words.page &&
+	if (e->forks == atomic_load(&process.forks) &&
+	    atomic_load(&e->common->sleepers) == 0 && words.page &&
 	    e->common >= words.page && at < PAGE_WORDS)
 		words.free |= 1ull << at;
 }
@@ -113,9 +115,16 @@ bool epoll_begin_sleep(struct epoll *e)
 	return false;
 }
 
+void epoll_leave_sleep(void *common)
+{
+	struct epoll_common *word = common;
+
+	atomic_fetch_sub(&word->sleepers, 1);
+}
+
 bool epoll_end_sleep(struct epoll *e)
 {
-	atomic_fetch_sub(&e->common->sleepers, 1);
+	epoll_leave_sleep(e->common);
 	if (__builtin_expect(epoll_is_ours(e), 1))
 		return true;
 	atomic_fetch_add(&e->common->roused, 1);

@@ -73,6 +73,9 @@ void epoll_common_join(struct connection *c, int fd);
  * end: false when it must now. */
 bool epoll_begin_sleep(struct epoll *e);
 bool epoll_end_sleep(struct epoll *e);
+/* The end of a thread that is cancelled in it. struct epoll_common; void, as a
+ * cleanup handler has it. */
+void epoll_leave_sleep(void *common);
 
 /* May the kernel report a cookie of ours? */
 static inline bool epoll_has_cookies(const struct epoll *e)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 
 #include "bell.h"
 #include "epoll_common.h"
@@ -532,9 +533,13 @@ static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
 			   const struct timespec *t, const sigset_t *mask)
 {
 	int ms = (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000);
+	volatile int n;
 
 	segment_count(sleeps);
-	return real.epoll_pwait(e->fd, events, max, ms, mask);
+	pthread_cleanup_push(epoll_leave_sleep, e->common);
+	n = real.epoll_pwait(e->fd, events, max, ms, mask);
+	pthread_cleanup_pop(0);
+	return n;
 }
 
 /* One round: events, 0 to go on, EPOLL_CHANGED, or -1 with errno. */
@@ -732,9 +737,8 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 
 /* To the nanosecond only where a program asks for it: older kernels have no
  * such call. */
-static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
-			  int max, const struct timespec *t,
-			  const sigset_t *mask)
+static int kernel_waits(const struct epoll *e, struct epoll_event *events,
+			int max, const struct timespec *t, const sigset_t *mask)
 {
 	if (!t)
 		return real.epoll_pwait(e->fd, events, max, -1, mask);
@@ -743,6 +747,18 @@ static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
 	return real.epoll_pwait(e->fd, events, max,
 				(int)(t->tv_sec * 1000 + t->tv_nsec / 1000000),
 				mask);
+}
+
+static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
+			  int max, const struct timespec *t,
+			  const sigset_t *mask)
+{
+	volatile int n;
+
+	pthread_cleanup_push(epoll_leave_sleep, e->common);
+	n = kernel_waits(e, events, max, t, mask);
+	pthread_cleanup_pop(0);
+	return n;
 }
 
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,

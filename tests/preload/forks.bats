@@ -105,6 +105,14 @@ epoll_case() { # case
 	done
 }
 
+@test "an epoll instance in which a thread was cancelled" {
+	"$programs/preload/cancelled"
+	smc_run "$programs/preload/cancelled"
+	smc_count
+	echo "smc $smc_new demoted $demoted_new"
+	[ "$smc_new" = 2 ] && [ "$demoted_new" = 0 ]
+}
+
 @test "records that several processes or threads write stay whole" {
 	local i out
 
