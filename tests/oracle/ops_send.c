@@ -11,9 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -129,6 +133,29 @@ static void run_sendall(struct call *c)
 }
 
 /*
+ * Until nothing is on its way that would make room: all of it has arrived, or
+ * all that was sent has, and the peer's window is shut. One that is open a
+ * little is filled when a timer asks for it.
+ */
+static void wait_until_stuck(int fd)
+{
+	int64_t end = now_ms() + AWAIT_MS;
+	struct tcp_info now;
+	socklen_t n;
+	int queued;
+
+	do {
+		n = sizeof(now);
+		memset(&now, 0, sizeof(now));
+		if (ioctl(fd, SIOCOUTQ, &queued) || !queued ||
+		    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &now, &n) ||
+		    (!now.tcpi_unacked && !now.tcpi_snd_wnd))
+			return;
+		pause_ms(1);
+	} while (now_ms() < end);
+}
+
+/*
  * fill FD PATTERN: until nothing fits any more, which is a matter of the
  * transport; how much it was goes to drain by the hidden count.
  */
@@ -141,7 +168,6 @@ static void run_fill(struct call *c)
 
 	/* What the peer's system takes in the meantime makes room again. */
 	while (refused < 2 && done < 64u << 20) {
-		struct pollfd p = {fd, POLLOUT, 0};
 		long n;
 
 		pattern_fill(c->task->bytes, 32768, pattern, done);
@@ -152,7 +178,7 @@ static void run_fill(struct call *c)
 			refused = 0;
 		} else if (n < 0 && errno == EAGAIN) {
 			refused++;
-			poll(&p, 1, 150);
+			wait_until_stuck(fd);
 		} else {
 			break;
 		}
