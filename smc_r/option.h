@@ -12,8 +12,8 @@
  * run directory, so that several devices live on one host without seeing each
  * other.
  *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks.
- *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a client,
- *       unless no marked listener of this host has that port: then ENOENT.
+ *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
+ * client, unless no marked listener of this host has that port: then ENOENT.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
  *
  * The BPF program is compiled from this header too, so it uses nothing but
