@@ -269,6 +269,19 @@ static void close_end(struct model *m, struct end *e, bool exits)
 	}
 }
 
+/* A program that is spawned inherits all that its parent has. */
+static void all_moved(struct model *m, char actor)
+{
+	for (int k = 0; k < CONNECTIONS; k++) {
+		struct connection *c = &m->connections[k];
+
+		for (int j = 0; j < 2; j++)
+			if (c->used && c->ends[j].actor == actor &&
+			    !c->ends[j].task)
+				c->moved = true;
+	}
+}
+
 /* A program that knows nothing of us gets the end as its standard files. */
 void write_cat(struct model *m, struct connection *c, int i)
 {
@@ -282,6 +295,7 @@ void write_cat(struct model *m, struct connection *c, int i)
 		return;
 	set_blocking(m, e);
 	unwatch(m, e);
+	all_moved(m, e->actor);
 	step(m, e, "spawn %s cat via=%s", e->name, PICK(m, via));
 	step(m, e, "close %s", e->name);
 	step(m, peer, "send %s %u %u", peer->name, size, next_pattern(m));
