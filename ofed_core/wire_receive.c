@@ -436,7 +436,8 @@ static void inbox_ready(struct source *s, uint32_t events)
 		return;
 	watch_stream(r, n);
 	goes_on = take_batch(r, in, (unsigned)n);
-	if (!r->is_stream || n == WIRE_BATCH)
+	/* An error is told even of a socket that is not listened to. */
+	if (!r->is_stream || n == WIRE_BATCH || in->rest.slot)
 		return;
 	ns = doze_ns(&r->doze, !goes_on, clock_ns());
 	if (!ns)
