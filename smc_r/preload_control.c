@@ -365,6 +365,9 @@ static int at_mark(struct connection *c, int fd, int *out)
 	return real.ioctl(fd, SIOCATMARK, out);
 }
 
+/* SIOCOUTQNSD; <linux/sockios.h> and <net/if.h> do not agree. */
+#define SIOCOUTQNSD_NUMBER 0x894B
+
 static int ioctl_served(struct connection *c, int fd, unsigned long request,
 			long argument)
 {
@@ -375,7 +378,7 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 	case FIONREAD:
 		return socket_input_bytes(c, fd, (int *)argument);
 	case TIOCOUTQ: /* delivered is what the peer has in its memory */
-	case 0x894B:   /* SIOCOUTQNSD */
+	case SIOCOUTQNSD_NUMBER:
 		if (connection_phase(c) == PHASE_ACTIVE &&
 		    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP)) {
 			*(int *)argument = 0;
@@ -394,6 +397,12 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 	}
 }
 
+static bool gives_number(unsigned long request)
+{
+	return request == FIONREAD || request == SIOCATMARK ||
+	       request == TIOCOUTQ || request == SIOCOUTQNSD_NUMBER;
+}
+
 PRELOAD int ioctl(int fd, unsigned long request, ...)
 {
 	struct connection *c = served(fd);
@@ -406,10 +415,28 @@ PRELOAD int ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (!c)
 		return real.ioctl(fd, request, argument);
+	/* What writes to nowhere is the kernel's to refuse. */
+	if (gives_number(request) && !socket_address((const void *)argument))
+		return real.ioctl(fd, request, argument);
 	result = ioctl_served(c, fd, request, argument);
 	if (result == 0 && request == FIONBIO)
 		socket_note_nonblock(fd, *(int *)argument);
 	return result;
+}
+
+/* What the kernel says of a layer that it does not have; a socket without a
+ * connection gets ENOTCONN for one that it has. */
+static int layer_error(const void *name, socklen_t n)
+{
+	long fd = SYS_CALL3(SYS_socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	long result = -ENOTCONN;
+
+	if (fd >= 0) {
+		result = SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_ULP,
+				   name, n, 0);
+		sys_close((int)fd);
+	}
+	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
 }
 
 PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
@@ -436,7 +463,7 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	/* As the kernel's SMC: no kernel TLS on top. */
 	if (level == IPPROTO_TCP && name == TCP_ULP &&
 	    connection_phase(c) == PHASE_ACTIVE) {
-		errno = EOPNOTSUPP;
+		errno = layer_error(v, n);
 		return -1;
 	}
 	if (socket_option_demotes(level, name))

@@ -421,6 +421,9 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 {
 	unsigned done = 0;
 
+	/* As the kernel does. */
+	if (n > IOV_MAX)
+		n = IOV_MAX;
 	for (unsigned i = 0; i < n; i++)
 		if (m[i].msg_hdr.msg_controllen)
 			successor_message(&m[i].msg_hdr);

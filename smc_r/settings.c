@@ -9,6 +9,7 @@
 
 #include "conf/rundir.h"
 #include "process.h"
+#include "raw_ring.h"
 #include "reason.h"
 #include "sys.h"
 
@@ -165,6 +166,10 @@ const struct snapshot *settings_now(uint32_t *reason)
 	}
 	if (is_excluded()) {
 		*reason = REASON_PROGRAM;
+		return NULL;
+	}
+	if (current.enabled && raw_ring_is_likely()) {
+		*reason = REASON_DEMOTED_IO_URING;
 		return NULL;
 	}
 	*reason = REASON_NONE;
