@@ -293,6 +293,20 @@ void handshake_left(struct connection *c, int fd)
 	messages_drop(fd);
 }
 
+/* What the client has not read it need not answer. */
+bool handshake_withdraw(struct connection *c, int fd)
+{
+	sigset_t saved;
+	bool taken, done;
+
+	engine_lock(&saved);
+	taken = stream_lock(&c->slot->rx);
+	done = messages_withdraw(c, fd);
+	stream_unlock(&c->slot->rx, taken);
+	engine_unlock(&saved);
+	return done;
+}
+
 void handshake_give_up(struct connection *c, int fd)
 {
 	sigset_t saved;

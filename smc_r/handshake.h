@@ -78,6 +78,8 @@ void handshake_left(struct connection *c, int fd);
 /* After that: waits, not for ever, for what the peer still owes, as a program
  * that follows us could not read it. */
 void handshake_for_successor(struct connection *c, int fd);
+/* TCP at once, if the client has not acted on our Accept. */
+bool handshake_withdraw(struct connection *c, int fd);
 /* TCP at once, whatever is owed. */
 void handshake_give_up(struct connection *c, int fd);
 

@@ -231,6 +231,8 @@ void handshake_for_successor(struct connection *c, int fd)
 	uint32_t seen = atomic_load(&c->slot->messages);
 	bool looks = false;
 
+	if (handshake_withdraw(c, fd))
+		return;
 	while (handshake_step(c, fd) == PHASE_HANDSHAKE) {
 		if (!looks) {
 			end = owed_until(c, end);

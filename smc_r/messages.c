@@ -162,8 +162,9 @@ static void finish_tcp(struct connection *c, int fd)
 	if (c->rmb) {
 		resend_early_bytes(c, fd);
 		atomic_store(&c->slot->tx.position, 0);
-		/* A client that declined does not use the element. */
-		if (c->side == SIDE_SERVER) {
+		/* A client that declined does not use the element; one that has
+		 * not read the Accept will say when it is done with it. */
+		if (c->side == SIDE_SERVER && !c->withdrawn) {
 			rmb_element_release(
 			    rmb_element(&c->rmb->map, c->element));
 			if (m->peer_reason == REASON_SYNC ||
@@ -214,6 +215,15 @@ static void finish_failed(struct connection *c, int fd)
 	messages_drop(fd);
 }
 
+/* Either side, once: what becomes of the Accept. */
+static bool decide(struct connection *c, uint32_t what)
+{
+	uint32_t stands = ACCEPT_STANDS;
+
+	return atomic_compare_exchange_strong(&c->control->accept, &stands,
+					      what);
+}
+
 static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 {
 	struct rmb *rmb;
@@ -251,7 +261,10 @@ static uint32_t attach_client(struct connection *c, const struct clc_message *m)
 		return reason;
 	connection_attach(c, rmb, (uint32_t)a->index - 1, SIDE_CLIENT);
 	proposal_remember_first(c, a->first_contact);
-	return REASON_NONE;
+	if (decide(c, ACCEPT_TAKEN))
+		return REASON_NONE;
+	c->mute = true;
+	return REASON_PEER_DECLINED;
 }
 
 static struct clc_action prepare(struct connection *c,
@@ -335,6 +348,15 @@ bool messages_await_confirm(struct connection *c)
 {
 	return connection_phase(c) == PHASE_HANDSHAKE && c->rmb &&
 	       connection_clc(c)->state == CLC_AWAIT_CONFIRM;
+}
+
+bool messages_withdraw(struct connection *c, int fd)
+{
+	if (!messages_await_confirm(c) || !decide(c, ACCEPT_WITHDRAWN))
+		return false;
+	c->withdrawn = true;
+	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
+	return true;
 }
 
 /* The end of the stream; or our own, which no word of the client's follows. */

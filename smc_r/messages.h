@@ -30,6 +30,12 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 bool messages_await_confirm(struct connection *c);
 /* A server left without it, after saying so: is one on its way all the same? */
 bool messages_confirm_is_due(struct connection *c);
+/*
+ * Takes the Accept back, which the client may not have read for long, if it has
+ * not acted on it: then the connection is TCP's, and nothing of ours follows on
+ * it. Otherwise its Confirm is on its way.
+ */
+bool messages_withdraw(struct connection *c, int fd);
 /* Takes what lies in the queue of TCP: all of it is ours. */
 void messages_drop(int fd);
 

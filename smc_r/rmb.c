@@ -160,6 +160,7 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->wait[side].waiter, 0);
 		atomic_store(&e->wait[side].ordered, 0);
 	}
+	atomic_store(&e->accept, ACCEPT_STANDS);
 }
 
 void rmb_element_release(struct rmb_element *e)

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      3u
+#define RMB_VERSION      4u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -58,6 +58,11 @@
 #define REST_OPEN       0u /* nobody */
 #define REST_WRITER     1u /* its own engine does, or did */
 #define REST_READER     2u /* the reader's does in the writer's place */
+
+/* element.accept: who was first */
+#define ACCEPT_STANDS    0u
+#define ACCEPT_TAKEN     1u /* the client: its Confirm follows */
+#define ACCEPT_WITHDRAWN 2u /* the server: neither of us says a word more */
 
 /* What changes with every message stands on a line of its own; the rest is
  * read by the peer with every message, and changes hardly ever. */
@@ -105,7 +110,8 @@ struct rmb_element {
 	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
 	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
 	_Atomic uint32_t talks;     /* ... whose client writes first: talk.h */
-	uint8_t pad[108];
+	_Atomic uint32_t accept;    /* ACCEPT_*; both compare and swap */
+	uint8_t pad[104];
 };
 
 struct rmb_waiters {

@@ -185,3 +185,12 @@ served_by() { # name
 	[ "$smc_new" = 16 ]
 	[ "$errors_new" = 0 ]
 }
+
+# Its server's word is in the queue, unread, when the server has gone already.
+@test "a client that makes no call while its connection is given away" {
+	local late=$BATS_TEST_DIRNAME/late.py
+	python3 "$late" >"$place/plain"
+	smc_run python3 "$late" >"$place/smc"
+	diff "$place/plain" "$place/smc"
+	[ "$(wc -l <"$place/plain")" = 8 ]
+}
