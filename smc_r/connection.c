@@ -210,12 +210,11 @@ static void retire(struct connection *c)
 }
 
 /* Another thread may be copying out of the ring, and must not find the next
- * connection's bytes there, or none. Who comes later finds us dead. */
-static void await_reader(struct connection *c)
+ * connection's bytes there, or none; or into it, and must not give them to the
+ * next one. Who comes later finds us dead. */
+static void await_thread(struct status_stream *stream)
 {
-	struct status_stream *rx = &c->slot->rx;
-
-	stream_unlock(rx, stream_lock(rx));
+	stream_unlock(stream, stream_lock(stream));
 }
 
 void connection_release(struct connection *c)
@@ -227,7 +226,9 @@ void connection_release(struct connection *c)
 	has_started(c);
 	atomic_store(&c->dead, 1);
 	if (c->rmb) {
-		await_reader(c);
+		await_thread(&c->slot->rx);
+		if (last)
+			await_thread(&c->slot->tx);
 		connection_detach(c, last && !asleep && !c->spoilt);
 	}
 	if (last)

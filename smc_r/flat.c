@@ -138,7 +138,8 @@ ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
 	if (connection_signal_data(c))
 		c->rang = true;
 	/* Asked since the call began: nobody else may come to serve it. */
-	if (load(&c->out_consumer->flags) | load(&c->in_producer->flags))
+	if ((load(&c->out_consumer->flags) | load(&c->in_producer->flags)) &&
+	    !load(&c->dead))
 		demote_serve(c, fd);
 	return (ssize_t)want;
 }

@@ -32,3 +32,10 @@ both_ways() { # how
 @test "a thread that is cancelled in send" {
 	both_ways cancel-send
 }
+
+@test "a writer whose number is given to something else" {
+	"$programs/preload/replaced" 300
+	smc_run "$programs/preload/replaced" 300
+	smc_count
+	[ "$smc_new" -ge 600 ]
+}
