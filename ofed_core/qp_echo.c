@@ -36,14 +36,20 @@ static struct echo echo_of(const struct qp *qp)
 			     .nak = qp->resp.nak};
 }
 
+/* Of all that was received. */
+static struct packet acknowledgement(const struct echo *e)
+{
+	return (struct packet){.opcode = TRANSPORT_RC | OP_ACK,
+			       .pkey = PACKET_PKEY,
+			       .dest_qpn = e->dest_qpn,
+			       .psn = (e->psn - 1) & PSN_MASK,
+			       .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
+			       .msn = e->msn};
+}
+
 static void answer(const struct echo *e, const struct packet *p)
 {
-	struct packet a = {.opcode = TRANSPORT_RC | OP_ACK,
-			   .pkey = PACKET_PKEY,
-			   .dest_qpn = e->dest_qpn,
-			   .psn = (e->psn - 1) & PSN_MASK,
-			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
-			   .msn = e->msn};
+	struct packet a = acknowledgement(e);
 	int32_t distance = psn_diff(p->psn, e->psn);
 
 	if (distance == 0 && e->nak) {
@@ -57,11 +63,27 @@ static void answer(const struct echo *e, const struct packet *p)
 	wire_flush();
 }
 
+static bool is_on_wire(const struct qp *qp)
+{
+	return qp->type == QP_RC && !qp->is_local && qp->attr.address.device;
+}
+
+void qp_echo_goodbye(const struct qp *qp)
+{
+	struct echo e = echo_of(qp);
+	struct packet a = acknowledgement(&e);
+
+	if (!is_on_wire(qp) || e.psn == qp->attr.rq_psn || e.nak)
+		return;
+	wire_send(&e.to, &a);
+	wire_flush();
+}
+
 void qp_echo_keep(const struct qp *qp)
 {
 	struct echo *e = place(qp->qpn);
 
-	if (qp->type != QP_RC || qp->is_local || !qp->attr.address.device ||
+	if (!is_on_wire(qp) ||
 	    (qp->resp.psn == qp->attr.rq_psn && !qp->resp.nak))
 		return;
 	*e = echo_of(qp);

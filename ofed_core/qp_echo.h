@@ -7,13 +7,21 @@
  * more, and for a while one that was destroyed, still repeats what it has
  * said: this was received, or this was refused. It takes nothing new.
  *
- * Locking: core_lock; keeping with it held for writing.
+ * Locking: core_lock; keeping and the goodbye with it held for writing.
  */
 #ifndef OFED_CORE_QP_ECHO_H
 #define OFED_CORE_QP_ECHO_H
 
 #include "qp.h"
 #include "wire.h"
+
+/*
+ * The program moves a connected pair to the error state, and is going to tell
+ * the peer that it ends. The peer then flushes what it sent and has no
+ * acknowledgement of, though all of it arrived: so that is said once more
+ * before, as the acknowledgement may have been lost.
+ */
+void qp_echo_goodbye(const struct qp *qp);
 
 /* The pair is going to be destroyed. */
 void qp_echo_keep(const struct qp *qp);

@@ -324,10 +324,13 @@ static void enter(struct qp *qp, enum qp_state to)
 		if (from == QP_RTR)
 			requester_start(qp);
 		break;
+	case QP_ERR:
+		if (from == QP_RTR || from == QP_RTS || from == QP_SQD)
+			qp_echo_goodbye(qp);
+		break;
 	case QP_INIT:
 	case QP_SQD:
 	case QP_SQE:
-	case QP_ERR:
 		break;
 	}
 	qp->req.has_drained = false;

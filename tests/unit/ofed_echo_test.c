@@ -147,3 +147,34 @@ Test(echo, a_refusal_is_repeated)
 	cr_assert(qp_echo_gone(&a));
 	cr_assert_eq(times, 2);
 }
+
+Test(echo, before_a_goodbye_what_arrived_is_acknowledged_once_more)
+{
+	struct qp qp = make_pair();
+
+	qp_echo_goodbye(&qp);
+	cr_assert_eq(times, 1);
+	cr_assert_eq(said.opcode, OP_ACK);
+	cr_assert_eq(said.dest_qpn, PEER);
+	cr_assert_eq(said.psn, 99);
+	cr_assert_eq(said.syndrome, AETH_ACK | AETH_ACK_UNLIMITED);
+	cr_assert_eq(said.msn, 7);
+}
+
+Test(echo, a_goodbye_claims_nothing_that_was_not_received)
+{
+	struct qp qp = make_pair();
+
+	qp.resp.psn = qp.attr.rq_psn;
+	qp_echo_goodbye(&qp);
+	qp = make_pair();
+	qp.resp.nak = NAK_ACCESS;
+	qp_echo_goodbye(&qp);
+	qp = make_pair();
+	qp.is_local = true;
+	qp_echo_goodbye(&qp);
+	qp = make_pair();
+	qp.type = QP_UD;
+	qp_echo_goodbye(&qp);
+	cr_assert_eq(times, 0);
+}
