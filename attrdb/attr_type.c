@@ -107,10 +107,7 @@ static int check_list(bool is_numeric, const char *values, const char *value,
 	const char *next = values;
 	int found;
 
-	if (is_numeric && attr_type_number(value, &wanted) != 0) {
-		snprintf(why, why_size, "\"%s\" is not a number", value);
-		return -EINVAL;
-	}
+	is_numeric = is_numeric && attr_type_number(value, &wanted) == 0;
 	while ((found = attr_type_next_word(&next, word, WORD_SIZE)) > 0) {
 		if (strcmp(word, value) == 0)
 			return 0;
@@ -150,6 +147,27 @@ static int check_pair(const char *values, const char *value, char *word,
 	return -EINVAL;
 }
 
+/* "16-64 or 128-1024 in steps of 128" */
+static void describe_ranges(const char *values, char *out, size_t size)
+{
+	const char *next = values;
+	struct attr_range range;
+	size_t used = 0;
+
+	out[0] = '\0';
+	while (used < size && attr_type_next_range(&next, &range) > 0) {
+		int n =
+		    snprintf(out + used, size - used, "%s%" PRIu64 "-%" PRIu64,
+			     used ? " or " : "", range.low, range.high);
+
+		used += (size_t)n;
+		if (range.increment > 1 && used < size)
+			used += (size_t)snprintf(out + used, size - used,
+						 " in steps of %" PRIu64,
+						 range.increment);
+	}
+}
+
 static int check_range(const char *values, const char *value, char *word,
 		       char *why, size_t why_size)
 {
@@ -171,7 +189,8 @@ static int check_range(const char *values, const char *value, char *word,
 	}
 	if (found < 0)
 		return bad_definition(why, why_size, values);
-	snprintf(why, why_size, "%s is outside %s", value, values);
+	describe_ranges(values, word, WORD_SIZE);
+	snprintf(why, why_size, "%s is not in %s", value, word);
 	return -EINVAL;
 }
 

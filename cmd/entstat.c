@@ -72,9 +72,9 @@ static int explain_failure(const char *device, int error)
 		cannot_connect(device, ENODEV);
 		if (is_defined(device))
 			fprintf(stderr,
-				"\tThe device is Defined, not Available. "
+				"\tThe device is not Available in %s. "
 				"Configure it with mkdev -l %s\n",
-				device);
+				rundir, device);
 		else if (strcmp(device, DEVCONF_DEVICE) == 0)
 			fprintf(stderr, "\tThere is no such device. Make it "
 					"with mkdev -c tcpip -t smc_r\n");
@@ -145,6 +145,13 @@ static int run(const char *device, const struct options *options)
 
 	if (strcmp(device, DEVCONF_DEVICE) != 0)
 		return cannot_connect(device, ENODEV);
+	if (rundir_refused()) {
+		fprintf(stderr,
+			"entstat: " RUNDIR_VARIABLE " must be an absolute "
+			"path: %s\n",
+			rundir_refused());
+		return 1;
+	}
 	if (options->trace) {
 		fprintf(stderr,
 			"entstat: %s has no debug trace to toggle; use "

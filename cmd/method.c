@@ -96,14 +96,12 @@ static int had_preload(struct method *m, const struct attrdb_device *device,
 int method_begin(struct method *m, const struct attrdb_device *device,
 		 const char *method)
 {
-	const char *named = getenv(RUNDIR_VARIABLE);
 	char reason[RUNNING_WHY_SIZE];
 	int error;
 
 	if (m->is_running)
 		return EXIT_DONE;
-	/* rundir_path() would quietly take the default instead. */
-	if (named && named[0] && named[0] != '/')
+	if (rundir_refused())
 		return complain(m, method, MESSAGE_SYSTEM,
 				RUNDIR_VARIABLE " must be an absolute path");
 	error = running_init(&m->running, rundir_path());

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "attrdb/object.h"
 
@@ -40,25 +40,36 @@ static int show_class(struct attrdb *db, const char *name,
 	return error ? database_error(&cmd, db, error) : EXIT_DONE;
 }
 
+static int wrong_flag(int option)
+{
+	char flag[3] = {'-', (char)optopt, '\0'};
+
+	if (option == ':')
+		return message_usage(&cmd, "%s needs an argument.", flag);
+	message_command(&cmd, MESSAGE_BAD_PARAMETER, flag);
+	return message_usage(&cmd, "no such flag.");
+}
+
 int main(int argc, char **argv)
 {
 	const char *criteria_text = "";
 	struct attrdb *db;
-	int first = 1;
-	int status;
+	int option, status;
 
-	if (argc > 1 && strcmp(argv[1], "-h") == 0)
-		return message_help(&cmd);
-	if (argc > 2 && strcmp(argv[1], "-q") == 0) {
-		criteria_text = argv[2];
-		first = 3;
+	opterr = 0;
+	while ((option = getopt(argc, argv, "+:q:h")) != -1) {
+		if (option == 'h')
+			return message_help(&cmd);
+		if (option != 'q')
+			return wrong_flag(option);
+		criteria_text = optarg;
 	}
-	if (first >= argc || argv[first][0] == '-')
+	if (optind == argc)
 		return message_usage(&cmd, "a class is needed.");
 	status = database_open_read(&cmd, &db);
 	if (status != EXIT_DONE)
 		return status;
-	for (int i = first; i < argc && status == EXIT_DONE; i++)
+	for (int i = optind; i < argc && status == EXIT_DONE; i++)
 		status = show_class(db, argv[i], criteria_text);
 	attrdb_close(db);
 	return message_end(&cmd, status);

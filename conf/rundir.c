@@ -19,3 +19,10 @@ const char *rundir_path(void)
 	strcpy(kept, path);
 	return kept;
 }
+
+const char *rundir_refused(void)
+{
+	const char *path = secure_getenv(RUNDIR_VARIABLE);
+
+	return path && path[0] && path[0] != '/' ? path : NULL;
+}

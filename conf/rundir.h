@@ -27,4 +27,8 @@
  */
 const char *rundir_path(void);
 
+/* The value of $SMC_R_RUNDIR that rundir_path does not take because it is no
+ * absolute path; else NULL. For commands, which rather say so. */
+const char *rundir_refused(void);
+
 #endif

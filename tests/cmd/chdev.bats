@@ -95,13 +95,15 @@ port_range_list 6379,8000-8100 Server ports that use SMC-R      True+" \
 }
 
 @test "all bad values are named in one message, byte for byte" {
-	refused chdev -l smc_r0 -a max_memory=-1 -a enabled=2 \
+	refused chdev -l smc_r0 -a max_memory=-1 -a enabled=yes \
 		-a port_range_list=9-3
 	[ "$output" = "Method error (/usr/lib/methods/chgsmcr):
 	0514-018 The following attributes cannot have the given values:
-	         enabled: \"2\" is not one of 0,1
+	         enabled: \"yes\" is not one of 0,1
 	         max_memory: \"-1\" is not a number
 	         port_range_list: a range that ends before it begins: \"9-3\"" ]
+	refused chdev -l smc_r0 -a max_memory=15
+	has "	         max_memory: 15 is not in 16-65536"
 }
 
 @test "unknown attributes are named, and come first" {

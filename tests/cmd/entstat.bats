@@ -46,6 +46,16 @@ forge_busy() {
 	[ "$status" -eq 1 ]
 	[ "$output" = "entstat: 0909-003 Unable to connect to device smc_r0, errno = 19
 	There is no such device. Make it with mkdev -c tcpip -t smc_r" ]
+	mkdev -d -c tcpip -t smc_r
+	run entstat smc_r0
+	[ "$status" -eq 1 ]
+	[ "${lines[1]}" = "	The device is not Available in $SMC_R_RUNDIR. Configure it with mkdev -l smc_r0" ]
+}
+
+@test "a run directory that is no absolute path is refused" {
+	SMC_R_RUNDIR=run run entstat smc_r0
+	[ "$status" -eq 1 ]
+	[ "$output" = "entstat: SMC_R_RUNDIR must be an absolute path: run" ]
 }
 
 @test "settings that are damaged, or a stranger's, are named" {

@@ -176,9 +176,13 @@ CuAt:
 	refused odmget -q "colour=red" CuDv
 	has "no such field"
 	refused odmget
-	has "Usage:"
+	has "a class is needed"
 	refused odmget -q "name=a"
-	has "Usage:"
+	has "a class is needed"
+	refused odmget -q
+	has "-q needs an argument"
+	refused odmget -z CuDv
+	has "odmget: 0514-546 Invalid parameter - -z."
 	run odmget -h
 	[ "$status" -eq 0 ]
 }
