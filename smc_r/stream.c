@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "reason.h"
 #include "segment.h"
 #include "stream_steps.h"
 #include "sys.h"
@@ -92,6 +93,14 @@ static inline void copy_ring(struct connection *c, struct place *p,
 }
 
 /* ---- reading ---- */
+
+void stream_break(struct connection *c)
+{
+	uint32_t old = atomic_fetch_or(&c->slot->rx.flags, STREAM_BROKEN);
+
+	if (!(old & STREAM_BROKEN))
+		segment_count(fallbacks[reason_index(REASON_PEER_MEMORY)]);
+}
 
 void stream_let_more_come(struct connection *c, uint64_t position, size_t want)
 {
@@ -223,7 +232,7 @@ bool stream_input_is_broken(struct connection *c)
 
 	if (cursor <= position || cursor - position <= c->size)
 		return false;
-	atomic_fetch_or(&rx->flags, STREAM_BROKEN);
+	stream_break(c);
 	return true;
 }
 

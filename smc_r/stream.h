@@ -84,8 +84,10 @@ static inline void stream_expect(const struct connection *c)
 
 /* Bytes that can be read now; checked. */
 size_t stream_fill(struct connection *c);
-/* Is the writer's cursor impossible? Then the direction is marked broken, and
- * stream_take says -ECONNRESET. */
+/* The writer's cursor is impossible: stream_take says -ECONNRESET from now on.
+ * Counts REASON_PEER_MEMORY, once. */
+void stream_break(struct connection *c);
+/* Is the writer's cursor impossible? Then the direction is broken. */
 bool stream_input_is_broken(struct connection *c);
 /* Bytes that can be written now; checked. */
 size_t stream_free(struct connection *c);

@@ -100,7 +100,7 @@ static inline int refresh_in(struct connection *c, uint64_t position)
 	if (cursor < rx->peer_position)
 		return 0;
 	if (cursor - position > c->size) {
-		atomic_fetch_or(&rx->flags, STREAM_BROKEN);
+		stream_break(c);
 		return -ECONNRESET;
 	}
 	/* Stays while bytes before the cursor are not consumed. */

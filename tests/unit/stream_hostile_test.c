@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+#include "smc_r/reason.h"
+#include "smc_r/segment.h"
+
 #define SIZE 64u
 
 /* ---- the writer's cursor, as its reader sees it ---- */
@@ -14,6 +17,9 @@
 static void assert_reset(uint64_t start, uint64_t used, uint64_t cursor)
 {
 	struct ends *e = ends_make(SIZE, ENDS_HIGH);
+	_Atomic uint64_t *counted =
+	    &segment_counters->fallbacks[reason_index(REASON_PEER_MEMORY)];
+	uint64_t before = atomic_load(counted);
 	uint8_t bytes[2 * SIZE];
 
 	ends_move(e, 0, start);
@@ -35,6 +41,7 @@ static void assert_reset(uint64_t start, uint64_t used, uint64_t cursor)
 	cr_assert_eq(ends_take(e, 1, bytes, sizeof(bytes)), -ECONNRESET);
 	cr_assert_eq(ends_peek(e, 1, bytes, sizeof(bytes), 0), -ECONNRESET);
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
+	cr_assert_eq(atomic_load(counted), before + 1);
 }
 
 Test(stream_hostile, a_cursor_beyond_the_ring_is_a_reset)
