@@ -161,6 +161,14 @@ static inline uint32_t connection_phase(const struct connection *c)
 	return atomic_load_explicit(&c->slot->phase, memory_order_acquire);
 }
 
+/* Did the program shut both directions? TCP is, too, then, and answers whatever
+ * comes with a reset. */
+static inline bool connection_is_shut(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) &
+	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+}
+
 static inline struct clc *connection_clc(struct connection *c)
 {
 	return (struct clc *)(void *)c->slot->handshake;

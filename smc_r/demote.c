@@ -109,8 +109,6 @@ static void seal(struct connection *c, int fd)
 	/* What the program had shut stays shut on the other path. */
 	if (atomic_load(&tx->flags) & STREAM_SHUT)
 		real.shutdown(fd, SHUT_WR);
-	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
-		real.shutdown(fd, SHUT_RD);
 }
 
 static void seal_output(struct connection *c, int fd)
@@ -193,13 +191,22 @@ static bool input_is_sealed(struct connection *c)
 	       atomic_load(&c->in_producer->flags) & PRODUCER_SEALED;
 }
 
+void demote_input(struct connection *c, int fd)
+{
+	uint32_t flags = atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
+
+	if ((flags & (STREAM_TCP | STREAM_SHUT)) == STREAM_SHUT &&
+	    !connection_is_shut(c))
+		SYS_CALL3(SYS_shutdown, fd, SHUT_RD, 0);
+}
+
 /* Sealed after a freeze: what lay in the ring comes over TCP. */
-static void leave_frozen_ring(struct connection *c)
+static void leave_frozen_ring(struct connection *c, int fd)
 {
 	struct status_stream *rx = &c->slot->rx;
 	bool taken = stream_lock(rx);
 
-	atomic_fetch_or(&rx->flags, STREAM_TCP);
+	demote_input(c, fd);
 	stream_unlock(rx, taken);
 	connection_wake_own(c, rx, c->bell_in);
 }
@@ -288,6 +295,8 @@ static bool rest_is_sent(struct connection *c, int fd)
 	if (stream_fill(c) == 0 &&
 	    !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN))
 		return true;
+	if (connection_is_shut(c))
+		return false;
 	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && deputy_send_rest(c, fd))
 		return true;
 	return wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
@@ -303,7 +312,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	note(c, reason);
 	freeze(c);
 	demote_guard(c, fd);
-	ask_writer(c, CONSUMER_FROZEN);
+	if (!connection_is_shut(c))
+		ask_writer(c, CONSUMER_FROZEN);
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
 	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
@@ -315,7 +325,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 		if (shared)
 			return true;
 	}
-	leave_frozen_ring(c);
+	leave_frozen_ring(c, fd);
 	demote_settle(c);
 	return true;
 }

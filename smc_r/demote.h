@@ -68,4 +68,9 @@ static inline bool demote_is_guarded(const struct connection *c)
 	    0);
 }
 
+/* The reading direction is the kernel's from here on. What the program shut for
+ * reading is so only now: TCP would not tell any more what comes from what
+ * ends. */
+void demote_input(struct connection *c, int fd);
+
 #endif

@@ -72,7 +72,7 @@ static uint32_t input_bits(struct connection *c, int fd)
 	uint32_t pri = 0;
 	uint32_t flags;
 
-	switch (input_look(c, low_water(c, fd))) {
+	switch (input_look(c, fd, low_water(c, fd))) {
 	case INPUT_NONE:
 		signal_empty(c);
 		return 0;

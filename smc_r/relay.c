@@ -90,10 +90,15 @@ static size_t send_some(int fd, const uint8_t *bytes, size_t n)
 	return done;
 }
 
-static bool peer_is_gone(int fd)
+/* Nothing comes any more, and nobody listens. */
+static bool is_over(const struct connection *c, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	uint32_t peer = atomic_load(&c->in_producer->flags);
 
+	if (connection_is_shut(c) &&
+	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
+		return true;
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
@@ -105,8 +110,11 @@ static bool take_place(struct connection *c, int from, int fd)
 	if (status < 0 || flags < 0)
 		return false;
 	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
+	/* Both ways, and it would take nothing more. */
 	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
 		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
+	else if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		SYS_CALL3(SYS_shutdown, from, SHUT_RD, 0);
 	return SYS_CALL3(SYS_dup3, from, fd,
 			 flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
 }
@@ -155,8 +163,8 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 	if (!bytes)
 		return false;
 	sent = send_some(l->sender, bytes, n);
-	/* Nothing comes, and nobody listens: the socket can hold it alone. */
-	if (sent == n && peer_is_gone(fd)) {
+	/* Then the socket can hold it alone. */
+	if (sent == n && is_over(c, fd)) {
 		sys_close(l->sender);
 		l->sender = -1;
 		done = take_place(c, l->receiver, fd);

@@ -189,6 +189,17 @@ int socket_shut_state(struct connection *c)
 	return peer_ended ? TCP_CLOSE_WAIT : 0;
 }
 
+/* The end of reading alone waits until the ring is empty: demote_input(). */
+static int shut_tcp(struct connection *c, int fd, int how)
+{
+	if (connection_is_shut(c))
+		return real.shutdown(fd, SHUT_RDWR);
+	if (how == SHUT_RD && !(atomic_load(&c->slot->rx.flags) & STREAM_TCP) &&
+	    !tcp_has_ended(c, fd))
+		return 0;
+	return (int)SOCKET_KERNEL;
+}
+
 int socket_shutdown(struct connection *c, int fd, int how)
 {
 	uint32_t phase = connection_phase(c);
@@ -221,7 +232,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	}
 	epoll_poke(c);
 	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
-		return (int)SOCKET_KERNEL;
+		return shut_tcp(c, fd, how);
 	/* Half closed, TCP must stay open: demotion may still need it. */
 	if (!is_shut_already(c, SHUT_RDWR))
 		return 0;

@@ -170,14 +170,14 @@ void output_ask(struct connection *c, int fd)
 	tcp_has_ended(c, fd);
 }
 
-static enum input settle_on_tcp(struct connection *c)
+static enum input settle_on_tcp(struct connection *c, int fd)
 {
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
+	demote_input(c, fd);
 	return INPUT_KERNEL;
 }
 
 /* The writer published bytes before its flags, so look at the flags first. */
-enum input input_look(struct connection *c, size_t need)
+enum input input_look(struct connection *c, int fd, size_t need)
 {
 	uint32_t own =
 	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
@@ -206,7 +206,7 @@ enum input input_look(struct connection *c, size_t need)
 	/* Shut both ways, TCP is, too, and knows what the peer did then. */
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended ||
 	    atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
-		return settle_on_tcp(c);
+		return settle_on_tcp(c, fd);
 	return INPUT_END;
 }
 
@@ -218,7 +218,7 @@ bool demotion_is_due(const struct connection *c)
 
 enum input input_state(struct connection *c, int fd, size_t need)
 {
-	enum input state = input_look(c, need);
+	enum input state = input_look(c, fd, need);
 
 	/* The peer may wait for our seal, whatever this call finds. */
 	if (demotion_is_due(c))
@@ -229,7 +229,8 @@ enum input input_state(struct connection *c, int fd, size_t need)
 	/* A writer that waits for room must not wait for an empty ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	connection_signal_room(c);
-	return tcp_ended_now_and_then(c, fd) ? input_look(c, need) : INPUT_NONE;
+	return tcp_ended_now_and_then(c, fd) ? input_look(c, fd, need)
+					     : INPUT_NONE;
 }
 
 bool output_is_ready(struct connection *c, int fd)

@@ -26,7 +26,7 @@ enum input {
 };
 
 /* From the cursors alone; for whoever is told of the peer's end otherwise. */
-enum input input_look(struct connection *c, size_t need);
+enum input input_look(struct connection *c, int fd, size_t need);
 /* The same for a call that would wait: a writer that sleeps is woken, and the
  * kernel is asked now and then whether the peer still lives. */
 enum input input_state(struct connection *c, int fd, size_t need);

@@ -113,3 +113,8 @@ wrongs() {
 @test "generated scripts with the library in one process" {
 	"$here/oracle.sh" -j 4 -m A,B -s 1 -n $((seeds / 4))
 }
+
+# Each was different once.
+@test "seeds that found something" {
+	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321
+}

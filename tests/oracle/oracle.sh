@@ -17,7 +17,8 @@
 #   -v         whole differences, not only their beginning
 #
 # SCENARIO is the name of a file in tests/oracle/scenarios, "all" for each of
-# them, or the path of a script. Exit: 0 equal, 1 different, 2 cannot run.
+# them, the path of a script, or a seed. Exit: 0 equal, 1 different, 2 cannot
+# run.
 set -u
 # Scripts fill a ring and look at who waits. What becomes of that by the clock
 # is for tests/preload/stalls.bats.
@@ -143,7 +144,7 @@ scripts=()
 for name in "$@"; do
 	if [ "$name" = all ]; then
 		scripts+=("$here"/scenarios/*.txt)
-	elif [ -e "$name" ]; then
+	elif [ -e "$name" ] || [[ $name =~ ^[0-9]+$ ]]; then
 		scripts+=("$name")
 	elif [ -e "$here/scenarios/$name.txt" ]; then
 		scripts+=("$here/scenarios/$name.txt")
