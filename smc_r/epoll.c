@@ -77,8 +77,7 @@ void epoll_created(int fd)
 	if (e) {
 		e->entry.kind = FDENTRY_EPOLL;
 		e->fd = fd;
-		e->shadow = -1;
-		e->poke = -1;
+		e->shadow = e->bells = e->poke = -1;
 		e->forks = atomic_load(&process.forks);
 		fdtable_set(fd, &e->entry);
 		connection_on_native = leave_all;
@@ -104,38 +103,49 @@ static void draw_cookie(struct epoll *e)
 	    sizeof(cookie))
 		/* The lowest bits tell the cookies of an instance apart. */
 		e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
-	if (e->shadow >= 0)
+	if (e->shadow >= 0) {
 		ctl(e->fd, EPOLL_CTL_MOD, e->shadow, EPOLLIN | EPOLLET,
 		    e->cookie);
+		ctl(e->fd, EPOLL_CTL_MOD, e->bells, EPOLLIN | EPOLLET,
+		    e->cookie | EPOLL_RUNG);
+	}
+}
+
+static int make_hidden(long fd)
+{
+	return fd < 0 ? (int)fd : hidden_fd((int)fd);
+}
+
+/* fd sits in e under this cookie, edge-triggered. 0 or the first -errno. */
+static int put_in(int e, int fd, uint64_t cookie)
+{
+	if (e < 0 || fd < 0)
+		return e < 0 ? e : fd;
+	return (int)ctl(e, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLET, cookie);
 }
 
 int epoll_make_shadow(struct epoll *e)
 {
-	long fd;
 	int result;
 
 	if (e->shadow >= 0)
 		return 0;
-	fd = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
-	e->shadow = fd < 0 ? (int)fd : hidden_fd((int)fd);
-	if (e->shadow < 0)
-		return e->shadow;
-	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK, 0);
-	e->poke = fd < 0 ? (int)fd : hidden_fd((int)fd);
-	result = e->poke < 0 ? e->poke
-			     : (int)ctl(e->shadow, EPOLL_CTL_ADD, e->poke,
-					EPOLLIN | EPOLLET, 0);
+	e->shadow =
+	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
+	e->bells =
+	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
+	e->poke = make_hidden(
+	    SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK, 0));
+	result = put_in(e->shadow, e->poke, 0);
 	if (result == 0)
-		result = (int)ctl(e->fd, EPOLL_CTL_ADD, e->shadow,
-				  EPOLLIN | EPOLLET, e->cookie);
-	if (result < 0) {
-		hidden_close(e->poke);
-		hidden_close(e->shadow);
-		e->shadow = e->poke = -1;
-		return result;
-	}
-	e->waiter = take_waiter();
-	return 0;
+		result = put_in(e->fd, e->bells, e->cookie | EPOLL_RUNG);
+	if (result == 0)
+		result = put_in(e->fd, e->shadow, e->cookie);
+	if (result < 0)
+		epoll_drop_shadow(e);
+	else
+		e->waiter = take_waiter();
+	return result;
 }
 
 void epoll_drop_shadow(struct epoll *e)
@@ -143,9 +153,17 @@ void epoll_drop_shadow(struct epoll *e)
 	if (e->waiter)
 		waiters_used &= ~(1u << e->waiter);
 	hidden_close(e->poke);
+	hidden_close(e->bells);
 	hidden_close(e->shadow);
 	e->waiter = 0;
-	e->shadow = e->poke = -1;
+	e->shadow = e->bells = e->poke = -1;
+}
+
+void epoll_remove_shadow(struct epoll *e)
+{
+	ctl(e->fd, EPOLL_CTL_DEL, e->shadow, 0, 0);
+	ctl(e->fd, EPOLL_CTL_DEL, e->bells, 0, 0);
+	epoll_drop_shadow(e);
 }
 
 void epoll_wake(struct epoll *e)
@@ -251,8 +269,8 @@ static void detach(struct epoll_member *m)
 	if (e->shadow >= 0 && !epoll_is_anothers(e)) {
 		ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 		if (c->rmb && m->attached) {
-			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_in, 0, 0);
-			ctl(e->shadow, EPOLL_CTL_DEL, c->bell_out, 0, 0);
+			ctl(e->bells, EPOLL_CTL_DEL, c->bell_in, 0, 0);
+			ctl(e->bells, EPOLL_CTL_DEL, c->bell_out, 0, 0);
 		}
 		if (c->rmb && !m->shared)
 			atomic_store(&c->own_wait->waiter, 0);
@@ -313,23 +331,23 @@ static void take_waiter_word(struct epoll_member *m)
 }
 
 /* It may be there already, under a member that another process made. */
-static void watch(int shadow, int fd, uint32_t events, uint64_t data)
+static void watch(int ep, int fd, uint32_t events, uint64_t data)
 {
-	if (ctl(shadow, EPOLL_CTL_ADD, fd, events, data) == -EEXIST)
-		ctl(shadow, EPOLL_CTL_MOD, fd, events, data);
+	if (ctl(ep, EPOLL_CTL_ADD, fd, events, data) == -EEXIST)
+		ctl(ep, EPOLL_CTL_MOD, fd, events, data);
 }
 
 static void attach_bells(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	int shadow = m->epoll->shadow;
-	uint64_t data = (uint64_t)(uintptr_t)m | EPOLL_BELL;
+	int bells = m->epoll->bells;
+	uint64_t data = (uint64_t)(uintptr_t)m;
 
 	take_waiter_word(m);
 	epoll_order_join(m);
-	watch(shadow, c->bell_in, EPOLLIN | EPOLLET, data);
+	watch(bells, c->bell_in, EPOLLIN | EPOLLET, data);
 	if (m->shared)
-		watch(shadow, c->bell_out, EPOLLIN | EPOLLET, data);
+		watch(bells, c->bell_out, EPOLLIN | EPOLLET, data);
 	m->attached = true;
 	if (!m->shared)
 		epoll_ready_join(m);

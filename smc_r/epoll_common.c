@@ -178,12 +178,9 @@ static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
 
 static bool make_ours(struct epoll *e)
 {
-	struct epoll_event none = {0};
-
 	if (!epoll_has_members(e))
 		return true;
-	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, e->shadow, &none);
-	epoll_drop_shadow(e);
+	epoll_remove_shadow(e);
 	if (epoll_make_shadow(e) < 0)
 		return false;
 	/* Downwards, as those that leave are replaced by the last. */
@@ -249,7 +246,6 @@ void epoll_common_join(struct connection *c, int fd)
 
 static void give(struct epoll *e)
 {
-	struct epoll_event none = {0};
 	struct epoll_member *m;
 	sigset_t saved;
 
@@ -264,11 +260,8 @@ static void give(struct epoll *e)
 			epoll_member_to_kernel(m);
 	}
 	epoll_nested_give(e);
-	if (!epoll_has_members(e) && e->shadow >= 0) {
-		SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, e->shadow,
-			  &none);
-		epoll_drop_shadow(e);
-	}
+	if (!epoll_has_members(e) && e->shadow >= 0)
+		epoll_remove_shadow(e);
 	e->given = true;
 	engine_unlock(&saved);
 }

@@ -50,11 +50,11 @@ bool epoll_members_ready(struct epoll *e)
 	return false;
 }
 
-/* The shadow's own sign of life is no event of the program's. */
+/* The shadows' own signs of life are no events of the program's. */
 static void settle(struct epoll *e)
 {
 	if (e->shadow >= 0)
-		epoll_harvest(e);
+		epoll_harvest_all(e);
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
 			settle(e->nested[i].inner);

@@ -3,11 +3,13 @@
  * epoll_set: readiness of connections inside the program's own epoll instances.
  *
  * A connection is never registered with the kernel's instance E itself. It is
- * a member in our table, and its bell and TCP socket sit, edge-triggered, in a
- * shadow instance S, which sits edge-triggered in E under a random cookie. So
- * E wakes when a member changes, in whatever way somebody waits on E, nested
- * instances and poll included; and which members are ready is read off their
- * cursors, without entering the kernel.
+ * a member in our table, and its bells and TCP socket sit, edge-triggered, in
+ * two shadow instances, B and S, which sit edge-triggered in E under random
+ * cookies. So E wakes when a member changes, in whatever way somebody waits on
+ * E, nested instances and poll included; and which members are ready is read
+ * off their cursors, without entering the kernel. What S tells is not to be
+ * seen there, so it is asked after each sign of life; B only rings, and is let
+ * be.
  *
  * Members become kernel registrations when their connection is plain TCP, or
  * with the next edge after that (epoll_shadow.h).
@@ -46,7 +48,7 @@ struct epoll_member {
 	_Atomic uint32_t events;  /* EPOLL* as asked for */
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */
-	bool attached; /* its bells are in the shadow */
+	bool attached; /* its bells are in B */
 	bool given;    /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
 	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
@@ -63,7 +65,8 @@ struct epoll_member {
 };
 
 #define EPOLL_NESTED_MAX 8
-#define EPOLL_COOKIES    16u /* one for the shadow, the rest for those */
+#define EPOLL_COOKIES    16u /* two for the shadows, some for those */
+#define EPOLL_RUNG       14u /* what is added for B */
 
 /* An instance of ours that is registered in another one. */
 struct epoll_nested {
@@ -81,6 +84,7 @@ struct epoll {
 	struct fdentry entry;        /* FDENTRY_EPOLL */
 	int fd;                      /* E */
 	int shadow;                  /* S, -1 until the first member */
+	int bells;                   /* B, as long as there is S */
 	int poke;                    /* eventfd in S: wakes sleepers of E */
 	struct epoll_common *common; /* of all processes that have it */
 	uint32_t forks;              /* of the process, when it was made */
@@ -104,7 +108,8 @@ struct epoll {
 	uint32_t nested_count;    /* that are ours */
 	_Atomic uint32_t due;     /* late members that must move */
 	_Atomic uint32_t stalled; /* members may wait for room: stall.h */
-	bool unharvested;         /* the shadow has events nobody looked at */
+	bool unharvested;         /* S has events nobody looked at */
+	bool rung;                /* and B */
 	bool moved;               /* members became the kernel's */
 	bool filled;              /* members filled the last array */
 	bool told;                /* the kernel had something of its own */
@@ -170,10 +175,12 @@ bool epoll_adopt(struct connection *c, int fd);
 void epoll_forget(struct connection *c, int fd);
 void epoll_closing(int fd);
 
-/* S, for the first member. 0 or -errno. */
+/* S and B, for the first member. 0 or -errno. */
 int epoll_make_shadow(struct epoll *e);
-/* Of this process; whoever else has one keeps it. */
+/* Of this process; whoever else has them keeps them. */
 void epoll_drop_shadow(struct epoll *e);
+/* Out of E, for all. */
+void epoll_remove_shadow(struct epoll *e);
 
 /* Who sleeps on e looks again. */
 void epoll_wake(struct epoll *e);
@@ -191,7 +198,7 @@ void epoll_member_to_kernel(struct epoll_member *m);
 /* All members that only wait for an edge, without the lock: somebody else will
  * use the instance. */
 void epoll_give_all(struct epoll *e);
-/* (Re)places a member's descriptors in the shadow for its phase. Engine lock
+/* (Re)places a member's descriptors in the shadows for its phase. Engine lock
  * held. */
 void epoll_member_attach(struct epoll_member *m);
 

@@ -137,7 +137,9 @@ static void note_event(struct epoll_member *m, uint32_t events)
 		atomic_fetch_add(&m->tcp_output, 1);
 }
 
-void epoll_harvest_locked(struct epoll *e)
+/* Each member that stands in this instance. */
+static void harvest(struct epoll *e, int ep,
+		    void (*note)(struct epoll_member *m, uint32_t events))
 {
 	struct epoll_event events[HARVEST];
 	long n;
@@ -146,20 +148,23 @@ void epoll_harvest_locked(struct epoll *e)
 	if (epoll_is_anothers(e))
 		return;
 	do {
-		n = SYS_CALL6(SYS_epoll_pwait, e->shadow, events, HARVEST, 0, 0,
-			      0);
+		n = SYS_CALL6(SYS_epoll_pwait, ep, events, HARVEST, 0, 0, 0);
 		for (long i = 0; i < n; i++) {
-			uint64_t data = events[i].data.u64;
 			struct epoll_member *m =
-			    (void *)(uintptr_t)(data & ~(uint64_t)EPOLL_BELL);
+			    (void *)(uintptr_t)events[i].data.u64;
 
 			if (!m || !atomic_load(&m->live) || m->epoll != e)
 				continue;
-			if (!(data & EPOLL_BELL))
-				note_event(m, events[i].events);
+			if (note)
+				note(m, events[i].events);
 			epoll_ready_mark(m);
 		}
 	} while (n == HARVEST);
+}
+
+void epoll_harvest_locked(struct epoll *e)
+{
+	harvest(e, e->shadow, note_event);
 }
 
 static struct epoll_member *find_due(struct epoll *e)
@@ -192,8 +197,18 @@ void epoll_harvest(struct epoll *e)
 {
 	e->unharvested = false;
 	epoll_harvest_locked(e);
+	if (e->rung && e->uses_bits) {
+		e->rung = false;
+		harvest(e, e->bells, NULL);
+	}
 	if (__builtin_expect(atomic_load(&e->due) != 0, 0))
 		move_due(e);
+}
+
+void epoll_harvest_all(struct epoll *e)
+{
+	epoll_harvest(e);
+	harvest(e, e->bells, NULL);
 }
 
 /* ---- leaving ---- */

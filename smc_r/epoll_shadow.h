@@ -13,21 +13,21 @@
 
 #include "epoll_set.h"
 
-/* What stands in the shadow: a member for its socket, or this beside it for a
- * bell. */
-#define EPOLL_BELL 1u
-
 /* member.late */
 #define LATE_NOT    0u
 #define LATE_SETTLE 1u /* what is ready now is no news */
 #define LATE_WAITS  2u
 #define LATE_EDGE   3u /* due to move */
 
-/* What the shadow knows and cursors do not show: the end of a peer. */
+/* What the shadow knows and cursors do not show: the end of a peer. Of bells
+ * that rang only what must be known: which member of many is to be looked at.
+ */
 void epoll_harvest(struct epoll *e);
+/* And of all bells: the kernel is to be asked whether E has anything else. */
+void epoll_harvest_all(struct epoll *e);
 
-/* The same, engine lock held: who is due to move stays. Who sleeps on e must be
- * woken after it. */
+/* The shadow's part, engine lock held: who is due to move stays. Who sleeps on
+ * e must be woken after it. */
 void epoll_harvest_locked(struct epoll *e);
 
 /* If it is late, it is due now. */

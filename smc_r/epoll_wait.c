@@ -288,7 +288,23 @@ static void arm(struct epoll *e)
 
 /* ---- the kernel's events ---- */
 
-/* Takes our own cookie out of what the kernel returned. */
+static void note_sign(struct epoll *e, uint64_t data)
+{
+	if (data == (e->cookie | EPOLL_RUNG)) {
+		e->rung = true;
+		return;
+	}
+	e->unharvested = true;
+	epoll_nested_woken(e, data);
+}
+
+/* Is there anything in the shadows that no cursor shows? */
+static bool must_harvest(const struct epoll *e)
+{
+	return e->unharvested || (e->rung && e->uses_bits);
+}
+
+/* Takes our own cookies out of what the kernel returned. */
 static int filter(struct epoll *e, struct epoll_event *events, int n,
 		  bool *woken)
 {
@@ -300,32 +316,33 @@ static int filter(struct epoll *e, struct epoll_event *events, int n,
 			continue;
 		}
 		*woken = true;
-		epoll_nested_woken(e, events[i].data.u64);
+		note_sign(e, events[i].data.u64);
 	}
 	e->told = kept > 0;
 	return kept;
 }
 
-/* Nothing of the shadow. */
+/* A sign of ours may have taken the only place of the program's array. */
 static int ask_now(struct epoll *e, struct epoll_event *events, int max)
 {
+	int tries = (int)EPOLL_COOKIES;
 	bool woken = false;
-	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
+	int n, kept;
 
-	n = n > 0 ? filter(e, events, n, &woken) : 0;
-	if (woken)
-		e->unharvested = true;
-	return n;
+	do {
+		n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0,
+				   0);
+		kept = n > 0 ? filter(e, events, n, &woken) : 0;
+	} while (kept == 0 && n == max && --tries > 0);
+	return kept;
 }
 
 static int ask_kernel(struct epoll *e, struct epoll_event *events, int max)
 {
-	bool woken = false;
-	int n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0, 0);
+	int n = ask_now(e, events, max);
 
 	atomic_store(&e->asked_ns, sys_now_ns());
-	n = filter(e, events, n > 0 ? n : 0, &woken);
-	if (!woken && !e->unharvested)
+	if (!must_harvest(e))
 		return n;
 	e->moved = false;
 	epoll_harvest(e);
@@ -555,7 +572,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		return EPOLL_CHANGED;
 	/* What woke us last time may have been the end of a peer as well. Not
 	 * after arming: a ring that is taken then would wake nobody. */
-	if (e->unharvested)
+	if (must_harvest(e))
 		epoll_harvest(e);
 	inject_nap();
 	arm(e);
@@ -569,8 +586,6 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	}
 	if (n > 0)
 		n = filter(e, events, n, &woken);
-	if (woken)
-		e->unharvested = true;
 	if (!epoll_end_sleep(e) && n == 0)
 		return EPOLL_CHANGED;
 	return n || !woken ? n : look(e, events, max);
