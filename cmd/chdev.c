@@ -99,8 +99,9 @@ static int move(struct method *m, const struct request *r,
 	return error ? database_error(&cmd, m->db, error) : EXIT_DONE;
 }
 
-static int change(struct method *m, const struct request *r)
+static int change(struct method *m, void *request)
 {
+	const struct request *r = request;
 	struct attrdb_device device;
 	int error =
 	    m->db ? attrdb_device_get(m->db, r->name, &device) : -ENOENT;
@@ -119,24 +120,12 @@ static int change(struct method *m, const struct request *r)
 static int run(void *request, char *const *argv)
 {
 	const struct request *r = request;
-	struct database_change c;
-	struct method m;
 	int status = check_request(r);
 
 	if (status == EXIT_DONE)
-		status = database_begin(&cmd, false, argv, &c);
-	if (status != EXIT_DONE)
-		return status;
-	method_init(&m, &cmd, c.db);
-	status = change(&m, r);
-	if (status == EXIT_DONE)
-		status = database_commit(&cmd, &c);
+		status = method_change(&cmd, false, argv, change, request);
 	if (status == EXIT_DONE)
 		message_result(&cmd, "%s changed", r->name);
-	else
-		method_undo(&m);
-	method_fini(&m);
-	database_end(&c);
 	return status;
 }
 

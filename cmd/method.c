@@ -14,24 +14,31 @@
 
 #define HOLDERS_SHOWN_MAX 32
 
-void method_init(struct method *m, const struct cmd *cmd, struct attrdb *db)
-{
-	memset(m, 0, sizeof(*m));
-	m->cmd = cmd;
-	m->db = db;
-}
-
-void method_undo(struct method *m)
+static void undo(struct method *m)
 {
 	if (m->is_running)
 		running_undo(&m->running);
 }
 
-void method_fini(struct method *m)
+int method_change(const struct cmd *cmd, bool creates, char *const *argv,
+		  int (*work)(struct method *m, void *request), void *request)
 {
-	if (m->is_running)
-		running_fini(&m->running);
-	m->is_running = false;
+	struct method m = {.cmd = cmd};
+	struct database_change change;
+	int status = database_begin(cmd, creates, argv, &change);
+
+	if (status != EXIT_DONE)
+		return status;
+	m.db = change.db;
+	status = work(&m, request);
+	if (status == EXIT_DONE)
+		status = database_commit(cmd, &change);
+	if (status != EXIT_DONE)
+		undo(&m);
+	if (m.is_running)
+		running_fini(&m.running);
+	database_end(&change);
+	return status;
 }
 
 const char *method_state_name(int status)
@@ -268,7 +275,7 @@ static int stop(struct method *m)
 	/* A connection may have begun between question and stop. */
 	status = check_holders(m);
 	if (status != EXIT_DONE)
-		method_undo(m);
+		undo(m);
 	return status;
 }
 

@@ -3,11 +3,8 @@
  * method: what the commands do to a device: configure, unconfigure, undefine
  * (AIX: the programs in /usr/lib/methods).
  *
- * Each works inside one change of the database and returns an exit status,
- * the reason printed. After EXIT_DONE the database must be committed; if that
- * fails, method_undo() brings the running device back.
- *
- * Ownership: method_fini() ends the work.
+ * Each works inside one change of the database, which method_change() begins
+ * and ends, and returns an exit status, the reason printed.
  */
 #ifndef CMD_METHOD_H
 #define CMD_METHOD_H
@@ -28,9 +25,14 @@ struct method {
 	bool is_running; /* running is in use, and to be undone or finished */
 };
 
-void method_init(struct method *m, const struct cmd *cmd, struct attrdb *db);
-void method_undo(struct method *m);
-void method_fini(struct method *m);
+/*
+ * Opens the database for a change (made where it is missing, if the command
+ * creates), and has the work done. What it did stays, in the database and in
+ * the running device, if it returns EXIT_DONE and can be committed; else all of
+ * it is undone. m->db is NULL where there is no database.
+ */
+int method_change(const struct cmd *cmd, bool creates, char *const *argv,
+		  int (*work)(struct method *m, void *request), void *request);
 
 /*
  * Looks at the device as it runs now. To be called, in the name of a method,

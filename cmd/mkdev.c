@@ -28,6 +28,7 @@ struct request {
 	struct assign assign;
 	const char *name, *parent, *connection;
 	bool defines_only, stops, with_parents;
+	struct attrdb_device device; /* what it became */
 };
 
 static int take_flag(void *request, int flag, char *argument)
@@ -249,9 +250,10 @@ static int configure_parents(struct method *m,
 	return status == EXIT_DONE ? method_configure(m, &parent) : status;
 }
 
-static int make(struct method *m, const struct request *r,
-		struct attrdb_device *device)
+static int make(struct method *m, void *request)
 {
+	struct request *r = request;
+	struct attrdb_device *device = &r->device;
 	int status =
 	    has_kind(r) ? define(m, r, device) : find_named(m, r, device);
 
@@ -269,26 +271,13 @@ static int make(struct method *m, const struct request *r,
 static int run(void *request, char *const *argv)
 {
 	const struct request *r = request;
-	struct database_change change;
-	struct attrdb_device device = {0};
-	struct method m;
 	int status = check_request(r);
 
 	if (status == EXIT_DONE)
-		status = database_begin(&cmd, has_kind(r), argv, &change);
-	if (status != EXIT_DONE)
-		return status;
-	method_init(&m, &cmd, change.db);
-	status = make(&m, r, &device);
+		status = method_change(&cmd, has_kind(r), argv, make, request);
 	if (status == EXIT_DONE)
-		status = database_commit(&cmd, &change);
-	if (status == EXIT_DONE)
-		message_result(&cmd, "%s %s", device.name,
-			       method_state_name(device.status));
-	else
-		method_undo(&m);
-	method_fini(&m);
-	database_end(&change);
+		message_result(&cmd, "%s %s", r->device.name,
+			       method_state_name(r->device.status));
 	return status;
 }
 

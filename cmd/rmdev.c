@@ -18,11 +18,6 @@ static struct cmd cmd = {
     .usage = "rmdev {-l | -p} Name [-d | -S] [-R] [-f File] [-q] [-g] [-h]",
 };
 
-struct request {
-	const char *name, *parent;
-	bool undefines, stops, with_children;
-};
-
 /* What was done, in order: printed when all of it is kept. */
 struct done {
 	unsigned count;
@@ -30,6 +25,12 @@ struct done {
 		char name[ODM_NAME_SIZE];
 		const char *state;
 	} devices[DONE_MAX];
+};
+
+struct request {
+	const char *name, *parent;
+	bool undefines, stops, with_children;
+	struct done done;
 };
 
 static int take_flag(void *request, int flag, char *argument)
@@ -80,8 +81,8 @@ static int note(struct done *done, const char *name, const char *state)
 }
 
 /* -S: our devices have no Stop method, so there is nothing to do. */
-static int remove_one(struct method *m, const struct request *r,
-		      struct attrdb_device *device, struct done *done)
+static int remove_one(struct method *m, struct request *r,
+		      struct attrdb_device *device)
 {
 	int status = EXIT_DONE;
 
@@ -90,7 +91,7 @@ static int remove_one(struct method *m, const struct request *r,
 	if (status == EXIT_DONE && r->undefines)
 		status = method_undefine(m, device);
 	return status == EXIT_DONE
-		   ? note(done, device->name,
+		   ? note(&r->done, device->name,
 			  r->undefines ? "deleted"
 				       : method_state_name(device->status))
 		   : status;
@@ -100,9 +101,8 @@ static int remove_one(struct method *m, const struct request *r,
  * The device and all below it, children first. The depth ends a circle of
  * parents, which no command makes.
  */
-static int remove_tree(struct method *m, const struct request *r,
-		       struct attrdb_device *device, struct done *done,
-		       int depth)
+static int remove_tree(struct method *m, struct request *r,
+		       struct attrdb_device *device, int depth)
 {
 	struct attrdb_device *list;
 	int status = EXIT_DONE;
@@ -112,14 +112,13 @@ static int remove_tree(struct method *m, const struct request *r,
 	if (count < 0)
 		return database_error(&cmd, m->db, count);
 	for (int i = 0; i < count && status == EXIT_DONE; i++)
-		status = remove_tree(m, r, &list[i], done, depth - 1);
+		status = remove_tree(m, r, &list[i], depth - 1);
 	if (depth)
 		free(list);
-	return status == EXIT_DONE ? remove_one(m, r, device, done) : status;
+	return status == EXIT_DONE ? remove_one(m, r, device) : status;
 }
 
-static int remove_children(struct method *m, const struct request *r,
-			   struct done *done)
+static int remove_children(struct method *m, struct request *r)
 {
 	struct attrdb_device *list;
 	int status = EXIT_DONE;
@@ -128,14 +127,14 @@ static int remove_children(struct method *m, const struct request *r,
 	if (count < 0)
 		return database_error(&cmd, m->db, count);
 	for (int i = 0; i < count && status == EXIT_DONE; i++)
-		status = remove_tree(m, r, &list[i], done, DEPTH_MAX);
+		status = remove_tree(m, r, &list[i], DEPTH_MAX);
 	free(list);
 	return status;
 }
 
-static int remove_named(struct method *m, const struct request *r,
-			struct done *done)
+static int remove_named(struct method *m, void *request)
 {
+	struct request *r = request;
 	const char *name = r->name ? r->name : r->parent;
 	struct attrdb_device device;
 	int error = m->db ? attrdb_device_get(m->db, name, &device) : -ENOENT;
@@ -145,34 +144,22 @@ static int remove_named(struct method *m, const struct request *r,
 	if (error)
 		return database_error(&cmd, m->db, error);
 	if (r->parent)
-		return remove_children(m, r, done);
-	return r->with_children ? remove_tree(m, r, &device, done, DEPTH_MAX)
-				: remove_one(m, r, &device, done);
+		return remove_children(m, r);
+	return r->with_children ? remove_tree(m, r, &device, DEPTH_MAX)
+				: remove_one(m, r, &device);
 }
 
 static int run(void *request, char *const *argv)
 {
 	const struct request *r = request;
-	struct database_change change;
-	struct done done = {0};
-	struct method m;
 	int status = check_request(r);
 
 	if (status == EXIT_DONE)
-		status = database_begin(&cmd, false, argv, &change);
-	if (status != EXIT_DONE)
-		return status;
-	method_init(&m, &cmd, change.db);
-	status = remove_named(&m, r, &done);
-	if (status == EXIT_DONE)
-		status = database_commit(&cmd, &change);
-	if (status != EXIT_DONE)
-		method_undo(&m);
-	for (unsigned i = 0; i < done.count && status == EXIT_DONE; i++)
-		message_result(&cmd, "%s %s", done.devices[i].name,
-			       done.devices[i].state);
-	method_fini(&m);
-	database_end(&change);
+		status =
+		    method_change(&cmd, false, argv, remove_named, request);
+	for (unsigned i = 0; i < r->done.count && status == EXIT_DONE; i++)
+		message_result(&cmd, "%s %s", r->done.devices[i].name,
+			       r->done.devices[i].state);
 	return status;
 }
 

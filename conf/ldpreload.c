@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "whole_file.h"
+
 #define FILE_BYTES_MAX 65536
 
 static int explain(int error, const char *path, char *why, size_t size)
@@ -108,19 +110,10 @@ static int flush_directory(const char *path)
 static int write_temporary(const struct ldpreload_edit *edit, int fd,
 			   const char *bytes, size_t length)
 {
-	while (length) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		length -= (size_t)n;
-	}
 	if (edit->existed && fchown(fd, edit->uid, edit->gid) < 0)
 		return -errno;
-	return fchmod(fd, edit->mode) < 0 || fsync(fd) < 0 ? -errno : 0;
+	return fchmod(fd, edit->mode) < 0 ? -errno
+					  : whole_file_write(fd, bytes, length);
 }
 
 static int replace(const struct ldpreload_edit *edit, const char *path,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rundir.h"
+#include "whole_file.h"
 
 #define TEMPORARY "." RUNDIR_SNAPSHOT ".new"
 
@@ -140,21 +141,6 @@ int publish_prepare(const char *rundir)
 	return error;
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_temporary(int dir, const char *text, size_t length)
 {
 	int error, fd;
@@ -166,9 +152,8 @@ static int write_temporary(int dir, const char *text, size_t length)
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	error = write_all(fd, text, length);
-	if (!error && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
-		error = -errno;
+	error =
+	    fchmod(fd, 0644) < 0 ? -errno : whole_file_write(fd, text, length);
 	if (close(fd) < 0 && !error)
 		error = -errno;
 	if (error)

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "whole_file.h"
+
 #define STANZA    "no:"
 #define BYTES_MAX 65536
 
@@ -258,23 +260,6 @@ static char *edit(const char *text, const struct tunable *t, long value)
 	return n < 0 ? NULL : out;
 }
 
-static int write_all(int fd, const char *text)
-{
-	size_t length = strlen(text);
-
-	while (length) {
-		ssize_t n = write(fd, text, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		length -= (size_t)n;
-	}
-	return fsync(fd) != 0 ? -errno : 0;
-}
-
 static int replace(int dir, const char *file, const char *text)
 {
 	char name[64];
@@ -286,10 +271,11 @@ static int replace(int dir, const char *file, const char *text)
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	error = write_all(fd, text);
-	if (!error && fchmod(fd, 0644) != 0)
+	error = fchmod(fd, 0644) != 0
+		    ? -errno
+		    : whole_file_write(fd, text, strlen(text));
+	if (close(fd) != 0 && !error)
 		error = -errno;
-	close(fd);
 	if (!error && renameat(dir, name, dir, file) != 0)
 		error = -errno;
 	if (error)

@@ -164,29 +164,23 @@ raw_sockets() { # namespace
 	[ "$(raw_sockets "$A")" = 0 ]
 	peer <<-'EOT'
 		import roce
-		def answer(p, n, *how):
-		    p.send_numbered(roce.cm_req(p.own, p.other, 7174, comm_id=n), *how)
-		    return [roce.cm_kind(t) for t in p.receive(0.5)]
 		p = roce.Peer("10.77.0.2", "10.77.0.1")
-		assert answer(p, 1, 0, 0x4000, 1 << 9) == []
-		assert answer(p, 2, 0, 0x4000) == [0x12]
+		assert roce.answers(p, 1, 0, 0x4000, 1 << 9) == []
+		assert roce.answers(p, 2, 0, 0x4000) == [0x12]
 	EOT
 	[ "$(raw_sockets "$A")" = 0 ]
 	bad=$(statistic "$A" packets_bad_icrc)
 	peer <<-'EOT'
 		import roce
-		def answer(p, n, *how):
-		    p.send_numbered(roce.cm_req(p.own, p.other, 7174, comm_id=n), *how)
-		    return [roce.cm_kind(t) for t in p.receive(0.5)]
 		p = roce.Peer("10.77.0.2", "10.77.0.1")
 		# Not yet known of, and nothing fits.
-		assert answer(p, 3, 0x1234, 0x4000, 1 << 9) == []
-		assert answer(p, 4, 0x1234, 0x4000) == [0x12]
-		assert answer(p, 5, 0x1234, 0x4000, 1 << 31) == []
-		assert answer(p, 6, 0xffff, 0) == [0x12]
-		assert answer(p, 7, 0x4321, 0, 1) == []
-		assert answer(p, 8, 0, 0x4000, 1) == []
-		assert answer(p, 9, 0, 0x4000) == [0x12]
+		assert roce.answers(p, 3, 0x1234, 0x4000, 1 << 9) == []
+		assert roce.answers(p, 4, 0x1234, 0x4000) == [0x12]
+		assert roce.answers(p, 5, 0x1234, 0x4000, 1 << 31) == []
+		assert roce.answers(p, 6, 0xffff, 0) == [0x12]
+		assert roce.answers(p, 7, 0x4321, 0, 1) == []
+		assert roce.answers(p, 8, 0, 0x4000, 1) == []
+		assert roce.answers(p, 9, 0, 0x4000) == [0x12]
 	EOT
 	[ "$(raw_sockets "$A")" -gt 0 ]
 	[ $(($(statistic "$A" packets_bad_icrc) - bad)) = 4 ]

@@ -132,3 +132,10 @@ def cm_kind(transport):
     if len(transport) < 12 + 8 + 24 or transport[0] != UD_SEND_ONLY:
         return None
     return struct.unpack_from(">H", transport, 20 + 16)[0]
+
+
+def answers(peer, comm_id, *how):
+    """What comes back to a REQ in a packet that send_numbered makes so."""
+    peer.send_numbered(cm_req(peer.own, peer.other, 7174, comm_id=comm_id),
+                       *how)
+    return [cm_kind(t) for t in peer.receive(0.5)]

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "whole_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int whole_file_write(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		length -= (size_t)n;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * whole_file: the text of a file that others read while it is replaced.
+ */
+#ifndef CONF_WHOLE_FILE_H
+#define CONF_WHOLE_FILE_H
+
+#include <stddef.h>
+
+/* Writes all of it and syncs. 0 or a negative errno. */
+int whole_file_write(int fd, const char *bytes, size_t length);
+
+#endif
