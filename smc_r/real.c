@@ -410,4 +410,5 @@ void real_init(void)
 	LOOK_UP(popen);
 	LOOK_UP(wordexp);
 	LOOK_UP(backtrace_symbols_fd);
+	LOOK_UP(dlopen);
 }

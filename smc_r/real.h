@@ -100,6 +100,7 @@ struct real {
 	FILE *(*popen)(const char *, const char *);
 	int (*wordexp)(const char *, wordexp_t *, int);
 	void (*backtrace_symbols_fd)(void *const *, int, int);
+	void *(*dlopen)(const char *, int);
 };
 
 extern struct real real;

@@ -198,6 +198,10 @@ stranger() {
 	stranger
 }
 
+@test "php_ftp" {
+	stranger
+}
+
 @test "postgresql" {
 	stranger
 }
