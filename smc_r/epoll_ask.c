@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_ask: members and the kernel's descriptors, without waiting. */
+#include "epoll_ask.h"
+
+#include "epoll_nested.h"
+#include "epoll_scan.h"
+#include "epoll_shadow.h"
+#include "sys.h"
+
+#define ASK_EVERY 16u    /* calls between questions to the kernel */
+#define ASK_NS    50000u /* time between them */
+
+/* ---- the kernel's events ---- */
+
+static void note_sign(struct epoll *e, uint64_t data)
+{
+	if (data == (e->cookie | EPOLL_RUNG)) {
+		e->rung = true;
+		return;
+	}
+	e->unharvested = true;
+	epoll_nested_woken(e, data);
+}
+
+bool epoll_must_harvest(const struct epoll *e)
+{
+	return e->unharvested || (e->rung && e->uses_bits);
+}
+
+int epoll_filter(struct epoll *e, struct epoll_event *events, int n,
+		 bool *woken)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!epoll_is_cookie(e, events[i].data.u64)) {
+			events[kept++] = events[i];
+			continue;
+		}
+		*woken = true;
+		note_sign(e, events[i].data.u64);
+	}
+	e->told = kept > 0;
+	return kept;
+}
+
+/* A sign of ours may have taken the only place of the program's array. */
+static int ask_now(struct epoll *e, struct epoll_event *events, int max)
+{
+	int tries = (int)EPOLL_COOKIES;
+	bool woken = false;
+	int n, kept;
+
+	do {
+		n = (int)SYS_CALL6(SYS_epoll_pwait, e->fd, events, max, 0, 0,
+				   0);
+		kept = n > 0 ? epoll_filter(e, events, n, &woken) : 0;
+	} while (kept == 0 && n == max && --tries > 0);
+	return kept;
+}
+
+int epoll_ask(struct epoll *e, struct epoll_event *events, int max)
+{
+	int n = ask_now(e, events, max);
+
+	atomic_store(&e->asked_ns, sys_now_ns());
+	if (!epoll_must_harvest(e))
+		return n;
+	e->moved = false;
+	epoll_harvest(e);
+	/* What is the kernel's since then it was not asked about. */
+	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
+}
+
+/* Descriptors of the kernel must not starve beside ready members, nor behind
+ * them when the program's array is short. */
+static bool kernel_is_due(struct epoll *e)
+{
+	return atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
+		       ASK_EVERY ==
+		   0 ||
+	       sys_now_ns() - atomic_load(&e->asked_ns) >= ASK_NS;
+}
+
+/* ---- both ---- */
+
+int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
+{
+	int n = e->nested_count ? epoll_nested_scan(e, events, max) : 0;
+	int scanned = n < max ? epoll_scan(e, events + n, max - n) : 0;
+
+	return n + scanned;
+}
+
+/* Members come first, as a look may find that one is the kernel's since; but
+ * not when they filled the array the last time. */
+static int look_with_kernel(struct epoll *e, struct epoll_event *events,
+			    int max)
+{
+	bool first = !e->filled;
+	int n;
+
+	e->filled = false;
+	if (e->shadow >= 0)
+		epoll_harvest(e);
+	n = first ? epoll_gather(e, events, max) : epoll_ask(e, events, max);
+	if (n == max) {
+		e->filled = first;
+		return n;
+	}
+	return n + (first ? epoll_ask(e, events + n, max - n)
+			  : epoll_gather(e, events + n, max - n));
+}
+
+/* n members are ready. */
+static int ask_beside(struct epoll *e, struct epoll_event *events, int n,
+		      int max)
+{
+	e->filled = n == max;
+	if (e->shadow >= 0)
+		epoll_harvest(e);
+	return n < max ? n + epoll_ask(e, events + n, max - n) : n;
+}
+
+int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
+		    bool only_looks, bool *asked)
+{
+	bool due = kernel_is_due(e);
+	int n;
+
+	*asked = only_looks || due;
+	if (only_looks || (due && (e->filled || e->told)))
+		return look_with_kernel(e, events, max);
+	n = epoll_gather(e, events, max);
+	return n > 0 && due ? ask_beside(e, events, n, max) : n;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_own: connections of a process to its own listeners, in epoll. */
+#include "epoll_own.h"
+
+#include "connection.h"
+#include "epoll_ask.h"
+#include "epoll_edge.h"
+#include "epoll_scan.h"
+#include "handshake.h"
+
+static bool waits_for_output(struct epoll_member *m)
+{
+	return m && atomic_load(&m->enabled) &&
+	       (atomic_load(&m->events) & EPOLL_OUTPUT);
+}
+
+int epoll_own_first(struct epoll *e, struct epoll_event *events, int n, int max)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count && n < max; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (waits_for_output(m) && handshake_tells_first(m->connection))
+			return n + epoll_scan_one(m, events + n);
+	}
+	return n;
+}
+
+static bool has_own(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (waits_for_output(m) && handshake_is_own(m->connection))
+			return true;
+	}
+	return false;
+}
+
+static bool tell_alone(struct epoll *e, bool only_looks)
+{
+	uint32_t count = atomic_load(&e->count);
+	bool any = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (waits_for_output(m))
+			any |= handshake_tells_alone(m->connection, only_looks);
+	}
+	return any;
+}
+
+int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max,
+		    bool only_looks)
+{
+	int n;
+
+	if (connections_starting() == 0 || !has_own(e))
+		return 0;
+	n = epoll_ask(e, events, max);
+	return n == 0 && tell_alone(e, only_looks)
+		   ? epoll_gather(e, events, max)
+		   : n;
+}

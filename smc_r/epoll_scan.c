@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_scan: which members are ready, and who shall be rung for. */
+#include "epoll_scan.h"
+
+#include "bell.h"
+#include "epoll_edge.h"
+#include "epoll_order.h"
+#include "epoll_ready.h"
+#include "epoll_shadow.h"
+#include "inject.h"
+#include "process.h"
+#include "readiness.h"
+#include "stall.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+#define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
+#define RINGS_MAX   64u   /* outstanding bytes in a bell before it is emptied */
+
+/* ---- one member ---- */
+
+/* The events to report, 0 for none. */
+static uint32_t evaluate(struct epoll_member *m)
+{
+	uint32_t events =
+	    atomic_load_explicit(&m->events, memory_order_relaxed);
+	uint32_t one = 1;
+	uint32_t bits;
+	bool early;
+
+	struct epoll_marks now = {0, 0};
+
+	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
+	    atomic_load_explicit(&m->late, memory_order_relaxed))
+		return 0;
+	do {
+		early = (events & EPOLLET) &&
+			connection_phase(m->connection) < PHASE_ACTIVE;
+		if (events & EPOLLET)
+			now = epoll_marks(m);
+		bits = readiness(m->connection, m->fd, events) &
+		       (events | EPOLL_ALWAYS);
+		/* This very look may have made it active: it had no marks. */
+	} while (early && connection_phase(m->connection) == PHASE_ACTIVE);
+	/* Only what reaches the phase by itself tells that it is TCP now, and
+	 * then the kernel reports it. */
+	if (connection_phase(m->connection) == PHASE_NATIVE)
+		return 0;
+	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
+		return 0;
+	if (bits == 0)
+		return 0;
+	if ((events & EPOLLONESHOT) &&
+	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
+		return 0;
+	return bits;
+}
+
+static bool needs_move(const struct epoll_member *m)
+{
+	return !m->attached || connection_phase(m->connection) == PHASE_NATIVE;
+}
+
+/* The connection became active, or plain TCP, since it was registered. */
+static bool follow_phase(struct epoll_member *m)
+{
+	uint32_t phase = connection_phase(m->connection);
+	sigset_t saved;
+
+	if (phase == PHASE_NATIVE &&
+	    (atomic_load(&m->late) || !atomic_load(&m->enabled)))
+		return false;
+	if (phase == PHASE_NATIVE || (phase == PHASE_ACTIVE && !m->attached)) {
+		engine_lock(&saved);
+		if (atomic_load(&m->live) && phase == PHASE_NATIVE)
+			epoll_member_leave(m);
+		else if (atomic_load(&m->live))
+			epoll_member_attach(m);
+		engine_unlock(&saved);
+	}
+	return phase != PHASE_NATIVE;
+}
+
+/* ---- all members ---- */
+
+/* A bell is never emptied on the way; but it must not fill up either. The
+ * rings of who begins to sleep in a call on the connection are not ours: they
+ * come behind those that are there before we see nobody asleep. */
+static void empty_bell(struct connection *c)
+{
+	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_data,
+					      memory_order_relaxed);
+	int there;
+
+	if (rings - c->drained_data <= RINGS_MAX)
+		return;
+	there = bell_rings(c->bell_in);
+	inject_nap();
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&c->slot->rx.sleepers) > 0)
+		return;
+	c->drained_data = rings;
+	bell_take(c->bell_in, there);
+}
+
+struct scan {
+	struct epoll_event *events;
+	int max;
+	int n;
+	uint64_t begun;                              /* sys_ticks */
+	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
+};
+
+/* Adds the member's events, if any. */
+static uint32_t add_events(struct scan *s, struct epoll_member *m)
+{
+	uint64_t data = m->data;
+	uint32_t bits = evaluate(m);
+
+	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
+		return 0;
+	if (!bits)
+		return 0;
+	s->events[s->n].events = bits;
+	s->events[s->n].data.u64 = data;
+	if (s->n < EPOLL_ORDER_MAX)
+		s->found[s->n] = m;
+	s->n++;
+	return bits;
+}
+
+/*
+ * A member that became ready behind our back, before one that was found further
+ * on: it was looked at too early. Of those that are there by now the older ones
+ * come along.
+ */
+static void scan_again(struct epoll *e, struct scan *s)
+{
+	int n = s->n;
+	uint64_t newest = epoll_order_newest(s->found, n);
+	uint32_t count = atomic_load(&e->count);
+
+	/* A clock is read before the stores in front of it are seen. */
+	if (newest + STORE_TICKS < s->begun)
+		return;
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && epoll_order_is_missed(m, newest, s->found, n))
+			add_events(s, m);
+	}
+}
+
+static void scan_table(struct epoll *e, struct scan *s, bool all)
+{
+	uint32_t count = atomic_load(&e->count);
+	uint32_t start = count ? atomic_load(&e->turn) % count : 0;
+
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
+		uint32_t at = (start + i) % count;
+		struct epoll_member *m = epoll_member_at(e, at);
+
+		if (!m || (!all && m->group))
+			continue;
+		if (add_events(s, m) && s->n == s->max)
+			atomic_store(&e->turn, at + 1);
+	}
+}
+
+/* Edge-triggered, a program waits for room only after a refusal. */
+static void note_stall(struct epoll_member *m, uint32_t events)
+{
+	if (!(events & EPOLLET) &&
+	    connection_phase(m->connection) == PHASE_ACTIVE)
+		epoll_stalled(m->connection);
+}
+
+/* For epoll_ready_each. A member that waits for room says so here, as nobody
+ * goes through all of them before a sleep. */
+static bool look_one(struct epoll_member *m, bool *again, void *owner)
+{
+	struct connection *c = m->connection;
+	uint32_t events = atomic_load(&m->events);
+	struct scan *s = owner;
+	uint32_t bits;
+
+	if (s->n == s->max) {
+		*again = true;
+		return false;
+	}
+	empty_bell(c);
+	bits = add_events(s, m);
+	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
+		note_stall(m, events);
+		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
+		if (!bits)
+			bits = add_events(s, m);
+	}
+	if (bits)
+		epoll_ready_found(m);
+	*again = bits && !(events & EPOLLET);
+	return true;
+}
+
+int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
+{
+	bool several = atomic_load(&e->count) > 1;
+	struct scan s;
+
+	s.events = events;
+	s.max = max;
+	s.n = 0;
+	s.begun = several ? sys_ticks() : 0;
+	if (e->uses_bits)
+		epoll_ready_each(e, look_one, &s);
+	if (!e->uses_bits || epoll_has_others(e))
+		scan_table(e, &s, !e->uses_bits);
+	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
+		scan_again(e, &s);
+	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
+		epoll_order_sort(s.found, events, s.n);
+	return s.n;
+}
+
+int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
+{
+	struct scan s = {.events = event, .max = 1};
+
+	add_events(&s, m);
+	return s.n;
+}
+
+/* ---- ringing ---- */
+
+/* True: the writer leaves the fence to us. */
+static bool arm_member(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t events = atomic_load(&m->events);
+	_Atomic uint32_t *armed;
+	bool unfenced = false;
+
+	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
+		return false;
+	if (m->shared) {
+		unfenced = readiness_arm(c, events);
+	} else {
+		armed = &c->own_waiters->armed[m->epoll->waiter];
+		if (atomic_load_explicit(armed, memory_order_relaxed) !=
+		    RMB_ARMED)
+			atomic_store(armed, RMB_ARMED);
+		if (events & EPOLL_OUTPUT)
+			atomic_store(&c->own_wait->armed_room, RMB_ARMED);
+	}
+	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
+		note_stall(m, events);
+	empty_bell(c);
+	return unfenced;
+}
+
+void epoll_arm(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+	bool unfenced = false;
+
+	if (e->uses_bits)
+		epoll_ready_arm(e);
+	for (uint32_t i = 0;
+	     i < count && (!e->uses_bits || epoll_has_others(e)); i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && !(e->uses_bits && m->group))
+			unfenced |= arm_member(m);
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			epoll_arm(e->nested[i].inner);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (unfenced)
+		barrier_all();
+}
