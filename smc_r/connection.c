@@ -2,7 +2,9 @@
 /* connection: one TCP connection that matched, in one process. */
 #include "connection.h"
 
+#include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -177,6 +179,27 @@ void connection_set_native(struct connection *c)
 	if (c->members)
 		connection_on_native(c, false);
 	atomic_store(&c->slot->phase, PHASE_NATIVE);
+}
+
+void connection_send_ring(struct connection *c, int fd, uint64_t at,
+			  uint64_t end)
+{
+	while (at < end) {
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
+		size_t n = (size_t)(end - at);
+		uint8_t *from =
+		    connection_piece(c, c->out, c->out_producer, at, &n);
+		long sent;
+
+		sent = SYS_CALL6(SYS_sendto, fd, from, n,
+				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+		if (sent > 0)
+			at += (uint64_t)sent;
+		else if (sent == -EAGAIN)
+			SYS_CALL3(SYS_poll, &p, 1, 1000);
+		else if (sent != -EINTR)
+			return;
+	}
 }
 
 void connection_use_tcp(struct connection *c, uint32_t reason,

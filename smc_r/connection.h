@@ -156,6 +156,14 @@ static inline uint8_t *connection_piece(const struct connection *c,
 	return ring + at;
 }
 
+/*
+ * Sends what lies in the ring that we write, from cursor `at` to `end`, over
+ * TCP. Where TCP is full it waits: the other end reads it, so this ends. Gives
+ * up at an error.
+ */
+void connection_send_ring(struct connection *c, int fd, uint64_t at,
+			  uint64_t end);
+
 static inline uint32_t connection_phase(const struct connection *c)
 {
 	return atomic_load_explicit(&c->slot->phase, memory_order_acquire);

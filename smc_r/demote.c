@@ -42,28 +42,6 @@ static void ring_both(struct connection *c)
 
 /* ---- our writing direction ---- */
 
-/* Bytes that a frozen reader left in the ring. TCP may be full; the other end
- * reads it, so this ends. */
-static void send_rest(struct connection *c, int fd, uint64_t at, uint64_t end)
-{
-	while (at < end) {
-		struct pollfd p = {.fd = fd, .events = POLLOUT};
-		size_t n = (size_t)(end - at);
-		uint8_t *from =
-		    connection_piece(c, c->out, c->out_producer, at, &n);
-		long sent;
-
-		sent = SYS_CALL6(SYS_sendto, fd, from, n,
-				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
-		if (sent > 0)
-			at += (uint64_t)sent;
-		else if (sent == -EAGAIN)
-			SYS_CALL3(SYS_poll, &p, 1, 1000);
-		else if (sent != -EINTR)
-			return;
-	}
-}
-
 /* The reader may be sending the rest in our place. It is given up waiting for
  * when it should long be done: it may have died over it. */
 static void claim_rest(struct connection *c)
@@ -89,7 +67,7 @@ static void send_frozen(struct connection *c, int fd)
 	claim_rest(c);
 	cursor = atomic_load(&c->out_consumer->cursor);
 	if (cursor <= end && end - cursor <= c->size)
-		send_rest(c, fd, cursor, end);
+		connection_send_ring(c, fd, cursor, end);
 }
 
 /* The stream lock of tx is held. */

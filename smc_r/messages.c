@@ -125,24 +125,11 @@ static void resend_early_bytes(struct connection *c, int fd)
 {
 	uint64_t end = atomic_load(&c->slot->tx.position);
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	uint64_t at = 0;
 
 	/* Sending would take the error, which is for the program to see. */
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR))
 		return;
-	while (at < end) {
-		size_t n = (size_t)(end - at);
-		uint8_t *from =
-		    connection_piece(c, c->out, c->out_producer, at, &n);
-		long sent;
-
-		sent = SYS_CALL6(SYS_sendto, fd, from, n,
-				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
-		if (sent > 0)
-			at += (uint64_t)sent;
-		else if (sent != -EAGAIN || SYS_CALL3(SYS_poll, &p, 1, -1) < 0)
-			return;
-	}
+	connection_send_ring(c, fd, 0, end);
 }
 
 void messages_forget(int fd)
