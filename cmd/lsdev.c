@@ -138,6 +138,12 @@ static const char *field_text(const struct stanza *s, const char *name,
 	return number;
 }
 
+static int status_of(const struct stanza *device)
+{
+	return method_status((int)stanza_find(device, "status")->number,
+			     stanza_string(device, "PdDvLn"));
+}
+
 static const char *cell(const struct row *row, const char *column,
 			char number[24])
 {
@@ -148,8 +154,7 @@ static const char *cell(const struct row *row, const char *column,
 	if (strcmp(column, "physloc") == 0)
 		return "";
 	if (row->device && strcmp(column, "status") == 0)
-		return method_state_name(
-		    (int)stanza_find(row->device, "status")->number);
+		return method_state_name(status_of(row->device));
 	if (row->device)
 		text = field_text(row->device, column, number);
 	return text ? text : field_text(&row->kind, column, number);
@@ -248,8 +253,7 @@ static int visit_device(void *owner, const struct stanza *s)
 	const struct odm_class *c = odm_class_find("PdDv");
 	struct criteria which;
 
-	if ((l->status_wanted >= 0 &&
-	     stanza_find(s, "status")->number != l->status_wanted) ||
+	if ((l->status_wanted >= 0 && status_of(s) != l->status_wanted) ||
 	    (l->r->parent &&
 	     strcmp(l->r->parent, stanza_string(s, "parent")) != 0) ||
 	    (l->names && !has_line(l->names, stanza_string(s, "name"))))

@@ -53,12 +53,15 @@ const char *method_state_name(int status)
 							   : "Undefined";
 }
 
-bool method_is_published(const struct attrdb_device *device)
+int method_status(int stored, const char *uniquetype)
 {
 	struct snapshot s;
 
-	return device->status == ODM_STATUS_AVAIL &&
-	       snapshot_read(rundir_path(), &s) == 0;
+	return stored == ODM_STATUS_AVAIL &&
+		       strcmp(uniquetype, DEVCONF_UNIQUETYPE) == 0 &&
+		       snapshot_read(rundir_path(), &s) != 0
+		   ? ODM_STATUS_DEFINED
+		   : stored;
 }
 
 static int complain(const struct method *m, const char *method,

@@ -57,7 +57,11 @@ int method_undefine(struct method *m, const struct attrdb_device *device);
 
 const char *method_state_name(int status);
 
-/* Is the device in the run directory as well as Available in the database? */
-bool method_is_published(const struct attrdb_device *device);
+/*
+ * The state of a device with this one in the database. One of ours that is
+ * Available there, but not in the run directory, is Defined: the host was
+ * started anew since.
+ */
+int method_status(int stored, const char *uniquetype);
 
 #endif

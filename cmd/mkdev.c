@@ -147,10 +147,11 @@ static int take_existing(struct method *m, const struct request *r,
 {
 	struct details d = {0};
 
-	if (!r->defines_only && !method_is_published(device))
+	int status = method_status(device->status, device->uniquetype);
+
+	if (!r->defines_only && status != ODM_STATUS_AVAIL)
 		return EXIT_DONE;
-	details_add(&d, "%s is %s", device->name,
-		    method_state_name(device->status));
+	details_add(&d, "%s is %s", device->name, method_state_name(status));
 	return message_method(m->cmd, METHOD_DEFINE, MESSAGE_EXISTS, &d);
 }
 

@@ -74,6 +74,34 @@ teardown() {
 	[[ "$output" == *"$root/p/lib/smc_r/libsmc_r.so"* ]]
 }
 
+@test "the unit starts and ends what the manual says" {
+	local unit=$root/p/lib/systemd/system/smc_r.service
+	mkdir "$ODMDIR"
+	"$root/p/sbin/mkdev" -d -c tcpip -t smc_r
+	start=$(sed -n 's/^ExecStart=//p' "$unit")
+	stop=$(sed -n 's/^ExecStop=//p' "$unit")
+	# shellcheck disable=SC2086
+	[ "$("$root"$start)" = "smc_r0 Available" ]
+	# shellcheck disable=SC2086
+	[ "$("$root"$stop)" = "smc_r0 Defined" ]
+	command -v systemd-analyze >/dev/null || return 0
+	mkdir "$BATS_TEST_TMPDIR/units"
+	sed "s|=/p|=$root/p|" "$unit" >"$BATS_TEST_TMPDIR/units/smc_r.service"
+	run env SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no \
+		"$BATS_TEST_TMPDIR/units/smc_r.service"
+	echo "$output"
+	[[ "$output" != *smc_r.service* ]]
+}
+
+@test "uninstall is refused while the device is in service" {
+	mkdir "$SMC_R_RUNDIR"
+	touch "$SMC_R_RUNDIR/smc_r0"
+	run env -u MAKEFLAGS -u MAKELEVEL make -s uninstall PREFIX="$root/p"
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"rmdev -l smc_r0"* ]]
+	[ -x "$root/p/sbin/mkdev" ]
+}
+
 @test "uninstall is refused while the loader is told of the library" {
 	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
 	echo "$root/p/lib/smc_r/libsmc_r.so" >"$SMC_R_LDPRELOAD_FILE"

@@ -96,8 +96,11 @@ teardown() {
 		mkdev -q -c tcpip -t smc_r -a enabled=1 ||
 			mkdev -q -l smc_r0
 		rm -rf "$SMC_R_RUNDIR"
+		says Defined lsdev -C -l smc_r0 -F status
+		says smc_r0 lsdev -C -S d -F name
 		# shellcheck disable=SC2086
 		says "smc_r0 Available" mkdev $form
+		says Available lsdev -C -l smc_r0 -F status
 		[ "$(published enabled)" = 1 ]
 	done
 }
