@@ -26,8 +26,8 @@ _Static_assert(sizeof(struct clc) <=
 
 /* ---- making ---- */
 
-static void to_in6(const struct sockaddr_storage *a, struct in6_addr *out,
-		   uint16_t *port)
+void connection_name(const struct sockaddr_storage *a, struct in6_addr *out,
+		     uint16_t *port)
 {
 	if (a->ss_family == AF_INET) {
 		const struct sockaddr_in *v4 = (const void *)a;
@@ -47,12 +47,12 @@ static void to_in6(const struct sockaddr_storage *a, struct in6_addr *out,
 void connection_set_local(struct connection *c,
 			  const struct sockaddr_storage *a)
 {
-	to_in6(a, &c->slot->local, &c->slot->local_port);
+	connection_name(a, &c->slot->local, &c->slot->local_port);
 }
 
 void connection_set_peer(struct connection *c, const struct sockaddr_storage *a)
 {
-	to_in6(a, &c->slot->peer, &c->slot->peer_port);
+	connection_name(a, &c->slot->peer, &c->slot->peer_port);
 }
 
 static _Atomic uint32_t starting;
@@ -69,6 +69,18 @@ static void has_started(struct connection *c)
 	c->starting = false;
 }
 
+struct connection *connection_new_plain(struct status_slot *slot)
+{
+	struct connection *c = slot ? pool_get(sizeof(*c)) : NULL;
+
+	if (!c)
+		return NULL;
+	c->entry.kind = FDENTRY_SOCKET;
+	c->slot = slot;
+	c->bell_in = c->bell_out = -1;
+	return c;
+}
+
 struct connection *connection_new(int role, uint32_t flags, bool must)
 {
 	struct status_slot *slot = segment_slot_get();
@@ -81,14 +93,11 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	}
 	if (!slot)
 		return NULL;
-	c = pool_get(sizeof(*c));
+	c = connection_new_plain(slot);
 	if (!c) {
 		atomic_store(&slot->state, STATUS_FREE);
 		return NULL;
 	}
-	c->entry.kind = FDENTRY_SOCKET;
-	c->slot = slot;
-	c->bell_in = c->bell_out = -1;
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);

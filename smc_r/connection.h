@@ -187,9 +187,15 @@ static inline struct clc *connection_clc(struct connection *c)
  * slot in the list if need be, and decline. */
 struct connection *connection_new(int role, uint32_t flags, bool must);
 
+/* One in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
+struct connection *connection_new_plain(struct status_slot *slot);
+
 /* Clients of this process whose handshake is not over. */
 uint32_t connections_starting(void);
 
+/* A name of the kernel's as the list has it. */
+void connection_name(const struct sockaddr_storage *a, struct in6_addr *out,
+		     uint16_t *port);
 /* Addresses for the list; the local one is also what settings match. */
 void connection_set_local(struct connection *c,
 			  const struct sockaddr_storage *a);

@@ -12,6 +12,7 @@
 #include "image.h"
 #include "linkgroup.h"
 #include "offer.h"
+#include "plain.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -28,6 +29,7 @@ static void before_fork(void)
 	registry_before_fork();
 	if (!segment_before_fork()) {
 		connection_drop_native();
+		plain_drop_all();
 		segment_before_uncounted_fork();
 	}
 }
@@ -93,6 +95,7 @@ void engine_leave(void)
 	process.off = true;
 	process_on_copy = NULL;
 	fdtable = NULL;
+	plain_leave();
 }
 
 void engine_start(void)
@@ -148,5 +151,6 @@ void engine_retire(uint32_t reason)
 	}
 	/* So that a close needs nothing but the kernel's. */
 	connection_drop_native();
+	plain_drop_all();
 	engine_unlock(&saved);
 }

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "messages.h"
 #include "offer.h"
+#include "plain.h"
 #include "process.h"
 #include "proposal.h"
 #include "reason.h"
@@ -159,14 +160,20 @@ static void client_connected(struct connection *c, int fd)
 {
 	/* Since when, nobody knows. */
 	bool late = !c->connected;
+	struct option_answer answer;
 	int state;
 
 	if (c->slot->peer_port == 0 || !c->connected)
 		c->connected = read_peer(c, fd);
 	if (!c->connected)
 		return;
-	read_local(c, fd);
-	state = c->offer_entry ? 0 : offer_state(fd);
+	state = c->offer_entry ? -EOPNOTSUPP : offer_look(fd, &answer);
+	if (state >= 0 && answer.port) {
+		memcpy(&c->slot->local, answer.address, sizeof(c->slot->local));
+		c->slot->local_port = (uint16_t)answer.port;
+	} else {
+		read_local(c, fd);
+	}
 	if (state > 0 && (state & OFFER_AGREED) && late && has_spoken(fd))
 		stay_native(c, REASON_TIMEOUT);
 	else if (c->offer_entry || (state > 0 && (state & OFFER_AGREED)))
@@ -366,13 +373,19 @@ static uint32_t nonblock_flag(int fd)
 	return flags > 0 && (flags & O_NONBLOCK) ? SOCKET_NONBLOCK : 0;
 }
 
+static void copy_name(struct sockaddr_storage *copy, const struct sockaddr *a,
+		      socklen_t n)
+{
+	memset(copy, 0, sizeof(*copy));
+	memcpy(copy, a, n < sizeof(*copy) ? n : sizeof(*copy));
+}
+
 static void fill_peer(struct connection *c, const struct sockaddr *a,
 		      socklen_t n)
 {
 	struct sockaddr_storage copy;
 
-	memset(&copy, 0, sizeof(copy));
-	memcpy(&copy, a, n < sizeof(copy) ? n : sizeof(copy));
+	copy_name(&copy, a, n);
 	connection_set_peer(c, &copy);
 }
 
@@ -454,37 +467,43 @@ static bool is_connected(int fd)
 	return SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0;
 }
 
-/* For the list only. Engine lock held. */
-static void list_plain(int fd, const struct sockaddr *a, socklen_t n)
+/* What begins now is SMC-R's by address and port. No lock needed. */
+static bool is_served(const struct in6_addr *local, uint16_t server_port)
 {
 	uint32_t reason;
-	const struct snapshot *s = settings_now(&reason);
-	struct connection *c = NULL;
+	sigset_t saved;
 
-	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE &&
-	    !fdtable_get(fd))
-		c = connection_new(STATUS_CLIENT, 0, false);
-	if (!c)
-		return;
-	fill_peer(c, a, n);
-	read_local(c, fd);
-	fdtable_set(fd, &c->entry);
-	if (is_foreign(c))
-		forget(c, fd);
-	else
-		stay_native(c, REASON_PEER_NO_SMC);
+	if (settings_moved(settings_generation())) {
+		engine_lock(&saved);
+		settings_now(&reason);
+		engine_unlock(&saved);
+	}
+	return settings_may_match(server_port) && settings_has_address(local);
+}
+
+static bool local_name(int fd, struct sockaddr_storage *a)
+{
+	socklen_t n = sizeof(*a);
+
+	memset(a, 0, sizeof(*a));
+	return SYS_CALL3(SYS_getsockname, fd, a, &n) == 0;
 }
 
 void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
 			   int result, int error)
 {
-	sigset_t saved;
+	struct plain p = {.role = STATUS_CLIENT, .reason = REASON_PEER_NO_SMC};
+	struct sockaddr_storage name;
 
 	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
 		return;
-	engine_lock(&saved);
-	list_plain(fd, a, n);
-	engine_unlock(&saved);
+	if (!local_name(fd, &name))
+		return;
+	connection_name(&name, &p.local, &p.local_port);
+	copy_name(&name, a, n);
+	connection_name(&name, &p.peer, &p.peer_port);
+	if (is_served(&p.local, p.peer_port))
+		plain_keep(fd, &p);
 }
 
 void handshake_after_connect(int fd, int result, int error)
@@ -523,9 +542,13 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 	messages_carry_out(c, fd, a, &m);
 }
 
-/* How the client's offer came, if it came. */
+/* How the client's offer came, if it came, and where to. */
 struct arrival {
-	bool agreed;      /* by TCP option */
+	int state;     /* offer_look() */
+	bool agreed;   /* by TCP option */
+	uint16_t port; /* local; 0: not known */
+	struct in6_addr local;
+	struct sockaddr_storage name; /* the same, without BPF */
 	uint32_t claimed; /* bytes of a Proposal from the registry */
 	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
 };
@@ -549,48 +572,47 @@ static void take_up(struct connection *c, int fd, struct arrival *a,
 	stream_unlock(&c->slot->rx, taken);
 }
 
-static uint32_t match_local(int fd, struct sockaddr_storage *local)
+/* The BPF program tells the socket's own name with its answer; where it does
+ * not, the kernel is asked. */
+static void ask(int fd, struct arrival *a)
 {
-	struct in6_addr address;
+	struct option_answer answer;
+
+	a->state = offer_look(fd, &answer);
+	a->agreed = a->state > 0 && (a->state & OFFER_AGREED);
+	a->port = 0;
+	if (a->state >= 0 && answer.port) {
+		memcpy(&a->local, answer.address, sizeof(a->local));
+		a->port = (uint16_t)answer.port;
+	} else if (local_name(fd, &a->name)) {
+		connection_name(&a->name, &a->local, &a->port);
+	}
+}
+
+static uint32_t match_local(const struct arrival *a)
+{
 	uint32_t reason;
-	socklen_t n = sizeof(*local);
 	const struct snapshot *s = settings_now(&reason);
 
-	memset(local, 0, sizeof(*local));
 	if (!s)
 		return reason;
-	if (SYS_CALL3(SYS_getsockname, fd, local, &n) < 0)
-		return REASON_INTERNAL;
-	if (local->ss_family == AF_INET6) {
-		address = ((struct sockaddr_in6 *)local)->sin6_addr;
-	} else {
-		memset(&address, 0, sizeof(address));
-		address.s6_addr[10] = address.s6_addr[11] = 0xff;
-		memcpy(&address.s6_addr[12],
-		       &((struct sockaddr_in *)local)->sin_addr, 4);
-	}
-	return settings_match(s, &address,
-			      port_of((struct sockaddr *)local, n));
+	return a->port ? settings_match(s, &a->local, a->port)
+		       : REASON_INTERNAL;
 }
 
 /* Whatever the settings say by now: if the SYN-ACK carried the option, the
  * client sends CLC, and nobody but us may read it. */
-static void accept_locked(int listener, int fd,
+static void accept_locked(int fd, struct arrival *a,
 			  const struct sockaddr_storage *peer, bool nonblock)
 {
-	struct sockaddr_storage local;
-	struct arrival a = {.agreed = false};
-	uint32_t reason = match_local(fd, &local);
+	uint32_t reason = match_local(a);
 	struct traits t = traits_of(fd);
 	struct connection *c;
-	int state = offer_state(fd);
 
-	(void)listener;
-	if (state >= 0)
-		a.agreed = state & OFFER_AGREED;
-	else if (!reason)
-		a.claimed = registry_claim(fd, &local, peer, a.bytes);
-	if (reason && !a.agreed)
+	a->claimed = 0;
+	if (a->state < 0 && !reason)
+		a->claimed = registry_claim(fd, &a->name, peer, a->bytes);
+	if (reason && !a->agreed)
 		return;
 	if (t.unsuitable)
 		reason = REASON_OPTION_UNSUPPORTED;
@@ -598,16 +620,17 @@ static void accept_locked(int listener, int fd,
 		reason = REASON_CHILDREN;
 	c = connection_new(STATUS_SERVER,
 			   t.options | (nonblock ? SOCKET_NONBLOCK : 0),
-			   a.agreed || a.claimed);
+			   a->agreed || a->claimed);
 	if (!c)
 		return;
 	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
 		reason = REASON_MEMORY;
 	c->lingers = t.lingers;
-	connection_set_local(c, &local);
+	c->slot->local = a->local;
+	c->slot->local_port = a->port;
 	connection_set_peer(c, peer);
 	fdtable_set(fd, &c->entry);
-	take_up(c, fd, &a, reason);
+	take_up(c, fd, a, reason);
 }
 
 static bool is_other_end(const struct connection *c,
@@ -643,14 +666,34 @@ static void meet_self(struct connection *c, int fd)
 	}
 }
 
-void handshake_accepted(int listener, int fd,
-			const struct sockaddr_storage *peer, bool nonblock)
+/* The BPF program knows it, and nothing was agreed. */
+static void keep_plain(int fd, const struct arrival *a,
+		       const struct sockaddr_storage *peer)
 {
+	struct plain p = {.role = STATUS_SERVER,
+			  .reason = REASON_PEER_NO_SMC,
+			  .local = a->local,
+			  .local_port = a->port};
+
+	connection_name(peer, &p.peer, &p.peer_port);
+	if (is_served(&p.local, p.local_port))
+		plain_keep(fd, &p);
+}
+
+void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+			bool nonblock)
+{
+	struct arrival a;
 	struct connection *c;
 	sigset_t saved;
 
+	ask(fd, &a);
+	if (a.state >= 0 && !a.agreed) {
+		keep_plain(fd, &a, peer);
+		return;
+	}
 	engine_lock(&saved);
-	accept_locked(listener, fd, peer, nonblock);
+	accept_locked(fd, &a, peer, nonblock);
 	c = connection_of(fd);
 	if (c && connection_phase(c) == PHASE_HANDSHAKE &&
 	    connections_starting())

@@ -48,8 +48,8 @@ void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
 			   int result, int error);
 
 /* After accept(): takes up the new connection when it matches. */
-void handshake_accepted(int listener, int fd,
-			const struct sockaddr_storage *peer, bool nonblock);
+void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+			bool nonblock);
 
 /* Progress without waiting; the phase that is reached. */
 uint32_t handshake_step(struct connection *c, int fd);

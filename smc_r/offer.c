@@ -98,23 +98,50 @@ int offer_unmark(int fd)
 	return mark(fd, 0);
 }
 
-int offer_state(int fd)
+/* Bytes of the answer, or -errno. */
+static int get(int fd, void *answer, socklen_t length)
 {
 	int saved = errno, error = 0;
-	uint32_t answer = 0;
-	socklen_t length = sizeof(answer);
 
 	if (!instance)
 		return -EOPNOTSUPP;
-	if (syscall(SYS_getsockopt, fd, OPTION_LEVEL, instance, &answer,
+	if (syscall(SYS_getsockopt, fd, OPTION_LEVEL, instance, answer,
 		    &length) != 0)
 		error = -errno;
 	errno = saved;
-	if (error)
-		return error;
-	/* A success that our program did not give. */
-	if (length != sizeof(answer) ||
-	    (answer & OPTION_ANSWER_MASK) != OPTION_ANSWER)
+	return error ? error : (int)length;
+}
+
+/* -EOPNOTSUPP: a success that our program did not give. */
+static int bits_of(uint32_t state)
+{
+	if ((state & OPTION_ANSWER_MASK) != OPTION_ANSWER)
 		return -EOPNOTSUPP;
-	return (int)(answer & ~OPTION_ANSWER_MASK);
+	return (int)(state & ~OPTION_ANSWER_MASK);
+}
+
+int offer_state(int fd)
+{
+	uint32_t answer = 0;
+	int length = get(fd, &answer, sizeof(answer));
+
+	if (length < 0)
+		return length;
+	return length == sizeof(answer) ? bits_of(answer) : -EOPNOTSUPP;
+}
+
+int offer_look(int fd, struct option_answer *a)
+{
+	int length;
+
+	memset(a, 0, sizeof(*a));
+	length = get(fd, a, sizeof(*a));
+	if (length < 0)
+		return length;
+	/* A BPF program that was attached before it could tell names. */
+	if (length == sizeof(a->state))
+		a->port = 0;
+	else if (length != sizeof(*a))
+		return -EOPNOTSUPP;
+	return bits_of(a->state);
 }

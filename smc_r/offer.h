@@ -61,5 +61,8 @@ int offer_unmark(int fd);
  * is lost only among very many newer connections.
  */
 int offer_state(int fd);
+/* The same, and the socket's own name into *a; a->port is 0 where the kernel's
+ * getsockname() has to be asked. */
+int offer_look(int fd, struct option_answer *a);
 
 #endif

@@ -15,6 +15,8 @@
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
  * client, unless no marked listener of this host has that port: then ENOENT.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
+ *   getsockopt(fd, OPTION_LEVEL, instance, struct option_answer): the same, and
+ * the socket's own name.
  *
  * The BPF program is compiled from this header too, so it uses nothing but
  * linux/types.h.
@@ -38,6 +40,13 @@
 struct option_visit {
 	__s32 mark; /* 1 */
 	__u32 port; /* of the server, host order */
+};
+
+struct option_answer {
+	__u32 state; /* OPTION_ANSWER | OFFER_* */
+	__u32 port;  /* local, host order; 0: has none any more */
+	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
+	__u32 address[4];
 };
 
 #define OPTION_KIND   254

@@ -15,6 +15,7 @@
 #include "epoll_common.h"
 #include "epoll_set.h"
 #include "handshake.h"
+#include "plain.h"
 #include "process.h"
 #include "reason.h"
 #include "socket_ctl.h"
@@ -32,6 +33,8 @@ static int fresh(int fd)
 {
 	if (fd >= 0)
 		socket_number_is_new(fd);
+	if (__builtin_expect(plain_is(fd), 0))
+		plain_drop(fd);
 	return fd;
 }
 
@@ -75,7 +78,9 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 	int result = real.connect(fd, a, n);
 	int error = errno;
 
-	if (result == 0)
+	if (result == 0 && plain_is(fd))
+		plain_drop(fd);
+	else if (result == 0)
 		socket_disconnected(fd);
 	errno = error;
 	return result;
@@ -99,8 +104,12 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	int result;
 	int error;
 
-	if (c && a && n >= sizeof(a->sa_family) && a->sa_family == AF_UNSPEC)
+	if ((c || plain_is(fd)) && a && n >= sizeof(a->sa_family) &&
+	    a->sa_family == AF_UNSPEC)
 		return disconnect(fd, a, n);
+	/* It was connected, and the kernel knows what it is now. */
+	if (plain_is(fd))
+		return real.connect(fd, a, n);
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
 		return real.connect(fd, a, n);
@@ -151,7 +160,7 @@ PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 	error = errno;
 	give_address(a, n, &peer, l);
 	traits_accepted(fd, result);
-	handshake_accepted(fd, result, &peer, flags & SOCK_NONBLOCK);
+	handshake_accepted(result, &peer, flags & SOCK_NONBLOCK);
 	/* Requests of io_uring, which we do not see, may read from it. */
 	if (process.off)
 		successor_descriptor(result, REASON_DEMOTED_IO_URING);
@@ -180,6 +189,8 @@ PRELOAD int close(int fd)
 {
 	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
 		return socket_close(fd);
+	if (__builtin_expect(plain_is(fd), 0))
+		plain_drop(fd);
 	return real.close(fd);
 }
 
@@ -223,8 +234,12 @@ PRELOAD void closefrom(int first)
 
 PRELOAD int dup(int fd)
 {
-	int result = real.dup(fd);
+	int result;
 
+	plain_share(fd);
+	result = real.dup(fd);
+	if (plain_is(result))
+		plain_drop(result);
 	if (result >= 0 && (fdtable_get(fd) || fdtable_get(result)))
 		socket_dup(fd, result);
 	return result;
@@ -232,6 +247,8 @@ PRELOAD int dup(int fd)
 
 static bool dup_is_ours(int from, int to)
 {
+	plain_share(from);
+	plain_share(to);
 	return from != to && (fdtable_get(from) || fdtable_get(to));
 }
 
@@ -299,8 +316,8 @@ PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
 		errno = (int)-result;
 		return -1;
 	}
-	if (fdtable_get((int)result))
-		socket_number_is_new((int)result);
+	fresh((int)result);
+	plain_share(fd);
 	if (connection_of(fd) && is_same_socket(fd, (int)result))
 		socket_dup(fd, (int)result);
 	return (int)result;
@@ -315,6 +332,8 @@ static int after_fcntl(int fd, int command, long argument, int result)
 	switch (command) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
+		if (plain_is(result))
+			plain_drop(result);
 		if (fdtable_get(fd) || fdtable_get(result))
 			socket_dup(fd, result);
 		break;
@@ -343,6 +362,8 @@ PRELOAD int fcntl(int fd, int command, ...)
 		  command == F_SETOWN_EX ||
 		  (command == F_SETFL && (argument & O_ASYNC))))
 		demote(c, fd, REASON_DEMOTED_AIO);
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		plain_share(fd);
 	result = real.fcntl(fd, command, argument);
 	if (result >= 0 && fdtable)
 		return after_fcntl(fd, command, argument, result);

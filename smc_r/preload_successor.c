@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "plain.h"
 #include "process.h"
 #include "reason.h"
 #include "socket_ctl.h"
@@ -218,6 +219,8 @@ static void forget_stream(FILE *f)
 
 	if (fd >= 0 && fdtable_get(fd))
 		socket_forget(fd);
+	else if (plain_is(fd))
+		plain_drop(fd);
 	errno = error;
 }
 

@@ -19,6 +19,7 @@
 
 #define SLOTS_STEP   32u /* slots that get memory at once */
 #define UNCOUNTED    (STATUS_HOLDERS_MAX - 1) /* children without an entry */
+#define OWN_HOLDER   0 /* our entry in the segment that we made */
 #define SEGMENTS_MAX 8 /* own one, and those of forefathers */
 #define SEGMENT_BYTES                                                          \
 	(STATUS_SLOTS_AT +                                                     \
@@ -35,18 +36,28 @@ static struct status_counters nowhere;
 struct status_counters *segment_counters = &nowhere;
 
 static struct segment segments[SEGMENTS_MAX]; /* [0] is our own */
+/* That of [0], for who has no lock. It stays mapped. */
+static struct status_header *_Atomic own;
 static int status_dir = -1;
 static int own_fd = -1;
 static char own_name[48];
-static uint32_t next_slot;
+static _Atomic uint32_t next_slot;
+static _Atomic uint32_t last_ended; /* the last one freed without the lock */
+/* A bit for each slot of our own segment: somebody fills or frees it. */
+static _Atomic uint64_t seized[STATUS_SLOTS_MAX / 64];
 static bool sweeping = true;
 static bool crowded; /* the last child found no entry */
+
+static struct status_slot *slots_of(struct status_header *h)
+{
+	return (struct status_slot *)(void *)((char *)h + STATUS_SLOTS_AT);
+}
 
 static uint64_t wall_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
@@ -97,8 +108,8 @@ static void fill_header(struct status_header *h)
 	memcpy(h->program, process.program, sizeof(h->program));
 	h->reporter = process.reporter;
 	h->reason_table = STATUS_REASON_TABLE;
-	atomic_store(&h->holders[0].start, process.start);
-	atomic_store(&h->holders[0].pid, process.pid);
+	atomic_store(&h->holders[OWN_HOLDER].start, process.start);
+	atomic_store(&h->holders[OWN_HOLDER].pid, process.pid);
 	h->magic = STATUS_MAGIC;
 }
 
@@ -115,12 +126,16 @@ static int map_own(int fd)
 	if (map == MAP_FAILED)
 		return -errno;
 	s->header = map;
-	s->slots = (struct status_slot *)((char *)map + STATUS_SLOTS_AT);
-	s->self = 0;
+	s->slots = slots_of(s->header);
+	s->self = OWN_HOLDER;
 	s->child = -1;
 	fill_header(s->header);
 	segment_counters = &s->header->counters;
-	next_slot = 0;
+	atomic_store(&next_slot, 0);
+	atomic_store(&last_ended, 0);
+	for (unsigned i = 0; i < STATUS_SLOTS_MAX / 64; i++)
+		atomic_store_explicit(&seized[i], 0, memory_order_relaxed);
+	atomic_store(&own, s->header);
 	return 0;
 }
 
@@ -233,7 +248,29 @@ static uint64_t living(struct segment *s, uint64_t holders)
 	return holders;
 }
 
-/* Slots that only children held, which ended without a close. */
+/* ---- who has a slot of our own segment at hand ---- */
+
+static bool seize(uint32_t i)
+{
+	uint64_t bit = 1ull << (i % 64);
+
+	return !(atomic_fetch_or(&seized[i / 64], bit) & bit);
+}
+
+static void let_go(uint32_t i)
+{
+	atomic_fetch_and(&seized[i / 64], ~(1ull << (i % 64)));
+}
+
+/* A slot that only children held, which ended without a close. */
+static bool is_left(struct segment *s, const struct status_slot *slot)
+{
+	uint64_t holders = atomic_load(&slot->holders);
+
+	return atomic_load(&slot->state) != STATUS_FREE &&
+	       !(holders >> s->self & 1) && !living(s, holders);
+}
+
 static bool reclaim(struct segment *s)
 {
 	uint32_t n = s->slots ? atomic_load(&s->header->slot_count) : 0;
@@ -241,48 +278,114 @@ static bool reclaim(struct segment *s)
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct status_slot *slot = &s->slots[i];
-		uint64_t holders = atomic_load(&slot->holders);
 
-		if (atomic_load(&slot->state) == STATUS_FREE ||
-		    holders >> s->self & 1 || living(s, holders))
+		if (!is_left(s, slot) || !seize(i))
 			continue;
-		segment_slot_free(slot);
-		any = true;
+		if (is_left(s, slot)) {
+			segment_slot_free(slot);
+			any = true;
+		}
+		let_go(i);
 	}
 	return any;
 }
 
-static bool find_free(struct segment *s, uint32_t *found)
+/* True: it is ours to fill. */
+static bool seize_free(struct status_slot *slots, uint32_t i)
 {
-	uint32_t n = atomic_load(&s->header->slot_count);
+	if (atomic_load(&slots[i].state) != STATUS_FREE || !seize(i))
+		return false;
+	if (atomic_load(&slots[i].state) == STATUS_FREE)
+		return true;
+	let_go(i);
+	return false;
+}
+
+static struct status_slot *find_free(struct status_header *h)
+{
+	struct status_slot *slots = slots_of(h);
+	uint32_t n = atomic_load(&h->slot_count);
 
 	for (uint32_t i = 0; i < n; i++) {
-		*found = next_slot++ % n;
-		if (atomic_load(&s->slots[*found].state) == STATUS_FREE)
-			return true;
+		uint32_t at = atomic_fetch_add(&next_slot, 1) % n;
+
+		if (seize_free(slots, at))
+			return &slots[at];
 	}
-	next_slot = n;
-	return false;
+	atomic_store(&next_slot, n);
+	return NULL;
+}
+
+/* All but `state`, by which others see whether it is in use. */
+static void clean(struct status_slot *slot)
+{
+	memset((char *)slot + sizeof(slot->state), 0,
+	       sizeof(*slot) - sizeof(slot->state));
+	slot->pid = process.pid;
+	slot->started_ms = wall_ms();
+	atomic_store(&slot->holders, 1ull << OWN_HOLDER);
+}
+
+void segment_slot_publish(struct status_slot *slot, uint32_t state)
+{
+	atomic_store(&slot->state, state);
+	let_go((uint32_t)(slot - segments[0].slots));
 }
 
 struct status_slot *segment_slot_get(void)
 {
 	struct segment *s = &segments[0];
 	struct status_slot *slot;
-	uint32_t found;
 
 	if (segment_open() < 0)
 		return NULL;
-	if (!find_free(s, &found) &&
-	    !((reclaim(s) || grow(s->header)) && find_free(s, &found)))
+	slot = find_free(s->header);
+	if (!slot && (reclaim(s) || grow(s->header)))
+		slot = find_free(s->header);
+	if (!slot)
 		return NULL;
-	slot = &s->slots[found];
-	memset(slot, 0, sizeof(*slot));
-	slot->pid = process.pid;
-	slot->started_ms = wall_ms();
-	atomic_store(&slot->holders, 1ull << s->self);
-	atomic_store(&slot->state, STATUS_INIT);
+	clean(slot);
+	segment_slot_publish(slot, STATUS_INIT);
 	return slot;
+}
+
+/* The same one time after time: its lines are in the cache. */
+struct status_slot *segment_slot_begin(void)
+{
+	struct status_header *h = atomic_load(&own);
+	uint32_t last = atomic_load(&last_ended);
+	struct status_slot *slot;
+
+	if (!h)
+		return NULL;
+	if (last < atomic_load(&h->slot_count) && seize_free(slots_of(h), last))
+		slot = &slots_of(h)[last];
+	else
+		slot = find_free(h);
+	if (slot)
+		clean(slot);
+	return slot;
+}
+
+bool segment_slot_end(struct status_slot *slot)
+{
+	struct status_header *h = atomic_load(&own);
+	uint64_t self = 1ull << OWN_HOLDER;
+	bool ended;
+	uint32_t i;
+
+	if (!h || slot < slots_of(h) || slot >= slots_of(h) + STATUS_SLOTS_MAX)
+		return false;
+	i = (uint32_t)(slot - slots_of(h));
+	if (!seize(i))
+		return false;
+	ended = atomic_compare_exchange_strong(&slot->holders, &self, 0);
+	if (ended) {
+		atomic_store(&slot->state, STATUS_FREE);
+		atomic_store(&last_ended, i);
+	}
+	let_go(i);
+	return ended;
 }
 
 bool segment_slot_is_mine(struct status_slot *slot)
@@ -462,6 +565,7 @@ void segment_after_fork(bool child)
 	}
 	crowded = false;
 	/* Make room at [0] for a segment of our own. */
+	atomic_store(&own, NULL);
 	struct segment old[SEGMENTS_MAX];
 
 	memcpy(old, segments, sizeof(old));
@@ -482,16 +586,16 @@ void segment_after_fork(bool child)
 
 int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
 {
-	_Atomic uint64_t *own;
+	_Atomic uint64_t *mine;
 	int result = segment_open();
 
 	if (result < 0)
 		return result;
-	own = &segments[0].header->rmb_bytes;
-	result = totals_reserve(status_dir, bytes, limit, own, used);
+	mine = &segments[0].header->rmb_bytes;
+	result = totals_reserve(status_dir, bytes, limit, mine, used);
 	if (result == -ENOMEM) {
 		totals_sweep(status_dir);
-		result = totals_reserve(status_dir, bytes, limit, own, used);
+		result = totals_reserve(status_dir, bytes, limit, mine, used);
 	}
 	return result;
 }
@@ -537,5 +641,6 @@ void segment_close(void)
 		return;
 	}
 	segment_counters = &nowhere;
+	atomic_store(&own, NULL);
 	s->header = NULL;
 }

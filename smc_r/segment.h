@@ -5,7 +5,8 @@
  * Ownership: the segment belongs to the process that made it; forked children
  *            keep using the slots they inherited and make a segment of their
  *            own for new connections.
- * Locking:   engine lock held by the caller, but for segment_count.
+ * Locking:   engine lock held by the caller, but for segment_count and where it
+ *            says otherwise.
  */
 #ifndef SMC_R_SEGMENT_H
 #define SMC_R_SEGMENT_H
@@ -24,6 +25,18 @@ struct status_header *segment_header(void);
 
 /* A slot in state STATUS_INIT, held by this process; NULL: none left. */
 struct status_slot *segment_slot_get(void);
+
+/*
+ * The same without the engine lock, from any thread and any handler: a clean
+ * slot that nobody sees, NULL when there is no segment yet or none of its slots
+ * is free; then publish it with its state. A handler that leaves in between by
+ * siglongjmp makes it unusable for as long as the process lives.
+ */
+struct status_slot *segment_slot_begin(void);
+void segment_slot_publish(struct status_slot *s, uint32_t state);
+/* Lets go of one that no bytes went through and frees it, without the engine
+ * lock. False: that takes leave and free; other processes may hold it. */
+bool segment_slot_end(struct status_slot *s);
 
 /* This process lets go of a slot. True when it was the last holder; then
  * segment_slot_free must follow. */

@@ -26,13 +26,20 @@ static _Atomic uint64_t looked_ns;
 /* One bit a port, for who must decide without the lock. */
 static _Atomic uint64_t port_bits[1024];
 
+static bool is_excluded(void)
+{
+	for (unsigned i = 0; i < current.exclude_count; i++)
+		if (strcmp(current.excludes[i], process.program) == 0 ||
+		    strcmp(current.excludes[i], process.executable) == 0)
+			return true;
+	return false;
+}
+
 /* Of 64 ports in a row those that are in a range. */
 static uint64_t bits_of(unsigned first)
 {
 	uint64_t bits = 0;
 
-	if (!available || !current.enabled)
-		return 0;
 	for (unsigned r = 0; r < current.range_count; r++) {
 		unsigned low = current.ranges[r].low;
 		unsigned high = current.ranges[r].high;
@@ -68,8 +75,12 @@ static void note_addresses(void)
 /* Each word is stored once: a port that stays listed is never seen missing. */
 static void note_ports(void)
 {
+	bool serves = available && current.enabled && !is_excluded() &&
+		      !raw_ring_is_likely();
+
 	for (unsigned i = 0; i < 1024; i++)
-		atomic_store_explicit(&port_bits[i], bits_of(i * 64),
+		atomic_store_explicit(&port_bits[i],
+				      serves ? bits_of(i * 64) : 0,
 				      memory_order_relaxed);
 }
 
@@ -140,15 +151,6 @@ bool settings_has_address(const struct in6_addr *address)
 					 memory_order_relaxed) == words[0] &&
 		    atomic_load_explicit(&addresses[i][1],
 					 memory_order_relaxed) == words[1])
-			return true;
-	return false;
-}
-
-static bool is_excluded(void)
-{
-	for (unsigned i = 0; i < current.exclude_count; i++)
-		if (strcmp(current.excludes[i], process.program) == 0 ||
-		    strcmp(current.excludes[i], process.executable) == 0)
 			return true;
 	return false;
 }

@@ -510,9 +510,11 @@ static __always_inline bool has_met(struct bpf_sockopt *ctx,
 SEC("cgroup/getsockopt")
 int smc_state(struct bpf_sockopt *ctx)
 {
+	struct option_answer *answer = ctx->optval;
 	__u32 *value = ctx->optval;
 	struct bpf_sock *sk = ctx->sk;
 	const struct mark *m;
+	bool named = (void *)(answer + 1) <= ctx->optval_end;
 
 	if (!is_ours(ctx) || (void *)(value + 1) > ctx->optval_end)
 		return leave_alone(ctx);
@@ -520,7 +522,13 @@ int smc_state(struct bpf_sockopt *ctx)
 	*value = OPTION_ANSWER | (m ? m->state : 0);
 	if (m && (m->state & OFFER_AGREED) && has_met(ctx, sk, m))
 		*value |= OFFER_MET;
-	write_field(ctx->optlen, sizeof(*value));
+	if (sk && named) {
+		answer->port = sk->src_port;
+		address_of(answer->address, sk->family, sk->src_ip4,
+			   sk->src_ip6);
+	}
+	write_field(ctx->optlen,
+		    sk && named ? sizeof(*answer) : sizeof(*value));
 	write_field(ctx->retval, 0);
 	return 1;
 }

@@ -17,6 +17,7 @@
 #include "inject.h"
 #include "lock.h"
 #include "offer.h"
+#include "plain.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -546,6 +547,7 @@ void socket_close_range(unsigned first, unsigned last, bool cloexec_only)
 		if (e && e->kind != FDENTRY_HIDDEN)
 			socket_close((int)fd);
 	}
+	plain_drop_range(first, last);
 }
 
 /* ---- flags and options ---- */

@@ -175,10 +175,35 @@ static int client_connect(struct pair *p)
 	return fd;
 }
 
+/* The name that comes with the answer is the kernel's. */
+static void check_name(int fd)
+{
+	struct sockaddr_storage name = {0};
+	const struct sockaddr_in *v4 = (const void *)&name;
+	const struct sockaddr_in6 *v6 = (const void *)&name;
+	uint32_t address[4] = {0, 0, htonl(0xffff), 0};
+	socklen_t length = sizeof(name);
+	struct option_answer answer;
+	int state = offer_look(fd, &answer);
+
+	if (state < 0)
+		return;
+	if (getsockname(fd, (struct sockaddr *)&name, &length) != 0)
+		option_die("getsockname");
+	address[3] = v4->sin_addr.s_addr;
+	if (name.ss_family == AF_INET6)
+		memcpy(address, &v6->sin6_addr, sizeof(address));
+	if (answer.port != ntohs(v4->sin_port) ||
+	    memcmp(answer.address, address, sizeof(address)) != 0)
+		option_die("another name than the kernel's");
+}
+
 static int state_of(const struct pair *p, int fd)
 {
 	int status, state;
 	pid_t child;
+
+	check_name(fd);
 
 	if (!p->state)
 		return offer_state(fd);

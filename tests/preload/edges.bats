@@ -275,3 +275,32 @@ on_smc() {
 		"${user[@]}" rmdev -q -dl smc_r0
 	)
 }
+
+# Two descriptors, two processes, or none: as many as there are.
+@test "a connection on TCP is listed until its last descriptor is closed" {
+	need python3
+	start server smc_run python3 "$BATS_TEST_DIRNAME/plain.py" "$port"
+	await_port "$port"
+	python3 - "$port" <<-'EOT'
+		import socket, sys
+		for i in range(6):
+		    peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		    while peer.recv(1):
+		        pass
+	EOT
+	gone "$last"
+	diff - "$place/server.log" <<-'EOT'
+		none 0
+		accepted 1
+		duplicate 1
+		replaced 0
+		in the child 1
+		child gone 0
+		range closed 0
+		closed by number 0
+		stream closed 0
+		the last one 1
+	EOT
+	smc_count
+	[ "$tcp_new" = 6 ]
+}
