@@ -40,7 +40,7 @@ static bool has_own(struct epoll *e)
 	return false;
 }
 
-static bool tell_alone(struct epoll *e, bool only_looks)
+static bool tell_alone(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
 	bool any = false;
@@ -49,20 +49,17 @@ static bool tell_alone(struct epoll *e, bool only_looks)
 		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (waits_for_output(m))
-			any |= handshake_tells_alone(m->connection, only_looks);
+			any |= handshake_tells_alone(m->connection);
 	}
 	return any;
 }
 
-int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max,
-		    bool only_looks)
+int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max)
 {
 	int n;
 
 	if (connections_starting() == 0 || !has_own(e))
 		return 0;
 	n = epoll_ask(e, events, max);
-	return n == 0 && tell_alone(e, only_looks)
-		   ? epoll_gather(e, events, max)
-		   : n;
+	return n == 0 && tell_alone(e) ? epoll_gather(e, events, max) : n;
 }

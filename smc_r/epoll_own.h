@@ -22,7 +22,6 @@ int epoll_own_first(struct epoll *e, struct epoll_event *events, int n,
 		    int max);
 
 /* No member is ready, and those to ourselves only hide from the rest. */
-int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max,
-		    bool only_looks);
+int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max);
 
 #endif

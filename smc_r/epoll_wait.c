@@ -207,7 +207,7 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 	int n;
 
 	talk_end();
-	n = epoll_own_alone(e, events, max, false);
+	n = epoll_own_alone(e, events, max);
 	if (n == 0)
 		n = spin(e, events, max, until, &s);
 	if (n > 0)
@@ -243,7 +243,7 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 		if (n == 0 && e->moved)
 			n = epoll_ask(e, events, max);
 		if (n == 0)
-			n = epoll_own_alone(e, events, max, true);
+			n = epoll_own_alone(e, events, max);
 	} else if (n == 0) {
 		if (timeout)
 			until.end_ns = sys_now_ns() +

@@ -108,7 +108,7 @@ bool handshake_tells_output(struct connection *c);
  */
 bool handshake_is_own(const struct connection *c);
 bool handshake_tells_first(struct connection *c);
-bool handshake_tells_alone(struct connection *c, bool only_looks);
+bool handshake_tells_alone(struct connection *c);
 
 /* Resolves what could not be shared with a child. */
 void handshake_before_fork(void);

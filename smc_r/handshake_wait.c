@@ -370,11 +370,9 @@ bool handshake_tells_first(struct connection *c)
 	       handshake_tells_output(c);
 }
 
-bool handshake_tells_alone(struct connection *c, bool only_looks)
+bool handshake_tells_alone(struct connection *c)
 {
-	return handshake_is_own(c) &&
-	       !(only_looks && sys_now_ns() < c->hidden_until_ns) &&
-	       handshake_tells_output(c);
+	return handshake_is_own(c) && handshake_tells_output(c);
 }
 
 int handshake_left_ms(const struct connection *c)

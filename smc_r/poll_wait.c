@@ -683,7 +683,7 @@ static int look_alone(struct poll_call *p)
 		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
 		struct connection *c = asked ? member_of(p->fds[i].fd) : NULL;
 
-		if (c && handshake_tells_alone(c, p->only_looks))
+		if (c && handshake_tells_alone(c))
 			p->fds[i].revents = asked;
 	}
 	return count_ready(p->fds, p->n);

@@ -207,6 +207,18 @@ iperf_run() { # iperf3's arguments...
 	[ "$tcp_new" = 0 ]
 }
 
+@test "a backlog of connections to itself, each asked whether it can be written to" {
+	need python3
+	local backlog=$BATS_TEST_DIRNAME/backlog.py how ms
+	for how in poll select epoll; do
+		for ms in 0 100; do
+			[ "$(python3 "$backlog" $how $ms 300)" = well ]
+			[ "$(smc_run python3 "$backlog" $how $ms 300)" = well ]
+		done
+	done
+	all_on_smc 1800
+}
+
 @test "socat: a child for each connection, with a program behind it" {
 	need socat
 	start server smc_run socat -t 5 \
