@@ -314,6 +314,15 @@ static void free_listener(struct listener *l)
 }
 
 /*
+ * Of threads that close the same descriptor the kernel serves one; the others
+ * get EBADF, or close what has the number by then. Engine lock held.
+ */
+static bool is_still(const struct connection *c, int fd)
+{
+	return fdtable_get(fd) == &c->entry;
+}
+
+/*
  * Another thread is asleep in a call on this descriptor. The kernel would keep
  * the file until that call is over; so do we, under a number of our own, and
  * the sleeper ends what the close began.
@@ -328,6 +337,11 @@ static int close_under_sleeper(struct connection *c, int fd)
 	if (kept < 0)
 		return -1;
 	engine_lock(&saved);
+	if (!is_still(c, fd)) {
+		hidden_close(kept);
+		engine_unlock(&saved);
+		return -1;
+	}
 	epoll_forget(c, fd);
 	fdtable_clear(fd, &e);
 	atomic_store(&c->orphan, kept);
@@ -372,15 +386,19 @@ static int close_socket(struct connection *c, int fd)
 		if (result == 0)
 			return 0;
 	}
-	if (atomic_load(&c->entry.references) == 1 &&
+	if (!atomic_load(&c->dead) && atomic_load(&c->entry.references) == 1 &&
 	    segment_slot_is_mine(c->slot))
 		say_goodbye(c, fd);
 	/* A close that may take its time (SO_LINGER) does so without the lock.
 	 */
 	active = c->rmb != NULL;
 	engine_lock(&saved);
+	if (!is_still(c, fd)) {
+		engine_unlock(&saved);
+		return socket_close(fd);
+	}
 	epoll_forget(c, fd);
-	last = fdtable_clear(fd, &e) && e == &c->entry;
+	last = fdtable_clear(fd, &e);
 	if (c->lingers) {
 		engine_unlock(&saved);
 		result = real.close(fd);
@@ -401,28 +419,6 @@ static int close_socket(struct connection *c, int fd)
 	return result;
 }
 
-int socket_close(int fd)
-{
-	struct fdentry *e = fdtable_get(fd);
-	sigset_t saved;
-
-	if (process_is_foreign())
-		return real.close(fd);
-	if (e->kind == FDENTRY_HIDDEN) {
-		errno = EBADF;
-		return -1;
-	}
-	if (e->kind == FDENTRY_SOCKET)
-		return close_socket((struct connection *)(void *)e, fd);
-	engine_lock(&saved);
-	if (e->kind == FDENTRY_EPOLL)
-		epoll_closing(fd);
-	else if (fdtable_clear(fd, &e))
-		free_listener((struct listener *)(void *)e);
-	engine_unlock(&saved);
-	return real.close(fd);
-}
-
 static void forget_locked(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
@@ -441,6 +437,26 @@ static void forget_locked(int fd)
 		connection_release((struct connection *)(void *)e);
 	else
 		free_listener((struct listener *)(void *)e);
+}
+
+int socket_close(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+	sigset_t saved;
+
+	/* Another thread may have closed it since the caller looked. */
+	if (!e || process_is_foreign())
+		return real.close(fd);
+	if (e->kind == FDENTRY_HIDDEN) {
+		errno = EBADF;
+		return -1;
+	}
+	if (e->kind == FDENTRY_SOCKET)
+		return close_socket((struct connection *)(void *)e, fd);
+	engine_lock(&saved);
+	forget_locked(fd);
+	engine_unlock(&saved);
+	return real.close(fd);
 }
 
 void socket_forget(int fd)
@@ -499,7 +515,7 @@ void socket_number_is_new(int fd)
 
 void socket_dup(int from, int to)
 {
-	struct fdentry *e = fdtable_get(from);
+	struct fdentry *e;
 	sigset_t saved;
 
 	if (from == to)
@@ -517,6 +533,7 @@ void socket_dup(int from, int to)
 	engine_lock(&saved);
 	if (fdtable_get(to))
 		forget_locked(to);
+	e = fdtable_get(from);
 	if (e && e->kind != FDENTRY_HIDDEN)
 		fdtable_set(to, e);
 	engine_unlock(&saved);

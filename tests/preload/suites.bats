@@ -106,8 +106,8 @@ suite() { # kind, names...
 		test_multiprocessing_main_handling
 }
 
-@test "stress-ng: sockets" {
-	suite stress sock sockfd
+@test "stress-ng: sockets, threads that close the same descriptors" {
+	suite stress sock sockfd close
 }
 
 @test "stress-ng: readiness, many sockets" {

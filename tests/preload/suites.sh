@@ -49,7 +49,7 @@ glib_programs=(
 	gdbus-threading network-address pollable proxy-test resolver-parsing
 	socket socket-listener socket-service
 )
-stressors=(sock sockmany sockfd epoll poll sockpair sockdiag)
+stressors=(sock sockmany sockfd close epoll poll sockpair sockdiag)
 
 # One run of a module's tests into a sorted list of results. The words before
 # "python3" are the wrapper.
