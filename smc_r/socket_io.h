@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * socket_io: what a program means when it reads or writes a socket that is on
- * SMC: blocking, errno, time-outs, signals, as TCP does them.
+ * SMC: blocking, errno, time-outs, signals, as TCP does them (socket_receive.c,
+ * socket_send.c).
  *
  * Each returns what the libc call returns (with errno set), or SOCKET_KERNEL:
  * nothing was done, call the kernel.
@@ -38,14 +39,28 @@ static inline bool socket_address(const void *p)
 }
 
 /* All buffers together, at most what Linux moves in one call. */
-size_t socket_bytes(const struct iovec *v, size_t count);
+static inline size_t socket_bytes(const struct iovec *v, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += v[i].iov_len;
+	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
+}
 
 /* FIONREAD: as ioctl(), 0 or -1. */
 int socket_input_bytes(struct connection *c, int fd, int *out);
 /* TCP_INQ: the same, and one more when the stream has ended. */
 int socket_input_hint(struct connection *c, int fd);
 
-/* What the kernel's socket would do now: does a call wait? */
-bool socket_waits(struct connection *c, int flags);
+/* What the kernel's socket would do now: does a call wait? A flag that was set
+ * behind our back is found before the first sleep. */
+static inline bool socket_waits(struct connection *c, int flags)
+{
+	return !(flags & MSG_DONTWAIT) &&
+	       !(atomic_load_explicit(&c->slot->socket_flags,
+				      memory_order_relaxed) &
+		 SOCKET_NONBLOCK);
+}
 
 #endif

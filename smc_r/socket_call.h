@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socket_call: what a call that reads and one that writes have in common: its
+ * buffers, its time-out, its error. For socket_receive.c and socket_send.c.
+ */
+#ifndef SMC_R_SOCKET_CALL_H
+#define SMC_R_SOCKET_CALL_H
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "epoll_set.h"
+#include "handshake.h"
+#include "socket_io.h"
+#include "stream.h"
+
+/* Buffers that go to the kernel at a time, where a copy of them is needed. */
+#define REST_BUFFERS 16
+
+static inline ssize_t socket_fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* How many of the buffers, from the first on, can be memory. */
+static inline size_t socket_good_buffers(const struct iovec *v, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count &&
+	       (v[i].iov_len == 0 || (socket_address(v[i].iov_base) &&
+				      v[i].iov_len <= ADDRESS_MOST)))
+		i++;
+	return i;
+}
+
+/* A sleep takes rings. Others who wait for the same in an epoll instance look
+ * again, as theirs may have been among them. */
+static inline void socket_wake_instances(struct connection *c)
+{
+	if (__builtin_expect(c->members != NULL, 0))
+		epoll_poke(c);
+}
+
+/* What is left of the buffers, from the i-th of `at` on, as many as v, of
+ * REST_BUFFERS, has room for. Returns their number. */
+size_t socket_copy_buffers(struct iovec *v, const struct place *at, size_t i);
+
+/* The time-out of the option `name`, if it is set and socket_flags say so by
+ * this bit. NULL: for ever. */
+const struct timespec *socket_time_out(struct connection *c, int fd, int name,
+				       uint32_t bit, struct timespec *out);
+
+/* What a call returns before it comes to the ring; 0: goes on to it. */
+ssize_t socket_result_of_way(enum way way);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_receive: what a program means when it reads. */
+#include "socket_io.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "demote.h"
+#include "handshake.h"
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "socket_call.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+static size_t low_water(struct connection *c, int fd, size_t want, int flags)
+{
+	int mark = 1;
+	socklen_t n = sizeof(mark);
+
+	if (flags & MSG_WAITALL)
+		return want;
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      SOCKET_RCVLOWAT))
+		return 1;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
+	if (mark < 1)
+		mark = 1;
+	return (size_t)mark < want ? (size_t)mark : want;
+}
+
+/* The error of a reset is told once, and then it is the end of file. */
+static ssize_t pending_error(struct connection *c)
+{
+	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
+		return socket_fail(ECONNRESET);
+	if (atomic_exchange(&c->slot->error, 0))
+		return socket_fail(ECONNRESET);
+	return 0;
+}
+
+struct receive {
+	struct connection *c;
+	int fd;
+	int flags;
+	struct place place;
+	size_t want;
+	size_t need;
+	size_t done;
+};
+
+/* TCP's bytes, if there are any, or all of them are waited for. An error is for
+ * the next call, which a look here would take. */
+static ssize_t take_behind(const struct receive *r, struct iovec *v,
+			   size_t count)
+{
+	struct msghdr h = {.msg_iov = v, .msg_iovlen = count};
+	int there = 0;
+	int at_mark = 0;
+
+	if (!(r->flags & MSG_WAITALL) &&
+	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+		return 0;
+	/* No call reads across the mark of urgent data (SO_OOBINLINE). */
+	if (real.ioctl(r->fd, SIOCATMARK, &at_mark) == 0 && at_mark)
+		return 0;
+	return real.recvmsg(r->fd, &h, r->flags);
+}
+
+/* The bytes before were the ring's, those after are TCP's: one call. What is
+ * thrown away (MSG_TRUNC) touches no buffer. */
+static ssize_t receive_rest(const struct receive *r)
+{
+	const struct place *at = &r->place;
+	size_t done = r->done;
+	struct iovec v[REST_BUFFERS];
+	size_t count;
+	ssize_t n;
+
+	if (done == 0)
+		return SOCKET_KERNEL;
+	if (r->flags & MSG_TRUNC) {
+		v[0] = (struct iovec){NULL, r->want - done};
+		n = take_behind(r, v, 1);
+		return (ssize_t)done + (n > 0 ? n : 0);
+	}
+	for (size_t i = 0; i < at->count; i += count) {
+		count = socket_copy_buffers(v, at, i);
+		n = take_behind(r, v, count);
+		done += n > 0 ? (size_t)n : 0;
+		/* What was only looked at would come again. */
+		if (n < (ssize_t)socket_bytes(v, count) ||
+		    (r->flags & MSG_PEEK))
+			break;
+	}
+	return (ssize_t)done;
+}
+
+/* A peer that was killed after it went back to TCP left some there, too. */
+static bool has_bytes_behind(struct connection *c, int fd)
+{
+	int there = 0;
+
+	return stream_is_sealed(c) && stream_fill(c) == 0 &&
+	       real.ioctl(fd, FIONREAD, &there) == 0 && there > 0;
+}
+
+/* Nothing more for now. True: try again; false: *result is the answer. */
+static bool receive_waits(struct receive *r, ssize_t *result)
+{
+	struct connection *c = r->c;
+	struct timespec storage;
+	size_t need = r->flags & MSG_PEEK ? r->need : 1;
+	int error;
+
+	if (need > c->size)
+		need = c->size;
+	switch (input_state(c, r->fd, need)) {
+	case INPUT_DATA:
+		/* Less than needed, and no more will come. */
+		if ((r->flags & MSG_PEEK) && r->done > 0)
+			break;
+		return true;
+	case INPUT_END:
+		break;
+	case INPUT_ERROR:
+		if (has_bytes_behind(c, r->fd))
+			*result = receive_rest(r);
+		else
+			*result = r->done ? (ssize_t)r->done : pending_error(c);
+		return false;
+	case INPUT_KERNEL:
+		demote_settle(c);
+		*result = receive_rest(r);
+		return false;
+	case INPUT_NONE:
+		c->streak = 0;
+		demote_serve(c, r->fd);
+		if (!socket_waits(c, r->flags)) {
+			*result =
+			    r->done ? (ssize_t)r->done : socket_fail(EAGAIN);
+			return false;
+		}
+		error =
+		    wait_for_input(c, r->fd, need,
+				   socket_time_out(c, r->fd, SO_RCVTIMEO,
+						   SOCKET_RCVTIMEO, &storage),
+				   r->done > 0);
+		socket_wake_instances(c);
+		if (error == 0)
+			return true;
+		*result = r->done ? (ssize_t)r->done : socket_fail(-error);
+		return false;
+	}
+	*result = (ssize_t)r->done;
+	return false;
+}
+
+/* Room for nothing: TCP waits for a byte all the same. */
+static ssize_t receive_nothing(struct receive *r)
+{
+	ssize_t result;
+
+	r->need = 1;
+	place_init(&r->place, NULL, 0);
+	while (stream_fill(r->c) == 0)
+		if (!receive_waits(r, &result))
+			return result;
+	return 0;
+}
+
+static ssize_t receive_ring(struct receive *r, const struct iovec *v,
+			    size_t count)
+{
+	unsigned how = (r->flags & MSG_PEEK ? TAKE_PEEK : 0) |
+		       (r->flags & MSG_TRUNC ? TAKE_DISCARD : 0);
+	ssize_t result;
+
+	/* TCP counts the bytes then and touches no buffer. */
+	if (how == (TAKE_PEEK | TAKE_DISCARD))
+		count = 0;
+
+	place_init(&r->place, v, count);
+	for (;;) {
+		ssize_t n =
+		    stream_take(r->c, &r->place, r->want - r->done, 0, how);
+
+		if (n > 0 && (how & TAKE_PEEK)) {
+			r->done = (size_t)n;
+			if (r->done < r->want && stream_is_sealed(r->c))
+				return receive_rest(r);
+			if (r->done >= r->need)
+				return n;
+			/* Look again from the start when there is more. */
+			place_init(&r->place, v, count);
+			if (!receive_waits(r, &result))
+				return result;
+			r->done = 0;
+			continue;
+		}
+		if (n > 0) {
+			r->done += (size_t)n;
+			if (r->done >= r->need &&
+			    (r->done == r->want || !stream_is_sealed(r->c)))
+				return (ssize_t)r->done;
+		} else if (n == -EPIPE) {
+			demote_serve(r->c, r->fd);
+			demote_settle(r->c);
+			return receive_rest(r);
+		} else if (n < 0) {
+			return r->done ? (ssize_t)r->done
+				       : socket_fail((int)-n);
+		}
+		if (!receive_waits(r, &result))
+			return result;
+	}
+}
+
+/* A buffer is where none can be: EFAULT, unless the bytes end before it. */
+static ssize_t receive_beside(struct receive *r, const struct iovec *v,
+			      size_t good)
+{
+	ssize_t result = receive_nothing(r);
+
+	if (result != 0 || stream_fill(r->c) == 0)
+		return result;
+	r->want = socket_bytes(v, good);
+	if (stream_fill(r->c) > r->want)
+		return socket_fail(EFAULT);
+	r->need = 1;
+	return receive_ring(r, v, good);
+}
+
+static ssize_t receive_before(struct connection *c, int fd, int flags)
+{
+	return socket_result_of_way(
+	    handshake_for_read(c, fd, socket_waits(c, flags)));
+}
+
+ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
+		       size_t count, int flags)
+{
+	struct receive r = {.c = c, .fd = fd, .flags = flags};
+	uint32_t phase = connection_phase(c);
+	ssize_t result;
+	size_t good;
+
+	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
+		return SOCKET_KERNEL;
+	if (__builtin_expect(flags & MSG_OOB, 0)) {
+		demote(c, fd, REASON_DEMOTED_URGENT);
+		return SOCKET_KERNEL;
+	}
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
+		result = receive_before(c, fd, flags);
+		if (result)
+			return result;
+	}
+	r.want = socket_bytes(v, count);
+	if (r.want == 0)
+		return receive_nothing(&r);
+	good = socket_good_buffers(v, count);
+	if (__builtin_expect(good < count, 0) && !(flags & MSG_TRUNC))
+		return receive_beside(&r, v, good);
+	r.need = low_water(c, fd, r.want, flags);
+	result = receive_ring(&r, v, count);
+	if (stream_is_sealed(c) || demote_is_guarded(c))
+		demote_guard(c, fd);
+	return result;
+}
+
+int socket_input_bytes(struct connection *c, int fd, int *out)
+{
+	int behind = 0;
+
+	/* Pieces of a CLC message are no bytes of the program's. */
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		switch (handshake_for_read(c, fd, false)) {
+		case WAY_RING:
+			break;
+		case WAY_KERNEL:
+			return real.ioctl(fd, FIONREAD, out);
+		default:
+			*out = 0;
+			return 0;
+		}
+	}
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		return real.ioctl(fd, FIONREAD, out);
+	if (stream_is_sealed(c))
+		demote_guard(c, fd);
+	*out = (int)stream_fill(c);
+	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
+		return real.ioctl(fd, FIONREAD, out);
+	/* Behind the end of a sealed ring the stream goes on. */
+	if (stream_is_sealed(c) && real.ioctl(fd, FIONREAD, &behind) == 0)
+		*out += behind;
+	return 0;
+}
+
+/* As tcp_inq_hint(): a FIN that is here counts, so that it is read, too. */
+int socket_input_hint(struct connection *c, int fd)
+{
+	int bytes = 0;
+	uint32_t flags;
+
+	socket_input_bytes(c, fd, &bytes);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return bytes;
+	flags = atomic_load(&c->in_producer->flags);
+	if (flags & PRODUCER_SEALED)
+		return bytes + tcp_has_ended(c, fd);
+	return bytes + ((flags & (PRODUCER_FIN | PRODUCER_CLOSED)) ||
+			atomic_load(&c->tcp_ended));
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_send: what a program means when it writes. */
+#include "socket_io.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "demote.h"
+#include "epoll_set.h"
+#include "handshake.h"
+#include "process.h"
+#include "real.h"
+#include "reason.h"
+#include "segment.h"
+#include "socket_call.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+static ssize_t broken_pipe(int flags)
+{
+	if (!(flags & MSG_NOSIGNAL))
+		SYS_CALL3(SYS_tgkill, sys_getpid(), process_tid(), SIGPIPE);
+	return socket_fail(EPIPE);
+}
+
+static ssize_t send_rest(struct connection *c, int fd, const struct place *at,
+			 size_t done, int flags)
+{
+	struct iovec v[REST_BUFFERS];
+	struct msghdr h = {.msg_iov = v};
+
+	if (done == 0)
+		return SOCKET_KERNEL;
+	for (size_t i = 0; i < at->count; i += h.msg_iovlen) {
+		ssize_t n;
+
+		h.msg_iovlen = socket_copy_buffers(v, at, i);
+		/* What was sent is told, and no signal with it. */
+		n = real.sendmsg(fd, &h, flags | MSG_NOSIGNAL);
+		done += n > 0 ? (size_t)n : 0;
+		if (n < (ssize_t)socket_bytes(v, h.msg_iovlen)) {
+			atomic_fetch_add(&c->slot->tx.blocked, 1);
+			break;
+		}
+	}
+	return (ssize_t)done;
+}
+
+/* As sk_stream_error(): an error that waits to be told goes before EPIPE. */
+static ssize_t shut_pipe(struct connection *c, int fd, int flags)
+{
+	int error = (int)atomic_exchange(&c->slot->error, 0);
+
+	if (!error)
+		error = tcp_error(c, fd);
+	return error && error != EPIPE ? socket_fail(error)
+				       : broken_pipe(flags);
+}
+
+static bool was_reset(const struct connection *c)
+{
+	return __builtin_expect(
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) &
+		STREAM_RESET,
+	    0);
+}
+
+static ssize_t reset_pipe(struct connection *c, int flags)
+{
+	uint32_t error = atomic_exchange(&c->slot->error, 0);
+
+	return error && error != EPIPE ? socket_fail((int)error)
+				       : broken_pipe(flags);
+}
+
+/* After the peer's last close TCP knows best what a writer gets, but for an end
+ * that it did not see. False: that one is told of now. */
+static bool leave_dead_peer(struct connection *c, int fd)
+{
+	uint32_t flags =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
+
+	if (__builtin_expect(
+		!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
+		1))
+		return true;
+	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
+		return false;
+	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
+	return true;
+}
+
+static bool send_waits(struct connection *c, int fd, int flags, size_t done,
+		       ssize_t *result)
+{
+	struct timespec storage;
+	int error;
+
+	demote_serve(c, fd);
+	atomic_fetch_add(&c->slot->tx.blocked, 1);
+	if (!socket_waits(c, flags)) {
+		segment_count(buffer_full);
+		epoll_stalled(c);
+		if (output_is_ready(c, fd))
+			return true;
+		*result = done ? (ssize_t)done : socket_fail(EAGAIN);
+		return false;
+	}
+	error = wait_for_output(
+	    c, fd,
+	    socket_time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage),
+	    done > 0);
+	socket_wake_instances(c);
+	if (error == 0)
+		return true;
+	*result = done ? (ssize_t)done : socket_fail(-error);
+	return false;
+}
+
+/* One that the kernel would refuse is refused when there is room for it. */
+static bool has_bad_buffer(struct connection *c, const struct place *p)
+{
+	return __builtin_expect(socket_good_buffers(p->v, p->count) < p->count,
+				0) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP) &&
+	       stream_free(c) > 0;
+}
+
+static ssize_t send_ring(struct connection *c, int fd, struct place *place,
+			 size_t want, int flags)
+{
+	size_t done = 0;
+	ssize_t result;
+
+	for (;;) {
+		ssize_t n;
+
+		if (__builtin_expect(
+			atomic_load_explicit(&c->slot->tx.flags,
+					     memory_order_relaxed) &
+			    STREAM_SHUT,
+			0))
+			return done ? (ssize_t)done : shut_pipe(c, fd, flags);
+		if (was_reset(c))
+			return done ? (ssize_t)done : reset_pipe(c, flags);
+		if (!leave_dead_peer(c, fd))
+			return done ? (ssize_t)done : broken_pipe(flags);
+		if (has_bad_buffer(c, place))
+			return done ? (ssize_t)done : socket_fail(EFAULT);
+		n = stream_put(c, place, want - done);
+		if (n > 0) {
+			done += (size_t)n;
+			/* Asked since the call began: nobody else may come
+			 * to serve it for long. */
+			demote_serve(c, fd);
+			if (done == want)
+				return (ssize_t)done;
+			continue;
+		}
+		if (n == -EPIPE) {
+			demote_serve(c, fd);
+			demote_settle(c);
+			return send_rest(c, fd, place, done, flags);
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : socket_fail((int)-n);
+		if (!send_waits(c, fd, flags, done, &result))
+			return result;
+	}
+}
+
+static ssize_t send_before(struct connection *c, int fd, int flags)
+{
+	return socket_result_of_way(
+	    handshake_for_write(c, fd, socket_waits(c, flags)));
+}
+
+/* Its end is told by the error queue, which only the kernel has. Without the
+ * option the kernel does not know the flag. */
+static bool is_zero_copy(int fd, int flags)
+{
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	if (!(flags & MSG_ZEROCOPY))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ZEROCOPY, &on, &n, 0);
+	return on;
+}
+
+ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
+		    size_t count, int flags)
+{
+	uint32_t phase = connection_phase(c);
+	struct place place;
+	size_t want;
+
+	if (phase == PHASE_NATIVE || (flags & MSG_FASTOPEN))
+		return SOCKET_KERNEL;
+	if (__builtin_expect(flags & MSG_OOB, 0)) {
+		demote(c, fd, REASON_DEMOTED_URGENT);
+		return SOCKET_KERNEL;
+	}
+	if (is_zero_copy(fd, flags)) {
+		demote(c, fd, REASON_DEMOTED_CALL);
+		return SOCKET_KERNEL;
+	}
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
+		ssize_t result = send_before(c, fd, flags);
+
+		if (result)
+			return result;
+	}
+	want = socket_bytes(v, count);
+	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		return broken_pipe(flags);
+	if (want == 0)
+		return SOCKET_KERNEL; /* moves nothing there either */
+	output_watch(c, fd);
+	place_init(&place, v, count);
+	return send_ring(c, fd, &place, want, flags);
+}
+
+/* ---- sendfile ---- */
+
+/* One flat piece, from *at on or, without it, from where the file stands.
+ * Returns what was read; *end when there is no more. */
+static size_t fill_piece(const struct iovec *piece, size_t want, int in,
+			 const off_t *at, int *error, bool *end)
+{
+	size_t k = piece->iov_len < want ? piece->iov_len : want;
+	long got;
+
+	if (k == 0)
+		return 0;
+	got = at ? SYS_CALL4(SYS_pread64, in, piece->iov_base, k, *at)
+		 : SYS_CALL3(SYS_read, in, piece->iov_base, k);
+	if (got < (long)k)
+		*end = true;
+	if (got < 0)
+		*error = (int)-got;
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* From the file straight into the ring. Bytes; 0: no room; -ENODATA: end of
+ * the file, or *error. */
+static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
+			      size_t count, int *error)
+{
+	struct room room;
+	size_t filled = 0;
+	bool end = false;
+	ssize_t free = stream_room_begin(c, &room);
+
+	*error = 0;
+	if (free < 0)
+		return free;
+	for (int i = 0; i < 2 && !end && filled < count; i++) {
+		off_t at = offset ? *offset + (off_t)filled : 0;
+
+		filled += fill_piece(&room.piece[i], count - filled, in,
+				     offset ? &at : NULL, error, &end);
+	}
+	stream_room_end(c, &room, filled);
+	if (offset)
+		*offset += (off_t)filled;
+	if (filled > 0)
+		return (ssize_t)filled;
+	return end ? -ENODATA : 0;
+}
+
+ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
+			 size_t count)
+{
+	size_t done = 0;
+	ssize_t result;
+	int error;
+
+	if (connection_phase(c) == PHASE_NATIVE)
+		return SOCKET_KERNEL;
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		result = send_before(c, fd, 0);
+		if (result)
+			return result;
+	}
+	if (count > CALL_BYTES_MAX)
+		count = CALL_BYTES_MAX;
+	while (done < count) {
+		ssize_t n;
+
+		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+			return done ? (ssize_t)done : shut_pipe(c, fd, 0);
+		if (was_reset(c))
+			return done ? (ssize_t)done : reset_pipe(c, 0);
+		if (!leave_dead_peer(c, fd))
+			return done ? (ssize_t)done : broken_pipe(0);
+		n = fill_from_file(c, in, offset, count - done, &error);
+		if (n > 0) {
+			done += (size_t)n;
+			demote_serve(c, fd);
+			continue;
+		}
+		if (n == -ENODATA)
+			return error && !done ? socket_fail(error)
+					      : (ssize_t)done;
+		if (n == -EPIPE) {
+			demote_serve(c, fd);
+			demote_settle(c);
+			if (done == 0)
+				return SOCKET_KERNEL;
+			result = real.sendfile(fd, in, offset, count - done);
+			return result > 0 ? (ssize_t)done + result
+					  : (ssize_t)done;
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : socket_fail((int)-n);
+		if (!send_waits(c, fd, 0, done, &result))
+			return result;
+	}
+	return (ssize_t)done;
+}
