@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* poll_sleep: one sleep in the kernel, among bells and descriptors. */
+#include "poll_call.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "bell.h"
+#include "handshake.h"
+#include "inject.h"
+#include "process.h"
+#include "readiness.h"
+#include "real.h"
+#include "segment.h"
+#include "sleepers.h"
+#include "stall.h"
+#include "stream.h"
+#include "sys.h"
+#include "wait.h"
+
+/* No limit of descriptors is that low, where somebody polls so many. */
+#define FEW_ENTRIES 32
+
+#define SLICE_MAX_MS 50
+
+uint64_t poll_left_ns(const struct poll_call *p)
+{
+	uint64_t now = sys_now_ns();
+
+	if (p->for_ever)
+		return UINT64_MAX;
+	return now < p->end_ns ? p->end_ns - now : 0;
+}
+
+static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)
+{
+	all[at] = (struct pollfd){.fd = fd, .events = events};
+	return at + 1;
+}
+
+/* What of a connection on rings is the kernel's to tell. */
+static short kernel_share(const struct connection *c)
+{
+	short events = POLLRDHUP | POLLPRI;
+
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		events |= POLLIN;
+	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		events |= POLLOUT;
+	return events;
+}
+
+/*
+ * What is noted of a member: where we are counted among the sleepers. The first
+ * of them takes the rings of that bell, and the others look by the clock
+ * (sleepers.h).
+ */
+#define IS_MEMBER  1
+#define ON_DATA    2
+#define FIRST_DATA 4
+#define ON_ROOM    8
+#define FIRST_ROOM 16
+#define ON_MESSAGE 32 /* of the handshake */
+#define SEEN_SHIFT 6  /* above: slot->messages when we looked */
+
+static short seen_of(const struct connection *c)
+{
+	return (short)((atomic_load(&c->slot->messages) << SEEN_SHIFT) &
+		       0x7fff);
+}
+
+/* What keeps the place: `on`, and `first` if we are. */
+static short join(struct poll_call *p, struct status_stream *s, short on,
+		  short first)
+{
+	sleepers_join(s);
+	if (sleepers_first(s))
+		return (short)(on | first);
+	p->crowded = true;
+	return on;
+}
+
+/* A ring that is not ours to take must not end every sleep. */
+static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
+		       bool first)
+{
+	return first || !p->rung ? add(p->all, at, bell, POLLIN) : at;
+}
+
+/* The end of the peer concerns everybody, the rest who asks for it. After a
+ * seal, what the program shut for reading looks like that end, for ever. */
+static short everybodys(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
+		       atomic_load(&c->slot->tx.flags) & STREAM_TCP
+		   ? 0
+		   : POLLRDHUP;
+}
+
+static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
+			 nfds_t i)
+{
+	short asked = p->fds[i].events;
+	short *events = &p->all[i].events;
+	short *note = &p->notes[i];
+
+	*note = (short)(seen_of(c) | IS_MEMBER);
+	if (connection_phase(c) != PHASE_ACTIVE) {
+		/* A piece of a message, which only more of it makes news. */
+		*events = c->unread ? POLLRDHUP : POLLIN | POLLRDHUP;
+		p->crowded |= c->unread > 0;
+		if (connection_phase(c) == PHASE_CONNECTING)
+			*events |= POLLOUT;
+		return at;
+	}
+	*events = kernel_share(c) & (asked | everybodys(c));
+	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
+	if (asked & (POLLOUT | POLLWRNORM)) {
+		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
+		if (!stream_knows_room(c))
+			stall_begin(c);
+	}
+	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
+	at = add_bell(p, at, c->bell_in, *note & FIRST_DATA);
+	if (*note & ON_ROOM)
+		at = add_bell(p, at, c->bell_out, *note & FIRST_ROOM);
+	return at;
+}
+
+static void prepare(struct poll_call *p)
+{
+	nfds_t at = p->n;
+
+	p->crowded = p->unfenced = p->slept = p->gathered = false;
+	for (nfds_t i = 0; i < p->n; i++) {
+		int fd = p->fds[i].fd;
+		struct connection *c = poll_member(fd);
+
+		p->all[i] = p->fds[i];
+		p->notes[i] = 0;
+		if (poll_instance(fd)) {
+			poll_instance(fd)->is_nested = true;
+			epoll_arm(poll_instance(fd));
+		}
+		if (c)
+			at = add_member(p, at, c, i);
+	}
+	p->entries = at;
+}
+
+/* Nothing was ready. False: a message was taken since we looked (messages.h).
+ */
+static bool enter_handshakes(struct poll_call *p)
+{
+	bool enters = true;
+
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = poll_member(p->fds[i].fd);
+		short seen = p->notes[i];
+
+		if (!c || (seen & (IS_MEMBER | ON_DATA)) != IS_MEMBER)
+			continue;
+		p->notes[i] |= ON_MESSAGE;
+		sleepers_join(&c->slot->rx);
+		if ((seen_of(c) | IS_MEMBER) != seen)
+			enters = false;
+	}
+	return enters;
+}
+
+static void leave_handshakes(const struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = connection_of(p->fds[i].fd);
+
+		if (c && (p->notes[i] & ON_MESSAGE))
+			sleepers_leave(&c->slot->rx);
+	}
+}
+
+/* Did it ring, or may it have? *at goes along the bells in p->all. */
+static bool has_rung(const struct poll_call *p, nfds_t *at, int bell)
+{
+	if (p->gathered)
+		return true;
+	for (nfds_t i = *at; i < p->entries; i++)
+		if (p->all[i].fd == bell) {
+			*at = i + 1;
+			return p->all[i].revents != 0;
+		}
+	return false;
+}
+
+/* Empties the bells that rang: a byte that stays would wake every poll from
+ * here on. One who waits for the same in an epoll instance looks again, as his
+ * ring may have been among them. */
+static void leave_member(const struct poll_call *p, nfds_t *at,
+			 struct connection *c, nfds_t i)
+{
+	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
+	short on = p->notes[i];
+
+	/* As long as we are the first; then rings are another's to take. */
+	if (active && (on & FIRST_DATA) && has_rung(p, at, c->bell_in) &&
+	    bell_drain(c->bell_in))
+		tcp_has_ended(c, p->fds[i].fd);
+	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bell_out))
+		bell_drain(c->bell_out);
+	inject_nap();
+	sleepers_leave(&c->slot->rx);
+	if (on & ON_ROOM)
+		sleepers_leave(&c->slot->tx);
+	if (active && c->members)
+		epoll_poke(c);
+}
+
+static void leave(const struct poll_call *p)
+{
+	nfds_t at = p->n;
+
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = connection_of(p->fds[i].fd);
+
+		if (c && (p->notes[i] & ON_DATA))
+			leave_member(p, &at, c, i);
+	}
+}
+
+/* In which a member changes by the clock, or -1. */
+static int member_ms(struct connection *c, short asked)
+{
+	int left;
+
+	if (connection_phase(c) != PHASE_HANDSHAKE)
+		return asked & (POLLOUT | POLLWRNORM) ? stall_left_ms(c) : -1;
+	left = handshake_left_ms(c);
+	return left > 0 ? left : -1;
+}
+
+static int pending_ms(const struct pollfd *fds, nfds_t n)
+{
+	int least = -1;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = poll_member(fds[i].fd);
+		int left;
+
+		if (!c)
+			continue;
+		left = member_ms(c, fds[i].events);
+		if (left >= 0 && (least < 0 || left < least))
+			least = left;
+	}
+	return least;
+}
+
+/*
+ * The kernel takes no more entries than the program may have descriptors. Those
+ * that are too many are bells, and go into an epoll instance for this sleep.
+ * It, or -1: then they are looked at by the clock.
+ */
+static int gather_bells(struct poll_call *p, nfds_t entries)
+{
+	sigset_t saved;
+	long instance;
+
+	engine_lock(&saved);
+	hidden_begin();
+	instance = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
+	if (instance >= 0)
+		instance = hidden_fd((int)instance);
+	hidden_end();
+	engine_unlock(&saved);
+	for (nfds_t i = p->n; i < entries && instance >= 0; i++) {
+		struct epoll_event e = {.events = EPOLLIN};
+		long result = SYS_CALL4(SYS_epoll_ctl, instance, EPOLL_CTL_ADD,
+					p->all[i].fd, &e);
+
+		/* One that is there came with the same descriptor twice. */
+		p->crowded |= result < 0 && result != -EEXIST;
+	}
+	return (int)instance;
+}
+
+static void drop_bells(int instance)
+{
+	sigset_t saved;
+
+	if (instance < 0)
+		return;
+	engine_lock(&saved);
+	hidden_close(instance);
+	engine_unlock(&saved);
+}
+
+static nfds_t entries_max(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_NOFILE, &l) == 0 ? l.rlim_cur : 0;
+}
+
+/* As many entries as the kernel takes. *instance: to be dropped, or -1. */
+static nfds_t fit(struct poll_call *p, int *instance)
+{
+	nfds_t entries = p->entries;
+	nfds_t most = entries > FEW_ENTRIES ? entries_max() : entries;
+
+	*instance = -1;
+	if (entries <= most)
+		return entries;
+	p->gathered = true;
+	*instance = gather_bells(p, entries);
+	if (*instance >= 0 && p->n < most)
+		return add(p->all, p->n, *instance, POLLIN);
+	p->crowded = true;
+	return p->n;
+}
+
+/* In the kernel, for as long as nobody has to look by the clock. */
+static int sleep_now(struct poll_call *p)
+{
+	uint64_t left = poll_left_ns(p);
+	int pending = pending_ms(p->fds, p->n);
+	struct timespec t;
+	nfds_t entries;
+	int ready = 0;
+	int instance;
+	int error;
+
+	entries = fit(p, &instance);
+	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
+		left = (uint64_t)pending * 1000000u;
+	if (p->crowded && left > p->slice_ms * 1000000ull)
+		left = p->slice_ms * 1000000ull;
+	t.tv_sec = (time_t)(left / 1000000000u);
+	t.tv_nsec = (long)(left % 1000000000u);
+	segment_count(sleeps);
+	if (enter_handshakes(p)) {
+		inject_nap();
+		ready = real.ppoll(p->all, entries,
+				   left == UINT64_MAX ? NULL : &t, p->mask);
+		p->slept = ready >= 0;
+	}
+	error = errno;
+	inject_nap();
+	leave_handshakes(p);
+	drop_bells(instance);
+	errno = error;
+	p->rung = p->crowded && ready > 0;
+	p->slice_ms =
+	    p->slice_ms * 2 < SLICE_MAX_MS ? p->slice_ms * 2 : SLICE_MAX_MS;
+	return ready;
+}
+
+/* The kernel was asked of the others in our sleep; but those that became its
+ * own since then were asked for other things. */
+static bool has_answers(const struct poll_call *p)
+{
+	if (!p->slept)
+		return false;
+	for (nfds_t i = 0; i < p->n; i++)
+		if ((p->notes[i] & IS_MEMBER) && !poll_member(p->fds[i].fd))
+			return false;
+	return true;
+}
+
+/* What there is after arming, and perhaps a sleep. */
+static int look_after(struct poll_call *p, int ready)
+{
+	bool ended;
+
+	if (!p->slept && ready > 0 && !poll_kernel_is_due(p) &&
+	    poll_without_kernel(p) > 0)
+		return poll_count_ready(p->fds, p->n);
+	if (!has_answers(p))
+		return poll_look_all(p->fds, p->all, p->n);
+	poll_take_answers(p->fds, p->all, p->n, &ended);
+	poll_look_members(p->fds, p->n);
+	return poll_count_ready(p->fds, p->n);
+}
+
+int poll_sleep(struct poll_call *p)
+{
+	int ready;
+	int error;
+
+	prepare(p);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (p->unfenced && !barrier_all())
+		p->crowded = true;
+	inject_nap();
+	ready = poll_look_members(p->fds, p->n);
+	for (nfds_t i = 0; i < p->n && ready == 0; i++)
+		if (poll_instance(p->fds[i].fd))
+			ready = poll_instance_bits(&p->fds[i]) != 0;
+	if (ready == 0)
+		ready = sleep_now(p);
+	error = errno;
+	leave(p);
+	errno = error;
+	return ready < 0 ? -1 : look_after(p, ready);
+}
