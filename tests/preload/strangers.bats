@@ -54,6 +54,10 @@ stranger() {
 	stranger
 }
 
+@test "beanstalkd" {
+	stranger
+}
+
 @test "bind" {
 	stranger
 }
@@ -63,6 +67,10 @@ stranger() {
 }
 
 @test "chromium" {
+	stranger
+}
+
+@test "cups" {
 	stranger
 }
 
@@ -102,6 +110,10 @@ stranger() {
 	stranger
 }
 
+@test "gearman" {
+	stranger
+}
+
 @test "git" {
 	stranger
 }
@@ -118,11 +130,23 @@ stranger() {
 	stranger
 }
 
+@test "h2o" {
+	stranger
+}
+
 @test "haproxy" {
 	stranger
 }
 
+@test "hitch" {
+	stranger
+}
+
 @test "http2" {
+	stranger
+}
+
+@test "iperf" {
 	stranger
 }
 
@@ -170,6 +194,10 @@ stranger() {
 	stranger
 }
 
+@test "netcat_traditional" {
+	stranger
+}
+
 @test "node" {
 	stranger
 }
@@ -203,6 +231,10 @@ stranger() {
 }
 
 @test "postgresql" {
+	stranger
+}
+
+@test "privoxy" {
 	stranger
 }
 
@@ -282,6 +314,10 @@ stranger() {
 	stranger
 }
 
+@test "subversion" {
+	stranger
+}
+
 @test "tcpserver" {
 	stranger
 }
@@ -291,6 +327,10 @@ stranger() {
 }
 
 @test "tinyproxy" {
+	stranger
+}
+
+@test "unbound" {
 	stranger
 }
 

@@ -21,6 +21,9 @@ limit=${SUITES_LIMIT:-900}
 # The one that the package of the test suite belongs to.
 python=${PYTHON:-/usr/bin/python3}
 glib=/usr/libexec/installed-tests/glib
+# Sets small buffers and counts on a writer that gets no further ahead of its
+# reader. Here that is a ring, whatever the buffers: BUGS in smc_r(7).
+known=test_sendfile_close_peer_in_the_middle_of_receiving
 
 python_modules=(
 	test_socket test_select test_selectors test_epoll test_poll
@@ -98,6 +101,10 @@ python_suite() { # module
 	fi
 	for name in $(different "$place/plain" "$place/smc"); do
 		stays_different "$module" "$name" || continue
+		[ "${name##*.}" != "$known" ] || {
+			echo "known: $name"
+			continue
+		}
 		bad=$((bad + 1))
 		echo "DIFFERENT: $name"
 		echo "  plain: $(grep -F "$name " "$place/again.plain")"
