@@ -213,12 +213,16 @@ static void drop_entry_when_over(struct connection *c)
 uint32_t handshake_step_locked(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
+	bool begins = connection_phase(c) == PHASE_CONNECTING;
 
-	if (connection_phase(c) == PHASE_CONNECTING)
+	if (begins)
 		client_connected(c, fd);
 	if (connection_phase(c) == PHASE_HANDSHAKE && unclaimed(c))
 		leave_unclaimed(c, fd);
-	if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c))
+	/* Nobody can have answered what was sent only now. */
+	if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c) &&
+	    !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
+	      !c->offer_entry))
 		messages_read(c, fd);
 	if (connection_phase(c) == PHASE_ACTIVE)
 		handshake_was_met(c);
@@ -539,6 +543,7 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 	begin(c, true);
 	memset(&m, 0, sizeof(m));
 	a = clc_feed(connection_clc(c), bytes, n, &m, now_ms());
+	messages_look_behind(c, fd, &m);
 	messages_carry_out(c, fd, a, &m);
 }
 

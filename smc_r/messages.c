@@ -27,31 +27,45 @@
 
 /* ---- sending and carrying out ---- */
 
-static bool has_ended(int fd)
+static bool is_decline(const uint8_t *bytes, long n)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
-}
-
-/* A client that closed already must not be answered: its kernel would reset
- * the connection, and the program here see that before it did anything, or
- * lose bytes. Its end may still be behind those; but a Decline that follows
- * its Proposal says that it waits no longer. */
-static bool is_too_late(int fd)
-{
-	uint8_t bytes[CLC_BYTES_MAX];
 	struct clc_message m;
-	long n;
 
-	if (has_ended(fd))
-		return true;
-	n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
-		      MSG_PEEK | MSG_DONTWAIT, 0, 0);
 	if (n > 0 && clc_peek_length(bytes, (size_t)n) < n)
 		n = clc_peek_length(bytes, (size_t)n);
 	return n > 0 && clc_decode(&m, bytes, (size_t)n) == 0 &&
 	       m.type == CLC_DECLINE;
+}
+
+/*
+ * A client that closed already must not be answered: its kernel would reset
+ * the connection, and the program here see that before it did anything, or
+ * lose bytes. Its end may still be behind those; but a Decline that follows
+ * its Proposal says that it waits no longer. Nor a server that has ended: what
+ * it wrote is in the ring, and its end on TCP. ended, and the n bytes behind
+ * the message: as they were seen with it.
+ */
+static void note_end(struct connection *c, const struct clc_message *m,
+		     bool ended, const uint8_t *bytes, long n)
+{
+	if (m->type == CLC_PROPOSAL)
+		c->mute = ended || is_decline(bytes, n);
+	else if (m->type == CLC_ACCEPT)
+		c->mute = ended;
+}
+
+void messages_look_behind(struct connection *c, int fd,
+			  const struct clc_message *m)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	bool ended = SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	uint8_t bytes[CLC_BYTES_MAX];
+	long n = 0;
+
+	if (!ended)
+		n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
+			      MSG_PEEK | MSG_DONTWAIT, 0, 0);
+	note_end(c, m, ended, bytes, n);
 }
 
 static bool send_bytes(int fd, const void *bytes, int n)
@@ -291,11 +305,6 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
-	if (m && m->type == CLC_PROPOSAL)
-		c->mute = is_too_late(fd);
-	/* Nor a server: what it wrote is in the ring, and its end on TCP. */
-	else if (m && m->type == CLC_ACCEPT)
-		c->mute = has_ended(fd);
 	if (a.next == CLC_PREPARE && m)
 		a = prepare(c, m);
 	if (a.send == CLC_SEND_CONFIRM && !c->mute && server_closes(c))
@@ -480,9 +489,14 @@ void messages_read(struct connection *c, int fd)
 		}
 		a = clc_feed(machine, bytes, (size_t)n, &m,
 			     sys_now_ns() / 1000000u);
-		if (a.take)
+		if (a.take) {
 			take_bytes(c, fd, bytes, a.take);
+			note_end(c, &m, ended, bytes + a.take, n - a.take);
+		}
 		messages_carry_out(c, fd, a, &m);
+		/* Nobody can have answered what was sent only now. */
+		if (a.take == n && messages_await_confirm(c))
+			break;
 		if (a.take > 0)
 			continue;
 		c->unread = (uint32_t)n;

@@ -21,9 +21,14 @@
  * were seen and left: the beginning of a message. */
 void messages_read(struct connection *c, int fd);
 
-/* m: the message that led to the action, NULL when there was none. */
+/* m: the message that led to the action, NULL when there was none; it was read
+ * by messages_read, or messages_look_behind was called. */
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m);
+
+/* A message that did not come by the stream: has its sender ended since? */
+void messages_look_behind(struct connection *c, int fd,
+			  const struct clc_message *m);
 
 /* Is the Accept out, and the client's word to it not here? What we wrote since
  * is in the ring, where a client finds it that takes the Accept late. */

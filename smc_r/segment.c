@@ -305,12 +305,15 @@ static struct status_slot *find_free(struct status_header *h)
 {
 	struct status_slot *slots = slots_of(h);
 	uint32_t n = atomic_load(&h->slot_count);
+	uint32_t from = atomic_load(&next_slot);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = atomic_fetch_add(&next_slot, 1) % n;
+		uint32_t at = (from + i) % n;
 
-		if (seize_free(slots, at))
-			return &slots[at];
+		if (!seize_free(slots, at))
+			continue;
+		atomic_store(&next_slot, at + 1);
+		return &slots[at];
 	}
 	atomic_store(&next_slot, n);
 	return NULL;
