@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 
 #include "connection.h"
@@ -13,7 +14,6 @@
 #include "process.h"
 #include "real.h"
 #include "socket_io.h"
-#include "stream.h"
 #include "sys.h"
 
 #define COPY_BYTES 16384
@@ -30,10 +30,13 @@ static bool ring_of(int fd, bool write, struct connection **c)
 	*c = connection_of(fd);
 	if (!*c)
 		return true;
-	if (connection_phase(*c) < PHASE_ACTIVE)
+	if (connection_phase(*c) == PHASE_NATIVE)
+		way = WAY_KERNEL;
+	else if (connection_phase(*c) != PHASE_ACTIVE)
 		way = write ? handshake_for_write(*c, fd, socket_waits(*c, 0))
 			    : handshake_for_read(*c, fd, socket_waits(*c, 0));
-	if (connection_phase(*c) != PHASE_ACTIVE)
+	/* A server writes into the ring before all has been said. */
+	if (way == WAY_KERNEL)
 		*c = NULL;
 	if (way == WAY_AGAIN)
 		errno = EAGAIN;
@@ -52,100 +55,107 @@ static bool pipe_waits(int fd, unsigned flags)
 	return real_flags >= 0 && !(real_flags & O_NONBLOCK);
 }
 
-/* How much a pipe takes at once without waiting: a page is always free when
- * poll says so, because only whole buffers count. */
-static long pipe_room(int fd)
+static bool is_pipe(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	int used = 0;
-	long size = SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0);
-
-	if (size < 0)
-		return -EINVAL;
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
-		return 0;
-	if (p.revents & POLLERR)
-		return -EPIPE;
-	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &used);
-	return size - used >= COPY_BYTES + 4096 ? COPY_BYTES : 1;
+	return SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0) > 0;
 }
 
-/* One that cannot be written to has no room, either. */
-static bool is_read_end(int fd)
+/* The kernel refuses what cannot be read from, or written to. */
+static bool is_open_for(int fd, int other_way)
 {
-	return (SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) == O_RDONLY;
+	long real_flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	return real_flags >= 0 && (real_flags & O_ACCMODE) != other_way;
+}
+
+/*
+ * What a pipe takes for certain, without waiting. It has room for so many
+ * pages, and any byte in it may keep a page from all others: how many do, it
+ * does not tell. When poll says so, one is free.
+ */
+static size_t pipe_room(int fd)
+{
+	size_t page = getauxval(AT_PAGESZ);
+	size_t pages = (size_t)SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0) / page;
+	size_t room;
+	int used = 0;
+
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &used);
+	room = (size_t)used < pages ? (pages - (size_t)used) * page : page;
+	return room < COPY_BYTES ? room : COPY_BYTES;
+}
+
+/* Waits, if that is wanted, until a pipe is ready. 1; 0: nobody is at its other
+ * end; -1 with errno. */
+static int await_pipe(int fd, short events, unsigned flags)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	int n = real.poll(&p, 1, pipe_waits(fd, flags) ? -1 : 0);
+
+	if (n == 0)
+		errno = EAGAIN;
+	if (n <= 0)
+		return -1;
+	return p.revents & events && !(p.revents & POLLERR);
+}
+
+/* The bytes have left the ring: they go into the pipe, whoever filled it
+ * meanwhile. */
+static ssize_t fill_pipe(int fd, const char *bytes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
+		ssize_t r = real.write(fd, bytes + done, n - done);
+
+		if (r > 0)
+			done += (size_t)r;
+		else if (errno == EAGAIN)
+			real.poll(&p, 1, -1);
+		else if (errno != EINTR)
+			return done ? (ssize_t)done : -1;
+	}
+	return (ssize_t)done;
 }
 
 static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 			    unsigned flags)
 {
 	char bytes[COPY_BYTES];
-	struct iovec v = {bytes, n < sizeof(bytes) ? n : sizeof(bytes)};
-	long room = pipe_room(out);
+	struct iovec v = {bytes, n};
+	int ready = await_pipe(out, POLLOUT, flags);
+	size_t room;
 	ssize_t got;
 
-	while (room == 0) {
-		struct pollfd p = {.fd = out, .events = POLLOUT};
-
-		if (is_read_end(out)) {
-			errno = EBADF;
-			return -1;
-		}
-		if (!pipe_waits(out, flags)) {
-			errno = EAGAIN;
-			return -1;
-		}
-		if (real.poll(&p, 1, -1) < 0)
-			return -1;
-		room = pipe_room(out);
-	}
-	if (room == -EPIPE)
+	if (ready < 0)
+		return -1;
+	if (ready == 0) {
 		SYS_CALL3(SYS_tgkill, sys_getpid(), process_tid(), SIGPIPE);
-	if (room < 0) {
-		errno = (int)-room;
+		errno = EPIPE;
 		return -1;
 	}
-	if (v.iov_len > (size_t)room)
-		v.iov_len = (size_t)room;
+	room = pipe_room(out);
+	if (v.iov_len > room)
+		v.iov_len = room;
 	got = socket_receive(c, in, &v, 1, 0);
-	if (got <= 0)
-		return got;
-	return real.write(out, bytes, (size_t)got);
+	return got > 0 ? fill_pipe(out, bytes, (size_t)got) : got;
 }
 
-/* Takes from the pipe only what the ring has room for. */
+/* Straight into the ring, so that what it has no room for stays in the pipe. */
 static ssize_t pipe_to_ring(struct connection *c, int in, int out, size_t n,
 			    unsigned flags)
 {
-	char bytes[COPY_BYTES];
-	size_t room = stream_free(c);
-	struct iovec v = {bytes, 0};
-	ssize_t got;
+	int ready = await_pipe(in, POLLIN, flags);
 	int there = 0;
 
-	if (n > sizeof(bytes))
-		n = sizeof(bytes);
-	if (room > 0 && n > room)
-		n = room;
-	if (room == 0 && !socket_waits(c, 0)) {
-		errno = EAGAIN;
-		return -1;
-	}
+	if (ready <= 0)
+		return ready;
 	SYS_CALL3(SYS_ioctl, in, FIONREAD, &there);
-	if (there == 0 && (flags & SPLICE_F_NONBLOCK)) {
-		struct pollfd p = {.fd = in, .events = POLLIN};
-
-		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0) {
-			errno = EAGAIN;
-			return -1;
-		}
-	}
-	got = real.read(in, bytes, n);
-	if (got <= 0)
-		return got;
-	v.iov_len = (size_t)got;
-	got = socket_send(c, out, &v, 1, 0);
-	return got == SOCKET_KERNEL ? real.write(out, bytes, v.iov_len) : got;
+	if (there <= 0)
+		return SOCKET_KERNEL;
+	return socket_send_file(c, out, in, NULL,
+				n < (size_t)there ? n : (size_t)there);
 }
 
 ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
@@ -155,7 +165,10 @@ ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
 
 	if (n == 0)
 		return 0;
-	if (flags & ~(unsigned)FLAGS_KNOWN)
+	if (flags & ~(unsigned)FLAGS_KNOWN || (ssize_t)n < 0)
+		return SOCKET_KERNEL;
+	if (!is_pipe(in) == !is_pipe(out) || !is_open_for(in, O_WRONLY) ||
+	    !is_open_for(out, O_RDONLY))
 		return SOCKET_KERNEL;
 	if (!ring_of(in, false, &from) || !ring_of(out, true, &to))
 		return -1;

@@ -210,6 +210,10 @@ static void calls(void)
 
 	check(!pipe(in) && !pipe2(out, O_NONBLOCK), "pipes");
 	check(write(in[1], "abcdef", 6) == 6, "write");
+	tell("from a file by a pipe's call",
+	     splice(open("/etc/passwd", O_RDONLY), NULL, fd, NULL, 3, 0));
+	tell("to nowhere", splice(fd, NULL, -1, NULL, 3, 0));
+	tell("less than nothing", splice(in[0], NULL, fd, NULL, -1, 0));
 	tell("from a pipe", sendfile(fd, in[0], NULL, 3));
 	tell("from a pipe at", sendfile(fd, in[0], &at, 3));
 	tell("from a directory", sendfile(fd, open("/", O_RDONLY), NULL, 3));
