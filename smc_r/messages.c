@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "inject.h"
+#include "lock.h"
 #include "offer.h"
 #include "process.h"
 #include "proposal.h"
@@ -133,17 +134,30 @@ static void carry_out_send(struct connection *c, int fd, enum clc_send what)
 	}
 }
 
-/* A server that accepted may have bytes in the ring already; if the client
- * then declines they belong onto the TCP stream first. */
-static void resend_early_bytes(struct connection *c, int fd)
+/* Sending would take the error, which is for the program to see. */
+static bool has_error(int fd)
 {
-	uint64_t end = atomic_load(&c->slot->tx.position);
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 
-	/* Sending would take the error, which is for the program to see. */
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR))
-		return;
-	connection_send_ring(c, fd, 0, end);
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/*
+ * A server that accepted may have bytes in the ring already; if the client then
+ * declines they belong onto the TCP stream first. Another thread may be writing
+ * more, or asleep until there is room: it goes on behind them.
+ */
+static void resend_early_bytes(struct connection *c, int fd)
+{
+	struct status_stream *tx = &c->slot->tx;
+	bool taken = stream_lock(tx);
+
+	if (!has_error(fd))
+		connection_send_ring(c, fd, 0, atomic_load(&tx->position));
+	atomic_store(&tx->position, 0);
+	atomic_fetch_or(&tx->flags, STREAM_TCP);
+	stream_unlock(tx, taken);
+	connection_wake_own(c, tx, c->bell_out);
 }
 
 void messages_forget(int fd)
@@ -162,7 +176,6 @@ static void finish_tcp(struct connection *c, int fd)
 		segment_count(declines_received);
 	if (c->rmb) {
 		resend_early_bytes(c, fd);
-		atomic_store(&c->slot->tx.position, 0);
 		/* A client that declined does not use the element; one that has
 		 * not read the Accept will say when it is done with it. */
 		if (c->side == SIDE_SERVER && !c->withdrawn) {
@@ -172,7 +185,7 @@ static void finish_tcp(struct connection *c, int fd)
 			    m->peer_reason == REASON_DESCRIPTORS)
 				linkgroup_out_of_step(c->rmb);
 		}
-		connection_detach(c, true);
+		connection_detach(c, !c->spoilt);
 	}
 	messages_forget(fd);
 	connection_use_tcp(c, m->reason, m->peer_reason);
