@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "relay_copy.h"
@@ -95,7 +96,11 @@ static bool is_over(const struct connection *c, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 	uint32_t peer = atomic_load(&c->in_producer->flags);
+	int there = 0;
 
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+	if (there > 0)
+		return false;
 	if (connection_is_shut(c) &&
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
 		return true;

@@ -3,6 +3,7 @@
 #include "relay_copy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -168,23 +169,44 @@ static void copy(struct flow *a, struct flow *b)
 	}
 }
 
+/* What is there already, so that the successor finds it as it would have
+ * without us. Errors are left to copy(). */
+static void copy_at_once(struct flow *a)
+{
+	struct pollfd p = {.fd = a->from, .events = POLLIN};
+	size_t before;
+
+	do {
+		if (a->count == 0 && SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
+		    p.revents == POLLIN)
+			fill(a);
+		before = a->count;
+		if (before > 0)
+			drain(a);
+	} while (a->count < before && !a->ended);
+}
+
+#define GATE 2 /* closed when the one who started us may go on */
+
 /* Nothing of the program's but the two sockets, which become 0 and 1. */
-static void leave_program(int from, int to)
+static void leave_program(int from, int to, int gate)
 {
 	static const char name[] = "smc_r relay";
-	int high;
+	int high, higher;
 
 	SYS_CALL3(SYS_setsid, 0, 0, 0);
 	SYS_CALL3(SYS_prctl, PR_SET_NAME, name, 0);
-	high = (int)SYS_CALL3(SYS_dup, to, 0, 0);
+	high = (int)SYS_CALL3(SYS_fcntl, to, F_DUPFD, GATE + 1);
+	higher = (int)SYS_CALL3(SYS_fcntl, gate, F_DUPFD, GATE + 1);
 	SYS_CALL3(SYS_dup3, from, 0, 0);
 	SYS_CALL3(SYS_dup3, high, 1, 0);
-	SYS_CALL3(SYS_close_range, 2, UINT32_MAX, 0);
+	SYS_CALL3(SYS_dup3, higher, GATE, 0);
+	SYS_CALL3(SYS_close_range, GATE + 1, UINT32_MAX, 0);
 	SYS_CALL3(SYS_chdir, "/", 0, 0);
 }
 
 static void run(int from, int to, const uint8_t *first, size_t bytes,
-		const struct relay_hold *hold)
+		const struct relay_hold *hold, int gate)
 {
 	uint8_t *buffers =
 	    mmap(NULL, (size_t)2 * BUFFER_BYTES, PROT_READ | PROT_WRITE,
@@ -195,13 +217,35 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 	struct flow b = {.from = 1, .to = 0, .ended = hold && hold->shut};
 
 	/* Without memory both connections end, which both ends see. */
-	leave_program(from, to);
+	leave_program(from, to, gate);
 	if (buffers != MAP_FAILED) {
 		a.buffer = buffers;
 		b.buffer = buffers + BUFFER_BYTES;
+		if (!hold)
+			copy_at_once(&a);
+		sys_close(GATE);
 		copy(&a, &b);
 	}
 	SYS_CALL3(SYS_exit_group, 0, 0, 0);
+}
+
+/* In a child of the program, which ends at once. Its status. */
+static int start(int from, int to, const uint8_t *first, size_t bytes,
+		 const struct relay_hold *hold)
+{
+	int gate[2];
+	char end;
+	long child;
+
+	if (SYS_CALL3(SYS_pipe2, gate, 0, 0) < 0)
+		return 1;
+	child = SYS_CALL6(SYS_clone, 0, 0, 0, 0, 0, 0);
+	if (child == 0)
+		run(from, to, first, bytes, hold, gate[1]);
+	sys_close(gate[1]);
+	if (child > 0)
+		SYS_CALL3(SYS_read, gate[0], &end, 1);
+	return child < 0;
 }
 
 /* Through a child that ends at once: what it leaves belongs to init, and the
@@ -216,12 +260,9 @@ bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes,
 
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
 	child = SYS_CALL6(SYS_clone, 0, 0, 0, 0, 0, 0);
-	if (child == 0) {
-		child = SYS_CALL6(SYS_clone, 0, 0, 0, 0, 0, 0);
-		if (child == 0)
-			run(from, to, first, bytes, hold);
-		SYS_CALL3(SYS_exit_group, child < 0, 0, 0);
-	}
+	if (child == 0)
+		SYS_CALL3(SYS_exit_group, start(from, to, first, bytes, hold),
+			  0, 0);
 	if (child > 0)
 		while (SYS_CALL4(SYS_wait4, child, &status, __WALL, 0) ==
 		       -EINTR)

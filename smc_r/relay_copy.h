@@ -33,7 +33,8 @@ struct relay_hold {
 /*
  * From now on, both ways, until both streams have ended: first these bytes to
  * `to`, then what comes from `from`; with a hold, as that says, and not a byte
- * before. The caller keeps its descriptors. False: no process.
+ * before. What is there already has been copied when this returns, as far as
+ * there is room. The caller keeps its descriptors. False: no process.
  */
 bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes,
 		      const struct relay_hold *hold);
