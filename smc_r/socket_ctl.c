@@ -208,6 +208,10 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		if (handshake_for_write(c, fd, true) != WAY_RING)
 			return (int)SOCKET_KERNEL;
+		/* A thread that sleeps for the Confirm must wake, whenever
+		 * that comes; both halves shut, the kernel wakes it. */
+		if (how == SHUT_RD && handshake_withdraw(c, fd))
+			return (int)SOCKET_KERNEL;
 	} else if (phase == PHASE_NATIVE) {
 		return (int)SOCKET_KERNEL;
 	}
