@@ -96,6 +96,21 @@ static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
+/* To who asks first after a connect that did not wait, the kernel says that it
+ * came about; but not when a shutdown(), which may not have reached it, has
+ * told that the socket is connected. */
+static int connect_again(const struct connection *c, int fd,
+			 const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+
+	if (result == 0 && ((atomic_load(&c->slot->rx.flags) |
+			     atomic_load(&c->slot->tx.flags)) &
+			    STREAM_SHUT))
+		result = real.connect(fd, a, n);
+	return result;
+}
+
 PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct connection *c = connection_of(fd);
@@ -112,7 +127,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 		return real.connect(fd, a, n);
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
-		return real.connect(fd, a, n);
+		return connect_again(c, fd, a, n);
 	if (!c && fdtable && a && !process.off)
 		prospect = handshake_before_connect(fd, a, n);
 	if (prospect == PROSPECT_NOBODY)
