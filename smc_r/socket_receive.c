@@ -71,6 +71,18 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
 	return real.recvmsg(r->fd, &h, r->flags);
 }
 
+/* Shut both ways, and the peer died with bytes unread: TCP knows of an end. */
+static ssize_t receive_tcp(const struct receive *r)
+{
+	int there = 0;
+
+	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
+	    !atomic_load(&r->c->slot->error) ||
+	    (real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))
+		return SOCKET_KERNEL;
+	return pending_error(r->c);
+}
+
 /* The bytes before were the ring's, those after are TCP's: one call. What is
  * thrown away (MSG_TRUNC) touches no buffer. */
 static ssize_t receive_rest(const struct receive *r)
@@ -82,7 +94,7 @@ static ssize_t receive_rest(const struct receive *r)
 	ssize_t n;
 
 	if (done == 0)
-		return SOCKET_KERNEL;
+		return receive_tcp(r);
 	if (r->flags & MSG_TRUNC) {
 		v[0] = (struct iovec){NULL, r->want - done};
 		n = take_behind(r, v, 1);

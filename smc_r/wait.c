@@ -62,9 +62,6 @@ static void judge_end(struct connection *c, short bits)
 	/* The kernel knows of a reset, and tells it. */
 	if (bits & POLLERR)
 		return;
-	/* The end that the kernel tells of is our own. */
-	if (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
-		return;
 	flags = atomic_load(&c->in_producer->flags);
 	/* After a seal it may be one that the program shut there, and a frozen
 	 * cursor says nothing. */
