@@ -686,7 +686,8 @@ static int another_number(const struct connection *c, int fd)
 }
 
 /* The kernel keeps a registration until the last descriptor of the file goes;
- * so do we, under a number that still names it. */
+ * so do we, under a number that still names it. But one that was taken out must
+ * not be found under its old number, which may be given to a file anew. */
 void epoll_forget(struct connection *c, int fd)
 {
 	struct epoll_member *m = c->members;
@@ -697,7 +698,7 @@ void epoll_forget(struct connection *c, int fd)
 	while (m) {
 		struct epoll_member *next = m->next;
 
-		if (other < 0)
+		if (other < 0 || (m->fd == fd && atomic_load(&m->parked)))
 			drop(m);
 		else if (m->fd == fd)
 			m->fd = other;
