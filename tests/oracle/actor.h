@@ -74,7 +74,7 @@ struct task *task_create(int index);
 
 /* Descriptors by name. An unknown name is -1, a closed one keeps its number. */
 #define NAME_LEN  12
-#define NAMES_MAX 64
+#define NAMES_MAX 250
 int name_fd(const char *name);
 int name_index(const char *name);
 const char *name_at(int index);

@@ -2,6 +2,6 @@
 # allowed: differences between plain TCP and the library that are meant, as sed
 # commands that make both logs equal. Each says why.
 # The kernel may give a client a port that the script saw before.
-s/^(.* accept .* port:)p[0-9]+/\1p/
+s/^(.* (accept|names) .* port:)p[0-9]+/\1p/
 # Or the port of a listener that is gone to the next one.
 s/^(.* names .* port:l)[0-9]+/\1/

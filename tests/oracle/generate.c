@@ -5,6 +5,7 @@
 #include "generate.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "model.h"
 
@@ -14,19 +15,55 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {write_send, 24},        {write_recv, 24},        {write_splice, 6},
-    {write_probe, 8},        {write_nonblock, 4},     {write_poll, 10},
-    {write_epoll, 16},       {write_blocked_recv, 8}, {write_blocked_wait, 5},
-    {write_signal, 3},       {write_timeout, 1},      {write_transfer, 1},
-    {write_shutdown, 2},     {write_dup, 2},          {write_child, 3},
-    {write_pass, 1},         {write_cat, 1},          {write_finish, 5},
-    {write_fill, 1},         {write_alias, 3},        {write_bad, 2},
-    {write_many, 2},         {write_option, 2},       {write_low_water, 1},
-    {write_urgent, 1},       {write_async, 1},        {write_strange, 3},
-    {write_changed_wait, 3}, {write_refused, 1},
+    {write_send, 24},
+    {write_recv, 24},
+    {write_splice, 6},
+    {write_probe, 8},
+    {write_nonblock, 4},
+    {write_poll, 10},
+    {write_epoll, 16},
+    {write_blocked_recv, 8},
+    {write_blocked_wait, 5},
+    {write_signal, 3},
+    {write_timeout, 1},
+    {write_transfer, 1},
+    {write_shutdown, 2},
+    {write_dup, 2},
+    {write_child, 3},
+    {write_pass, 1},
+    {write_cat, 1},
+    {write_finish, 5},
+    {write_fill, 1},
+    {write_alias, 3},
+    {write_bad, 2},
+    {write_many, 2},
+    {write_option, 2},
+    {write_low_water, 1},
+    {write_urgent, 1},
+    {write_async, 1},
+    {write_strange, 3},
+    {write_changed_wait, 3},
+    {write_refused, 1},
+    /* From GENERATE_MORE on. */
+    {write_flags, 8},
+    {write_misplaced, 2},
+    {write_reconnect, 1},
+    {write_early, 2},
+    {write_flight, 2},
+    {write_shut_asleep, 1},
+    {write_two_peeks, 2},
+    {write_ticking, 1},
+    {write_sigio, 1},
+    {write_masked, 2},
+    {write_send_limit, 1},
+    {write_rearm, 4},
+    {write_stdio, 1},
+    {write_requests, 2},
+    {write_pump, 4},
 };
 
-#define KINDS (sizeof(kinds) / sizeof(*kinds))
+#define KINDS       (sizeof(kinds) / sizeof(*kinds))
+#define KINDS_FIRST 29 /* what the seeds before GENERATE_MORE know */
 
 static void write_start(struct model *m)
 {
@@ -40,7 +77,10 @@ static void write_start(struct model *m)
 /* Each seed likes other kinds of steps, so that rare ones meet. */
 static void weights_choose(struct model *m, unsigned *weights)
 {
-	for (size_t k = 0; k < KINDS; k++)
+	size_t known = m->more ? KINDS : KINDS_FIRST;
+
+	memset(weights, 0, KINDS * sizeof(*weights));
+	for (size_t k = 0; k < known; k++)
 		weights[k] = kinds[k].weight * (1 + pick(m, 4) * pick(m, 4));
 }
 
@@ -68,7 +108,7 @@ static void write_end(struct model *m)
 
 void generate(unsigned long seed, FILE *script)
 {
-	struct model m = {.out = script};
+	struct model m = {.out = script, .more = seed >= GENERATE_MORE};
 	unsigned weights[KINDS], steps, crowd;
 
 	m.random = (seed + 1) * 0x9e3779b97f4a7c15u;

@@ -7,6 +7,10 @@
 
 #include <stdio.h>
 
+/* Seeds from here on take steps that those before do not know, so that each
+ * goes on to mean what it did. */
+#define GENERATE_MORE 1000000
+
 void generate(unsigned long seed, FILE *script);
 
 #endif

@@ -31,12 +31,14 @@ struct end {
 
 struct connection {
 	bool used;
-	bool moved;         /* on TCP again, or may be */
+	bool moved; /* on TCP again, or may be */
+	const char *address;
 	struct end ends[2]; /* 0 called connect */
 };
 
 struct model {
 	FILE *out;
+	bool more; /* a seed of the later ones */
 	uint64_t random;
 	struct connection connections[CONNECTIONS];
 	unsigned pattern; /* the last one used */
@@ -112,6 +114,22 @@ void write_async(struct model *m, struct connection *c, int i);
 void write_strange(struct model *m, struct connection *c, int i);
 void write_changed_wait(struct model *m, struct connection *c, int i);
 void write_refused(struct model *m, struct connection *c, int i);
+
+void write_flags(struct model *m, struct connection *c, int i);
+void write_misplaced(struct model *m, struct connection *c, int i);
+void write_reconnect(struct model *m, struct connection *c, int i);
+void write_early(struct model *m, struct connection *c, int i);
+void write_flight(struct model *m, struct connection *c, int i);
+void write_shut_asleep(struct model *m, struct connection *c, int i);
+void write_two_peeks(struct model *m, struct connection *c, int i);
+void write_ticking(struct model *m, struct connection *c, int i);
+void write_sigio(struct model *m, struct connection *c, int i);
+void write_masked(struct model *m, struct connection *c, int i);
+void write_send_limit(struct model *m, struct connection *c, int i);
+void write_rearm(struct model *m, struct connection *c, int i);
+void write_stdio(struct model *m, struct connection *c, int i);
+void write_requests(struct model *m, struct connection *c, int i);
+void write_pump(struct model *m, struct connection *c, int i);
 
 void write_connect(struct model *m, struct connection *c);
 void write_dup(struct model *m, struct connection *c, int i);

@@ -107,6 +107,7 @@ void write_connect(struct model *m, struct connection *c)
 	m->serial++;
 	c->used = true;
 	c->moved = false;
+	c->address = address;
 	end_make(m, &c->ends[0], client, 'c');
 	end_make(m, &c->ends[1], server, 's');
 	c->ends[0].nonblock = chance(m, 40);
@@ -290,17 +291,18 @@ void write_cat(struct model *m, struct connection *c, int i)
 	unsigned size = 1 + pick(m, 20000);
 
 	if (e->task || e->read_shut || peer->read_shut || e->fin_sent ||
-	    peer->fin_sent || e->unread || peer->unread ||
+	    peer->fin_sent || (e->unread && !m->more) || peer->unread ||
 	    e->actor == peer->actor)
 		return;
+	arrive(m, c, i);
 	set_blocking(m, e);
 	unwatch(m, e);
 	all_moved(m, e->actor);
 	step(m, e, "spawn %s cat via=%s", e->name, PICK(m, via));
 	step(m, e, "close %s", e->name);
 	step(m, peer, "send %s %u %u", peer->name, size, next_pattern(m));
-	step(m, peer, "await %s bytes=%u", peer->name, size);
-	step(m, peer, "recv %s %u", peer->name, size);
+	step(m, peer, "await %s bytes=%u", peer->name, size + e->unread);
+	step(m, peer, "recv %s %u", peer->name, size + e->unread);
 	step(m, peer, "shutdown %s wr", peer->name);
 	step(m, peer, "recvend %s", peer->name);
 	step(m, e, "reap");

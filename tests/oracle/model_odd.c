@@ -183,6 +183,7 @@ void write_strange(struct model *m, struct connection *c, int i)
 	switch (pick(m, 5)) {
 	case 0:
 		step(m, e, "strange %s", e->name);
+		c->moved |= m->more;
 		break;
 	case 1:
 		if (!can_send(c, i) || peer->unread + size > IN_FLIGHT_MAX)

@@ -227,6 +227,32 @@ static void run_pipeout(struct call *c)
 	close(two[1]);
 }
 
+/* pump FROM TO SIZE [nonblock]: by splice and a pipe, as a proxy does. */
+static void run_pump(struct call *c)
+{
+	size_t size = strtoul(c->argv[3], NULL, 0), done = 0;
+	unsigned flags = call_has(c, "nonblock") ? SPLICE_F_NONBLOCK : 0;
+	int from = name_fd(c->argv[1]), to = name_fd(c->argv[2]);
+	long n = 1;
+	int ends[2];
+
+	if (pipe(ends)) {
+		reply_bad(c, "pipe");
+		return;
+	}
+	while (done < size && n > 0) {
+		n = splice(from, NULL, ends[1], NULL, size - done, flags);
+		for (long left = n; left > 0 && n > 0; left -= n) {
+			n = splice(ends[0], NULL, to, NULL, (size_t)left,
+				   flags | SPLICE_F_MOVE);
+			done += n > 0 ? (size_t)n : 0;
+		}
+	}
+	reply_result(c, n < 0 ? n : (long)done);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* sendnamed FD SIZE PATTERN: sendto and sendmsg with an address, which TCP does
  * not look at. */
 static void run_sendnamed(struct call *c)
@@ -310,6 +336,7 @@ const struct operation odd_operations[] = {
     {"option", 3, run_option},
     {"strange", 1, run_strange},
     {"pipeout", 2, run_pipeout},
+    {"pump", 3, run_pump},
     {"sendnamed", 3, run_sendnamed},
     {"recvnamed", 2, run_recvnamed},
     {"dupto", 3, run_dupto},

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,22 @@ static void on_signal(int number)
 int pipe_signals(void)
 {
 	return atomic_exchange(&pipe_count, 0);
+}
+
+static void on_tick(int number)
+{
+	(void)number;
+}
+
+/* tick MS: a timer interrupts this process so often; 0 ends it. */
+static void run_tick(struct call *c)
+{
+	struct sigaction a = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+	long us = strtol(c->argv[1], NULL, 0) * 1000;
+	struct itimerval t = {{0, us}, {0, us}};
+
+	sigaction(SIGALRM, &a, NULL);
+	reply_result(c, setitimer(ITIMER_REAL, &t, NULL));
 }
 
 static int handler_set(int number, const char *how)
@@ -324,17 +341,11 @@ static void run_nofile(struct call *c)
 }
 
 const struct operation process_operations[] = {
-    {"thread", 1, run_thread},
-    {"fork", 1, run_fork},
-    {"exit", 1, run_exit},
-    {"spawn", 2, run_spawn},
-    {"reap", 0, run_reap},
-    {"pair", 2, run_pair},
-    {"sendfd", 2, run_sendfd},
-    {"recvfd", 2, run_recvfd},
-    {"handler", 2, run_handler},
-    {"handled", 0, run_handled},
-    {"mask", 2, run_mask},
-    {"nofile", 1, run_nofile},
-    {NULL, 0, NULL},
+    {"thread", 1, run_thread},   {"fork", 1, run_fork},
+    {"exit", 1, run_exit},       {"spawn", 2, run_spawn},
+    {"reap", 0, run_reap},       {"pair", 2, run_pair},
+    {"sendfd", 2, run_sendfd},   {"recvfd", 2, run_recvfd},
+    {"handler", 2, run_handler}, {"handled", 0, run_handled},
+    {"mask", 2, run_mask},       {"nofile", 1, run_nofile},
+    {"tick", 1, run_tick},       {NULL, 0, NULL},
 };

@@ -106,15 +106,19 @@ wrongs() {
 
 @test "generated scripts with the library in both processes, on SMC" {
 	"$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds"
+	# From here on they know more steps.
+	"$here/oracle.sh" -j 4 -m both -s 1000000 -n "$seeds"
 	smc_count
 	[ "$smc_new" -ge $((2 * seeds)) ]
 }
 
 @test "generated scripts with the library in one process" {
 	"$here/oracle.sh" -j 4 -m A,B -s 1 -n $((seeds / 4))
+	"$here/oracle.sh" -j 4 -m A,B -s 1000000 -n $((seeds / 4))
 }
 
 # Each was different once.
 @test "seeds that found something" {
-	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321
+	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321 \
+		1000088 1010018 1010068 1010325
 }
