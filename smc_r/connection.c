@@ -261,7 +261,11 @@ void connection_release(struct connection *c)
 		await_thread(&c->slot->rx);
 		if (last)
 			await_thread(&c->slot->tx);
-		connection_detach(c, last && !asleep && !c->spoilt);
+		/* Other holders may have gone since the close began, when they
+		 * still were there and nobody told the peer. Its bells say it
+		 * then, by their end. */
+		connection_detach(c,
+				  last && c->parted && !asleep && !c->spoilt);
 	}
 	if (last)
 		segment_slot_free(c->slot);

@@ -111,6 +111,7 @@ struct connection {
 	bool starting;        /* is counted as a client that starts */
 	bool spoilt;          /* a bell was shut: never use the element again */
 	bool mute;            /* the peer closed during the handshake */
+	bool parted;          /* the peer was told that this end goes */
 	bool withdrawn;       /* our Accept: messages_withdraw */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */

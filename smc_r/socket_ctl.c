@@ -305,6 +305,14 @@ static void say_goodbye(struct connection *c, int fd)
 		handshake_left(c, fd);
 }
 
+/* This is the last descriptor of it here. */
+static void begin_close(struct connection *c, int fd)
+{
+	c->parted = segment_slot_is_mine(c->slot);
+	if (c->parted)
+		say_goodbye(c, fd);
+}
+
 static void wake_reader(struct connection *c)
 {
 	connection_signal_data(c);
@@ -360,8 +368,7 @@ void socket_end_orphan(struct connection *c)
 
 	if (fd <= 0)
 		return;
-	if (segment_slot_is_mine(c->slot))
-		say_goodbye(c, fd);
+	begin_close(c, fd);
 	engine_lock(&saved);
 	hidden_close(fd);
 	if (c->rmb)
@@ -472,9 +479,8 @@ void socket_forget(int fd)
 
 	if (!e || process_is_foreign())
 		return;
-	if (c && atomic_load(&c->entry.references) == 1 &&
-	    segment_slot_is_mine(c->slot))
-		say_goodbye(c, fd);
+	if (c && atomic_load(&c->entry.references) == 1)
+		begin_close(c, fd);
 	active = c && c->rmb;
 	engine_lock(&saved);
 	if (active)
@@ -496,6 +502,7 @@ void socket_disconnected(int fd)
 	/* Reset: what follows the ring's bytes TCP tells. */
 	if (c->rmb) {
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
+		c->parted = true;
 		wake_reader(c);
 	}
 	forget_locked(fd);

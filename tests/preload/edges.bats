@@ -72,6 +72,10 @@ asleep() { # its leader
 	all_on_smc 1
 }
 
+@test "two processes that hold a connection and leave at the same moment" {
+	both 600 together 1000
+}
+
 # Its handshake may be cut off anywhere.
 @test "a server that closes what it accepts" {
 	both 0 hasty 30

@@ -17,6 +17,8 @@
  *   edges alone COUNT	connects to itself so often, waits for room, writes, and
  *			accepts only then: nobody is waited for
  *   edges beside COUNT	the same with a second thread, waiting by epoll
+ *   edges together COUNT	so many connections that two processes hold at
+ *one end, and leave at the same moment: the other end is told
  *   edges cut		waits for bytes, with a time-out; says what ended it
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
@@ -553,6 +555,52 @@ static void beside(int count)
 	}
 }
 
+/* Both processes that hold an end leave at the same moment, while the other end
+ * sleeps. */
+static void leave_together(int fd, uint64_t *state)
+{
+	int both[2];
+
+	check(recv(fd, (char[1]){0}, 1, 0) == 1 && send(fd, "y", 1, 0) == 1,
+	      "a byte there and back");
+	check(!pipe(both), "pipe");
+	if (fork() == 0) {
+		close(both[1]);
+		_exit((int)read(both[0], (char[1]){0}, 1));
+	}
+	nap_us(1000);
+	close(both[1]);
+	nap_us(dice(state, 600));
+	close(fd);
+	close(both[0]);
+	check(wait(NULL) > 0, "wait");
+}
+
+static void together(int count)
+{
+	int port, listener = duct_listen(&port);
+	uint64_t state = 1;
+
+	if (fork() == 0) {
+		for (int i = 0; i < count; i++)
+			leave_together(accept(listener, NULL, NULL), &state);
+		_exit(0);
+	}
+	close(listener);
+	for (int i = 0; i < count; i++) {
+		int fd = duct_connect(port);
+		char byte;
+
+		send_all(fd, "x", 1);
+		check(recv(fd, &byte, 1, 0) == 1, "an answer");
+		check(recv(fd, &byte, 1, 0) == 0, "the end");
+		close(fd);
+		progress();
+	}
+	check(wait(NULL) > 0, "the server");
+	printf("%d connections\n", count);
+}
+
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -576,6 +624,8 @@ int main(int argc, char **argv)
 		alone(number);
 	else if (argc == 3 && !strcmp(argv[1], "beside"))
 		beside(number);
+	else if (argc == 3 && !strcmp(argv[1], "together"))
+		together(number);
 	else if (argc == 3 && !strcmp(argv[1], "hasty"))
 		hasty(number);
 	else if (argc == 2 && !strcmp(argv[1], "cut"))
