@@ -94,6 +94,10 @@ stranger() {
 	stranger
 }
 
+@test "dropbear" {
+	stranger
+}
+
 @test "etcd" {
 	stranger
 }
@@ -143,6 +147,10 @@ stranger() {
 }
 
 @test "http2" {
+	stranger
+}
+
+@test "icecast" {
 	stranger
 }
 
@@ -215,6 +223,10 @@ stranger() {
 }
 
 @test "perl" {
+	stranger
+}
+
+@test "pgbouncer" {
 	stranger
 }
 
@@ -327,6 +339,10 @@ stranger() {
 }
 
 @test "tinyproxy" {
+	stranger
+}
+
+@test "trafficserver" {
 	stranger
 }
 
