@@ -397,9 +397,8 @@ static int close_socket(struct connection *c, int fd)
 		if (result == 0)
 			return 0;
 	}
-	if (!atomic_load(&c->dead) && atomic_load(&c->entry.references) == 1 &&
-	    segment_slot_is_mine(c->slot))
-		say_goodbye(c, fd);
+	if (!atomic_load(&c->dead) && atomic_load(&c->entry.references) == 1)
+		begin_close(c, fd);
 	/* A close that may take its time (SO_LINGER) does so without the lock.
 	 */
 	active = c->rmb != NULL;
