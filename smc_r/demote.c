@@ -204,12 +204,21 @@ static bool is_shared(struct connection *c, enum heir heir)
 	return heir == HEIR_INHERITS && !segment_slot_is_mine(c->slot);
 }
 
+/* The peer closed, or its process ended. */
+static bool has_hung_up(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return atomic_load(&c->tcp_ended) ||
+	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents);
+}
+
 /* False when the writer may send it after all. */
-static bool leave_ring(struct connection *c)
+static bool leave_ring(struct connection *c, int fd)
 {
 	struct status_stream *rx = &c->slot->rx;
 	bool taken = stream_lock(rx);
-	bool stays = input_is_sealed(c) || atomic_load(&c->tcp_ended);
+	bool stays = input_is_sealed(c) || has_hung_up(c, fd);
 
 	stays = stays && atomic_load(&c->in_consumer->rest) != REST_WRITER;
 	if (stays)
@@ -295,8 +304,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
 	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
-		bool kept = is_kept(heir) && leave_ring(c);
-		bool shared = !kept && is_shared(c, heir) && leave_ring(c);
+		bool kept = is_kept(heir) && leave_ring(c, fd);
+		bool shared = !kept && is_shared(c, heir) && leave_ring(c, fd);
 
 		if (kept || !relay_start(c, fd, shared))
 			return false;

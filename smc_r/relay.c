@@ -107,12 +107,31 @@ static bool is_over(const struct connection *c, int fd)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
+static bool put_at(int from, int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
+
+	return flags >= 0 &&
+	       SYS_CALL3(SYS_dup3, from, fd,
+			 flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
+}
+
+/* All numbers of the connection are one file, and stay that. */
+static bool put_at_all(const struct connection *c, int from, int fd)
+{
+	if (!put_at(from, fd))
+		return false;
+	for (int i = 0; i < fdtable_end(); i++)
+		if (i != fd && connection_of(i) == c)
+			put_at(from, i);
+	return true;
+}
+
 static bool take_place(struct connection *c, int from, int fd)
 {
 	long status = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
 
-	if (status < 0 || flags < 0)
+	if (status < 0)
 		return false;
 	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
 	/* Both ways, and it would take nothing more. */
@@ -120,8 +139,7 @@ static bool take_place(struct connection *c, int from, int fd)
 		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
 	else if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
 		SYS_CALL3(SYS_shutdown, from, SHUT_RD, 0);
-	return SYS_CALL3(SYS_dup3, from, fd,
-			 flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
+	return put_at_all(c, from, fd);
 }
 
 /* The ring's bytes, in one piece that stays when the ring is used again. */
@@ -149,7 +167,7 @@ static bool start(struct connection *c, struct loop *l, int fd,
 	bool done = old >= 0 && take_place(c, l->receiver, fd);
 
 	if (done && !relay_copy_start(old, l->sender, bytes, n, hold)) {
-		SYS_CALL3(SYS_dup3, old, fd, 0);
+		put_at_all(c, old, fd);
 		done = false;
 	}
 	if (old >= 0)

@@ -173,6 +173,14 @@ static enum input settle_on_tcp(struct connection *c, int fd)
 	return INPUT_KERNEL;
 }
 
+/* An empty ring is no end when its bytes go to TCP: they come there in a
+ * moment. To be asked after the look that found it empty. */
+static bool is_handed_over(const struct connection *c)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load(&c->slot->rx.flags) & (STREAM_FROZEN | STREAM_TCP);
+}
+
 /* The writer published bytes before its flags, so look at the flags first. */
 enum input input_look(struct connection *c, int fd, size_t need)
 {
@@ -197,7 +205,7 @@ enum input input_look(struct connection *c, int fd, size_t need)
 	if (fill > 0)
 		return INPUT_DATA;
 	if ((flags & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
-		return INPUT_END;
+		return is_handed_over(c) ? INPUT_DATA : INPUT_END;
 	if (own & STREAM_RESET)
 		return INPUT_ERROR;
 	/* Shut both ways, TCP is, too, and knows what the peer did then. */
