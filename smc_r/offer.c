@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "sys.h"
 
 #define FNV_BASIS 2166136261u /* FNV-1a, 32 bits */
 #define FNV_PRIME 16777619u
@@ -63,15 +63,10 @@ int offer_init(const char *rundir)
 
 static int set(int fd, const void *value, socklen_t length)
 {
-	int saved = errno, error = 0;
-
 	if (!instance)
 		return -EOPNOTSUPP;
-	if (syscall(SYS_setsockopt, fd, OPTION_LEVEL, instance, value,
-		    length) != 0)
-		error = -errno;
-	errno = saved;
-	return error;
+	return (int)SYS_CALL6(SYS_setsockopt, fd, OPTION_LEVEL, instance, value,
+			      length, 0);
 }
 
 static int mark(int fd, int value)
@@ -101,14 +96,12 @@ int offer_unmark(int fd)
 /* Bytes of the answer, or -errno. */
 static int get(int fd, void *answer, socklen_t length)
 {
-	int saved = errno, error = 0;
+	int error;
 
 	if (!instance)
 		return -EOPNOTSUPP;
-	if (syscall(SYS_getsockopt, fd, OPTION_LEVEL, instance, answer,
-		    &length) != 0)
-		error = -errno;
-	errno = saved;
+	error = (int)SYS_CALL6(SYS_getsockopt, fd, OPTION_LEVEL, instance,
+			       answer, &length, 0);
 	return error ? error : (int)length;
 }
 

@@ -68,6 +68,19 @@ static void fill(struct status_slot *slot, const struct plain *p)
 	segment_slot_publish(slot, STATUS_TCP);
 }
 
+/* reason_index() searches, and they have one reason nearly always. */
+static uint32_t index_of(uint32_t reason)
+{
+	static _Atomic uint64_t last; /* high half: reason; low half: index */
+	uint64_t seen = atomic_load_explicit(&last, memory_order_relaxed);
+
+	if (seen >> 32 != reason) {
+		seen = (uint64_t)reason << 32 | (uint32_t)reason_index(reason);
+		atomic_store_explicit(&last, seen, memory_order_relaxed);
+	}
+	return (uint32_t)seen;
+}
+
 static void count(const struct plain *p)
 {
 	if (p->role == STATUS_CLIENT)
@@ -75,7 +88,7 @@ static void count(const struct plain *p)
 	else
 		segment_count(server_connections);
 	segment_count(tcp_connections);
-	segment_count(fallbacks[reason_index(p->reason)]);
+	segment_count(fallbacks[index_of(p->reason)]);
 }
 
 void plain_keep(int fd, const struct plain *p)
@@ -94,7 +107,7 @@ void plain_keep(int fd, const struct plain *p)
 	fill(slot, p);
 	count(p);
 	raise_end(fd);
-	atomic_store(&table[fd], slot);
+	atomic_store_explicit(&table[fd], slot, memory_order_release);
 }
 
 static void leave_slot(struct status_slot *slot)
@@ -123,7 +136,7 @@ void plain_drop(int fd)
 	if (!slot)
 		return;
 	leave_slot(slot);
-	atomic_store(entry, NULL);
+	atomic_store_explicit(entry, NULL, memory_order_relaxed);
 }
 
 void plain_drop_range(unsigned first, unsigned last)

@@ -326,12 +326,13 @@ static void clean(struct status_slot *slot)
 	       sizeof(*slot) - sizeof(slot->state));
 	slot->pid = process.pid;
 	slot->started_ms = wall_ms();
-	atomic_store(&slot->holders, 1ull << OWN_HOLDER);
+	atomic_store_explicit(&slot->holders, 1ull << OWN_HOLDER,
+			      memory_order_relaxed);
 }
 
 void segment_slot_publish(struct status_slot *slot, uint32_t state)
 {
-	atomic_store(&slot->state, state);
+	atomic_store_explicit(&slot->state, state, memory_order_release);
 	let_go((uint32_t)(slot - segments[0].slots));
 }
 
@@ -384,8 +385,9 @@ bool segment_slot_end(struct status_slot *slot)
 		return false;
 	ended = atomic_compare_exchange_strong(&slot->holders, &self, 0);
 	if (ended) {
-		atomic_store(&slot->state, STATUS_FREE);
-		atomic_store(&last_ended, i);
+		atomic_store_explicit(&slot->state, STATUS_FREE,
+				      memory_order_release);
+		atomic_store_explicit(&last_ended, i, memory_order_relaxed);
 	}
 	let_go(i);
 	return ended;
