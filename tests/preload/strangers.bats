@@ -62,6 +62,10 @@ stranger() {
 	stranger
 }
 
+@test "bird" {
+	stranger
+}
+
 @test "busybox" {
 	stranger
 }
@@ -211,6 +215,10 @@ stranger() {
 }
 
 @test "nuttcp" {
+	stranger
+}
+
+@test "openbgpd" {
 	stranger
 }
 
