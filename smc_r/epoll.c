@@ -419,6 +419,7 @@ static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
 	atomic_store(&m->bits_seen, 0);
 	atomic_store(&m->events, event->events);
 	atomic_store(&m->enabled, 1);
+	epoll_member_news(m);
 	epoll_ready_mark(m);
 	epoll_note_late(m);
 	atomic_fetch_add(&m->epoll->version, 1);

@@ -21,8 +21,11 @@ int epoll_own_first(struct epoll *e, struct epoll_event *events, int n, int max)
 	for (uint32_t i = 0; i < count && n < max; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (waits_for_output(m) && handshake_tells_first(m->connection))
-			return n + epoll_scan_one(m, events + n);
+		if (!waits_for_output(m) ||
+		    !handshake_tells_first(m->connection))
+			continue;
+		epoll_member_news(m);
+		return n + epoll_scan_one(m, events + n);
 	}
 	return n;
 }
@@ -48,8 +51,11 @@ static bool tell_alone(struct epoll *e)
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (waits_for_output(m))
-			any |= handshake_tells_alone(m->connection);
+		if (!waits_for_output(m) ||
+		    !handshake_tells_alone(m->connection))
+			continue;
+		epoll_member_news(m);
+		any = true;
 	}
 	return any;
 }

@@ -7,6 +7,7 @@
 #include "epoll_order.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
+#include "handshake.h"
 #include "inject.h"
 #include "process.h"
 #include "readiness.h"
@@ -15,10 +16,39 @@
 #include "sys.h"
 #include "wait.h"
 
+#define QUIET_NS    1000000u
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
 #define RINGS_MAX   64u   /* outstanding bytes in a bell before it is emptied */
 
 /* ---- one member ---- */
+
+/*
+ * A handshake goes on by what TCP tells, which the shadow hears, and by the
+ * clock: to ask the kernel about each of many with every look would cost more
+ * than all messages.
+ */
+static bool is_quiet(const struct epoll_member *m)
+{
+	return connection_phase(m->connection) == PHASE_HANDSHAKE &&
+	       atomic_load(&m->news) == atomic_load(&m->news_seen) &&
+	       sys_now_ns() < atomic_load(&m->quiet_until_ns);
+}
+
+/* Nothing is ready; so much was told before the look. An offer in the registry
+ * is answered there. */
+static void note_quiet(struct epoll_member *m, uint32_t news)
+{
+	struct connection *c = m->connection;
+	uint64_t until = sys_now_ns() + QUIET_NS;
+	uint64_t hidden = handshake_hidden_until(c);
+
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->offer_entry)
+		return;
+	if ((atomic_load(&m->events) & EPOLL_OUTPUT) && hidden < until)
+		until = hidden;
+	atomic_store(&m->quiet_until_ns, until);
+	atomic_store(&m->news_seen, news);
+}
 
 /* The events to report, 0 for none. */
 static uint32_t evaluate(struct epoll_member *m)
@@ -26,14 +56,16 @@ static uint32_t evaluate(struct epoll_member *m)
 	uint32_t events =
 	    atomic_load_explicit(&m->events, memory_order_relaxed);
 	uint32_t one = 1;
+	uint32_t news;
 	uint32_t bits;
 	bool early;
 
 	struct epoll_marks now = {0, 0};
 
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
-	    atomic_load_explicit(&m->late, memory_order_relaxed))
+	    atomic_load_explicit(&m->late, memory_order_relaxed) || is_quiet(m))
 		return 0;
+	news = atomic_load_explicit(&m->news, memory_order_relaxed);
 	do {
 		early = (events & EPOLLET) &&
 			connection_phase(m->connection) < PHASE_ACTIVE;
@@ -48,9 +80,11 @@ static uint32_t evaluate(struct epoll_member *m)
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
 	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
+		bits = 0;
+	if (bits == 0) {
+		note_quiet(m, news);
 		return 0;
-	if (bits == 0)
-		return 0;
+	}
 	if ((events & EPOLLONESHOT) &&
 	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
 		return 0;

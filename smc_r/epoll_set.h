@@ -60,6 +60,11 @@ struct epoll_member {
 	_Atomic uint64_t tcp_input;  /* how far the stream came over TCP */
 	_Atomic uint32_t tcp_output; /* edges of room, before it was noticed */
 	_Atomic uint32_t late;       /* plain TCP; see epoll_shadow.h */
+	/* Before it is active: nothing was ready when so much was told of it,
+	 * and nothing changes before then (epoll_scan.c). */
+	_Atomic uint32_t news;
+	_Atomic uint32_t news_seen;
+	_Atomic uint64_t quiet_until_ns;
 	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
 	bool fin_sent;      /* when it became late */
 };
@@ -120,6 +125,12 @@ struct epoll {
 static inline struct epoll *epoll_of(int fd)
 {
 	return (struct epoll *)(void *)fdtable_kind(fd, FDENTRY_EPOLL);
+}
+
+/* Something came that may change whether it is ready. */
+static inline void epoll_member_news(struct epoll_member *m)
+{
+	atomic_fetch_add(&m->news, 1);
 }
 
 /* The i-th, NULL where there is none any more. */

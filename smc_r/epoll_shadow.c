@@ -157,6 +157,7 @@ static void harvest(struct epoll *e, int ep,
 				continue;
 			if (note)
 				note(m, events[i].events);
+			epoll_member_news(m);
 			epoll_ready_mark(m);
 		}
 	} while (n == HARVEST);

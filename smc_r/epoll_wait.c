@@ -133,8 +133,9 @@ static void tell_overdue(struct epoll *e)
 		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && atomic_load(&m->enabled) &&
-		    (atomic_load(&m->events) & EPOLL_OUTPUT))
-			handshake_tells_output(m->connection);
+		    (atomic_load(&m->events) & EPOLL_OUTPUT) &&
+		    handshake_tells_output(m->connection))
+			epoll_member_news(m);
 	}
 }
 
@@ -197,7 +198,11 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		n = epoll_filter(e, events, n, &woken);
 	if (!epoll_end_sleep(e) && n == 0)
 		return EPOLL_CHANGED;
-	return n || !woken ? n : epoll_gather(e, events, max);
+	if (n || !woken)
+		return n;
+	if (epoll_must_harvest(e))
+		epoll_harvest(e);
+	return epoll_gather(e, events, max);
 }
 
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,

@@ -90,6 +90,8 @@ void handshake_was_met(struct connection *c);
 
 /* For readiness: may the program be told that it can write? */
 bool handshake_hides_output(struct connection *c, int fd);
+/* By the clock, sys_now_ns. */
+uint64_t handshake_hidden_until(const struct connection *c);
 /* Milliseconds until that changes by itself. */
 int handshake_left_ms(const struct connection *c);
 /* Will nobody accept it for as long as this thread does something else? */

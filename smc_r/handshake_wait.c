@@ -337,7 +337,7 @@ static bool is_own(const struct connection *c)
 	return c->own && __libc_single_threaded;
 }
 
-static uint64_t hidden_until(const struct connection *c)
+uint64_t handshake_hidden_until(const struct connection *c)
 {
 	return is_own(c) ? c->begun_ns + handshake_ns() : c->hidden_until_ns;
 }
@@ -348,7 +348,7 @@ bool handshake_hides_output(struct connection *c, int fd)
 
 	if (handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	if (now < hidden_until(c))
+	if (now < handshake_hidden_until(c))
 		return !c->told;
 	if (!c->late && !is_own(c))
 		note_miss(c, &polls, c->slot->peer_port);
@@ -389,7 +389,7 @@ int handshake_left_ms(const struct connection *c)
 	uint64_t now = sys_now_ns();
 	uint64_t next = c->begun_ns + handshake_ns();
 
-	if (now < hidden_until(c) && !c->told)
-		next = hidden_until(c);
+	if (now < handshake_hidden_until(c) && !c->told)
+		next = handshake_hidden_until(c);
 	return now >= next ? 0 : (int)((next - now) / NS_PER_MS) + 1;
 }
