@@ -610,7 +610,7 @@ void socket_note_option(int fd, int level, int name)
 	else if (name == SO_RCVLOWAT)
 		note(c, SOCKET_RCVLOWAT, true);
 	else if (name == SO_TIMESTAMP || name == SO_TIMESTAMPNS)
-		note(c, SOCKET_STAMPED, true);
+		note(c, SOCKET_STAMPED, traits_tells_time(fd));
 }
 
 void socket_listener_deferred(int fd)

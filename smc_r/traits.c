@@ -119,6 +119,12 @@ bool traits_tells_input(int fd)
 	return integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0;
 }
 
+bool traits_tells_time(int fd)
+{
+	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0;
+}
+
 static uint32_t ask_options(int fd)
 {
 	uint32_t options = ask_time(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
@@ -128,8 +134,7 @@ static uint32_t ask_options(int fd)
 		options |= SOCKET_RCVLOWAT;
 	if (traits_tells_input(fd))
 		options |= SOCKET_INQ;
-	if (integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
-	    integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0)
+	if (traits_tells_time(fd))
 		options |= SOCKET_STAMPED;
 	return options;
 }

@@ -33,6 +33,8 @@ void traits_stream(int fd);
 struct traits traits_of(int fd);
 /* Is TCP_INQ set? */
 bool traits_tells_input(int fd);
+/* ... and when they came (SO_TIMESTAMP, SO_TIMESTAMPNS)? */
+bool traits_tells_time(int fd);
 
 /* A listener that keeps connections back until bytes came. */
 bool traits_deferred(int fd);
