@@ -644,6 +644,9 @@ static bool adopt_one(struct epoll *e, struct connection *c, int fd)
 	m = add(e, c, fd, &event);
 	if (!m)
 		return false;
+	/* The kernel adds these to all but what EPOLLONESHOT has silenced. */
+	if (!(event.events & (EPOLLERR | EPOLLHUP)))
+		atomic_store(&m->enabled, 0);
 	ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	epoll_member_attach(m);
 	if (e->is_nested)
