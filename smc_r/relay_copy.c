@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -26,20 +27,26 @@ struct flow {
 	bool ended; /* nothing more comes, and the other end knows */
 	const struct relay_hold *hold; /* NULL: nobody else reads `from` */
 	bool is_shared;                /* others hold `to` */
+	bool is_urgent;                /* the one byte */
 };
 
 /* False: the connection is broken. */
 static bool fill(struct flow *f)
 {
-	long n = SYS_CALL6(SYS_recvfrom, f->from, f->buffer, BUFFER_BYTES,
-			   MSG_DONTWAIT, 0, 0);
+	int at_mark = 0;
+	long n;
 
+	/* No call reads across the mark of urgent data. */
+	SYS_CALL3(SYS_ioctl, f->from, SIOCATMARK, &at_mark);
+	n = SYS_CALL6(SYS_recvfrom, f->from, f->buffer,
+		      at_mark ? 1 : BUFFER_BYTES, MSG_DONTWAIT, 0, 0);
 	if (n == -EAGAIN || n == -EINTR)
 		return true;
 	if (n < 0)
 		return false;
 	f->bytes = f->buffer;
 	f->count = (size_t)n;
+	f->is_urgent = at_mark;
 	if (n > 0)
 		return true;
 	f->ended = true;
@@ -52,8 +59,9 @@ static bool fill(struct flow *f)
 
 static bool drain(struct flow *f)
 {
-	long n = SYS_CALL6(SYS_sendto, f->to, f->bytes, f->count,
-			   MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+	long n = SYS_CALL6(
+	    SYS_sendto, f->to, f->bytes, f->count,
+	    MSG_DONTWAIT | MSG_NOSIGNAL | (f->is_urgent ? MSG_OOB : 0), 0, 0);
 
 	if (n == -EAGAIN || n == -EINTR)
 		return true;
@@ -186,6 +194,15 @@ static void copy_at_once(struct flow *a)
 	} while (a->count < before && !a->ended);
 }
 
+/* Urgent data in its place among the rest, which we pass on as such. */
+static void read_urgent(int fd)
+{
+	int yes = 1;
+
+	SYS_CALL6(SYS_setsockopt, fd, SOL_SOCKET, SO_OOBINLINE, &yes,
+		  sizeof(yes), 0);
+}
+
 #define GATE 2 /* closed when the one who started us may go on */
 
 /* Nothing of the program's but the two sockets, which become 0 and 1. */
@@ -221,8 +238,12 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 	if (buffers != MAP_FAILED) {
 		a.buffer = buffers;
 		b.buffer = buffers + BUFFER_BYTES;
-		if (!hold)
+		read_urgent(b.from);
+		/* With others it is theirs to say how it is read. */
+		if (!hold) {
+			read_urgent(a.from);
 			copy_at_once(&a);
+		}
 		sys_close(GATE);
 		copy(&a, &b);
 	}
