@@ -20,6 +20,8 @@ stranger() {
 	serve echo openssl s_server -quiet -rev -accept "127.0.0.1:$port" \
 		-cert cert.pem -key key.pem
 	await_port "$port"
-	(echo drawer; sleep 1) | ask openssl s_client -quiet \
-		-no_ign_eof -connect "127.0.0.1:$port" 2>/dev/null
+	# The end of its input is the client's end, so not before the answer.
+	(echo drawer; await_true test -s answer) | ask openssl s_client -quiet \
+		-no_ign_eof -connect "127.0.0.1:$port" 2>/dev/null >answer
+	cat answer
 }
