@@ -80,7 +80,9 @@ bool epoll_kernel_ready(struct epoll *e)
 
 bool epoll_is_ready(struct epoll *e)
 {
-	return epoll_members_ready(e) || epoll_kernel_ready(e);
+	/* The kernel tells what TCP brought to members, too. */
+	return epoll_members_ready(e) || epoll_kernel_ready(e) ||
+	       epoll_members_ready(e);
 }
 
 uint64_t epoll_nested_mark(struct epoll *e)

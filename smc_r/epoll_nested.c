@@ -204,24 +204,31 @@ void epoll_nested_woken(struct epoll *e, uint64_t data)
 		e->nested[slot - 1].woken = true;
 }
 
-/* The kernel is asked only after its sign of life. */
-static bool is_due(struct epoll_nested *d, struct epoll *inner)
+static bool has_due_members(struct epoll_nested *d, struct epoll *inner)
 {
 	bool edge = d->events & EPOLLET;
 	uint64_t mark = edge ? epoll_nested_mark(inner) : 0;
 
-	if ((!edge || mark != d->seen) && epoll_members_ready(inner)) {
-		d->seen = mark;
-		if (edge)
-			d->woken = false;
+	if ((edge && mark == d->seen) || !epoll_members_ready(inner))
+		return false;
+	d->seen = mark;
+	if (edge)
+		d->woken = false;
+	return true;
+}
+
+/* The kernel is asked only after its sign of life. */
+static bool is_due(struct epoll_nested *d, struct epoll *inner)
+{
+	if (has_due_members(d, inner))
 		return true;
-	}
 	if (!d->woken)
 		return false;
 	d->woken = false;
+	/* What TCP brought to a member is known since it was asked. */
 	if (!epoll_kernel_ready(inner))
-		return false;
-	if (!edge)
+		return has_due_members(d, inner);
+	if (!(d->events & EPOLLET))
 		d->woken = true;
 	return true;
 }
