@@ -21,6 +21,7 @@ stranger() {
 		-cert cert.pem -key key.pem
 	await_port "$port"
 	# The end of its input is the client's end, so not before the answer.
+	# shellcheck disable=SC2094 # it is only waited for
 	(echo drawer; await_true test -s answer) | ask openssl s_client -quiet \
 		-no_ign_eof -connect "127.0.0.1:$port" 2>/dev/null >answer
 	cat answer
