@@ -188,20 +188,14 @@ void handshake_wait_until(int fd, uint64_t until_ns)
 	real.ppoll(&p, 1, &t, NULL);
 }
 
-/* Nothing goes on before a message comes, and it is waited for. */
-static bool awaits_message(struct connection *c)
-{
-	return connection_phase(c) == PHASE_HANDSHAKE && !c->offer_entry &&
-	       connection_clc(c)->deadline_ms == 0;
-}
-
 enum way handshake_for_read(struct connection *c, int fd, bool wait)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
 	enum way way;
 
-	if (!wait || !awaits_message(c))
-		handshake_step(c, fd);
+	/* Also one who would only wait: another thread may have counted a
+	 * message, as it is in `seen`, and be about to take it. */
+	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
 		talk_end();
 		if (!spin_for_message(fd, c->unread) &&
@@ -307,8 +301,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	uint64_t until = 0;
 	enum way way;
 
-	if (!wait || !awaits_message(c))
-		handshake_step(c, fd);
+	/* As in handshake_for_read. */
+	handshake_step(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {
 		until = write_waits_until(c, wait);
 		if (wait)
