@@ -62,7 +62,7 @@ has_received() { # namespace, interface, packets
 
 # Watches the events of a device in $A: their names are in $BATS_TEST_TMPDIR/NAME.
 watch() { # device, name
-	timeout -k 5 60 ip netns exec "$A" "$BIN/ofed_run" stdbuf -oL \
+	timeout -k 5 290 ip netns exec "$A" "$BIN/ofed_run" stdbuf -oL \
 		ibv_asyncwatch -d "$1" >"$BATS_TEST_TMPDIR/$2" 2>&1 3>&- &
 	WATCHER=$!
 	wait_for grep -q "async event FD" "$BATS_TEST_TMPDIR/$2"
