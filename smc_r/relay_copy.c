@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -85,11 +86,14 @@ static bool is_held(const struct relay_hold *h)
 {
 	uint64_t left = atomic_load(h->holders) & h->others;
 
-	for (int i = 0; i < STATUS_HOLDERS_MAX; i++)
-		if (left >> i & 1 &&
-		    SYS_CALL3(SYS_kill, atomic_load(&h->entry[i].pid), 0, 0) !=
-			-ESRCH)
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
+		int pid = abs(atomic_load(&h->entry[i].pid));
+
+		/* 0: it has gone, and to kill() that would be all of us. */
+		if (left >> i & 1 && pid > 0 &&
+		    SYS_CALL3(SYS_kill, pid, 0, 0) != -ESRCH)
 			return true;
+	}
 	return false;
 }
 
