@@ -14,15 +14,55 @@
 
 static __thread struct company company;
 
+#define FIRST_US 20u
+#define LEAST_US 2u
+#define MORE_US  5u
+#define MOST_US  50u
+
+/* Spins of full length in a row, all in vain, before there are none for some
+ * waits; and how many follow those. */
+#define VAIN_MAX    8u
+#define VAIN_TRIES  2u
+#define PAUSE_WAITS 16u
+#define PAUSES_MAX  4u /* doublings */
+
+/* A score, unpacked. */
+struct learnt {
+	uint32_t us;
+	uint32_t vain;   /* in a row */
+	uint32_t pauses; /* in a row */
+	uint32_t skip;   /* waits left of this one */
+};
+
+static struct learnt unpack(uint32_t score)
+{
+	struct learnt l = {score & 0x3f, score >> 6 & 0xf, score >> 10 & 0xf,
+			   score >> 14};
+
+	if (score == 0)
+		l.us = FIRST_US;
+	return l;
+}
+
+/* Never 0, as us is not. */
+static uint32_t pack(const struct learnt *l)
+{
+	return l->us | l->vain << 6 | l->pauses << 10 | l->skip << 14;
+}
+
 static uint64_t spin_budget(uint32_t *score)
 {
-	uint32_t us = *score ? *score - 1 : 20;
+	struct learnt l = unpack(*score);
 
 	if (process.spin_us == 0)
 		return 0;
-	if (*score == 0)
-		*score = us + 1;
-	return (us < process.spin_us ? us : process.spin_us) * 1000u;
+	if (l.skip > 0) {
+		l.skip--;
+		*score = pack(&l);
+		return 0;
+	}
+	*score = pack(&l);
+	return (l.us < process.spin_us ? l.us : process.spin_us) * 1000u;
 }
 
 bool spin_begin(struct spin *s, uint32_t *score, bool shares, uint64_t until_ns)
@@ -71,17 +111,30 @@ bool spin_step(struct spin *s)
 	       !(s->shares && company_is_bad(&company, s->now_ns));
 }
 
-static void spin_more(uint32_t *score)
+static void spin_more(struct learnt *l)
 {
-	uint32_t us = *score ? *score - 1 : 20;
-
-	*score = (us + 5 < 50 ? us + 5 : 50) + 1;
+	l->us = l->us + MORE_US < MOST_US ? l->us + MORE_US : MOST_US;
 }
 
 void spin_hit(uint32_t *score)
 {
+	struct learnt l = unpack(*score);
+
 	segment_tally(spin_hits);
-	spin_more(score);
+	spin_more(&l);
+	l.vain = l.pauses = 0;
+	*score = pack(&l);
+}
+
+/* What comes at a pace of its own comes no sooner for being awaited awake. */
+static void note_vain(struct learnt *l)
+{
+	if (l->us < MOST_US || ++l->vain < VAIN_MAX)
+		return;
+	l->skip = PAUSE_WAITS << l->pauses;
+	l->vain = VAIN_MAX - VAIN_TRIES;
+	if (l->pauses < PAUSES_MAX)
+		l->pauses++;
 }
 
 /*
@@ -93,11 +146,17 @@ void spin_hit(uint32_t *score)
  */
 void spin_missed(uint32_t *score, uint64_t waited_ns)
 {
-	uint32_t us = *score ? *score - 1 : 20;
+	struct learnt l = unpack(*score);
 
 	segment_count(spin_misses);
-	if (waited_ns < SHORT_WAIT_NS || company_is_bad(&company, sys_now_ns()))
-		spin_more(score);
-	else
-		*score = (us / 2 > 2 ? us / 2 : 2) + 1;
+	if (company_is_bad(&company, sys_now_ns())) {
+		spin_more(&l);
+	} else if (waited_ns < SHORT_WAIT_NS) {
+		note_vain(&l);
+		spin_more(&l);
+	} else {
+		l.us = l.us / 2 > LEAST_US ? l.us / 2 : LEAST_US;
+		l.vain = 0;
+	}
+	*score = pack(&l);
 }
