@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "sys.h"
+#include "totals.h"
 
 #define BUFFER_BYTES 65536
 #define HOLD_MS      20 /* between looks whether others still hold it */
@@ -85,15 +85,11 @@ static bool step(struct flow *f, short from, short to)
 static bool is_held(const struct relay_hold *h)
 {
 	uint64_t left = atomic_load(h->holders) & h->others;
+	int32_t pid;
 
-	for (int i = 0; i < STATUS_HOLDERS_MAX; i++) {
-		int pid = abs(atomic_load(&h->entry[i].pid));
-
-		/* 0: it has gone, and to kill() that would be all of us. */
-		if (left >> i & 1 && pid > 0 &&
-		    SYS_CALL3(SYS_kill, pid, 0, 0) != -ESRCH)
+	for (int i = 0; i < STATUS_HOLDERS_MAX; i++)
+		if (left >> i & 1 && totals_holder_lives(&h->entry[i], &pid))
 			return true;
-	}
 	return false;
 }
 
