@@ -105,7 +105,7 @@ is_busy() { # namespace
 	wait "$pid" || :
 	# The event, or before it a request to memory that has gone.
 	grep -Eq 'DISCONNECT|completion failed' "$BATS_TEST_TMPDIR/out"
-	is_idle "$A"
+	wait_for is_idle "$A"
 }
 
 @test "unloading ends programs that do not go by themselves" {

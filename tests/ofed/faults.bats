@@ -9,7 +9,7 @@
 # not stay to repeat a lost goodbye. dtest and dtestx by scm: see programs.
 # ib_send_lat -e fails too: it takes whatever event comes first for the one it
 # waits for.
-# limit: 400
+# limit: 600
 
 bats_require_minimum_version 1.5.0
 load net
@@ -92,10 +92,11 @@ connections() {
 	same_s "$B" "ucmatose -c 5"
 	pair "$B" rdma_server "rdma_client -s $SERVER"
 	pair "$B" rdma_xserver "rdma_xclient -s $SERVER"
-	begin_server rping -s -P -a "$SERVER" -v
+	begin_server rping -s -P -a "$SERVER" -S 65000 -v
 	client rping -c -a "$SERVER" -C 3 -V -S 50 -v
 	client rping -c -a "$SERVER" -C 3 -V -S 65000
 	end_server
+	rping_was_well
 	begin_server cmtime -b "$SERVER" -c 20
 	client cmtime -s "$SERVER" -c 20
 	end_server
@@ -203,9 +204,8 @@ ucx_and_libfabric() {
 	ucx_pair rc,ud "-t ucp_fadd -s 8"
 	ucx_pair ud_verbs "-t tag_lat -s 1000"
 	ucx_pair ud_verbs "-t ucp_get -s 8"
-	# Not ofi_rxm: that of libfabric 1.17 may crash at the end, when the
-	# peer's disconnect overtakes its last message.
 	same "$B" "fi_pingpong -p verbs -e msg -I 20 -S 4096 -c"
+	rxm "$B" -S 65536
 }
 
 @test "UCX, over datagrams too, and libfabric" {

@@ -203,11 +203,8 @@ everything_is_there() {
 }
 
 @test "rings that change all the time" {
-	local victim
+	local pids=()
 
-	in_ns "$A" ibv_rc_pingpong -g 1 -n 20000 -c -e >/dev/null 3>&- &
-	victim=$!
-	wait_for listens "$A"
 	for seed in 1 2; do
 		"${BY_OTHER[@]}" $seed <<-'EOT' 3>&- &
 			import node, os, random, struct, sys, time
@@ -246,9 +243,11 @@ everything_is_there() {
 		EOT
 		pids+=($!)
 	done
-	in_ns "$A" ibv_rc_pingpong -g 1 -n 20000 -c -e "$SERVER"
-	wait "$victim"
-	wait "${pids[@]}"
+	while kill -0 "${pids[0]}" 2>/dev/null; do
+		same "$A" "ibv_rc_pingpong -g 1 -n 500 -c -e"
+	done
+	wait "${pids[0]}"
+	wait "${pids[1]}"
 	same "$A" "ibv_rc_pingpong -g 1 -n 100 -c -e"
 }
 
@@ -508,16 +507,16 @@ has_received_packets() { # number
 }
 
 @test "packets of strangers, with right ICRCs, for numbers that are in use" {
-	local victim
+	local pid pids=()
 
 	start_core "$B"
-	in_ns "$A" ibv_rc_pingpong -g 1 -n 5000 -c -e >/dev/null 3>&- &
-	victim=$!
+	in_ns "$A" ibv_rc_pingpong -g 1 -n 2000 -c -e >/dev/null 3>&- &
+	pids+=($!)
 	wait_for listens "$A"
-	in_ns "$A" ibv_rc_pingpong -g 1 -n 5000 -c -e "$SERVER" \
+	in_ns "$A" ibv_rc_pingpong -g 1 -n 2000 -c -e "$SERVER" \
 		>/dev/null 3>&- &
-	in_ns "$A" rping -s -a "$SERVER" -C 300 -V >/dev/null 3>&- &
-	wait_for listens "$A"
+	pids+=($!)
+	wait_for listens_not "$A"
 	ip -n "$B" addr add 10.77.0.3/24 dev ent0
 	peer <<-'EOT' 3>&- &
 		import os, random, time
@@ -536,9 +535,12 @@ has_received_packets() { # number
 		            random.randrange(0x10, 0x19), n, os.urandom(232))
 		    p.send(roce.bth(kind, qpn, random.getrandbits(24)) + body)
 	EOT
+	pids+=($!)
 	pair "$B" "rping -s -a $SERVER -p 7500 -C 100 -V" \
 		"rping -c -a $SERVER -p 7500 -C 100 -V"
-	wait
+	for pid in "${pids[@]}"; do
+		wait "$pid"
+	done
 	ip -n "$B" addr del 10.77.0.3/24 dev ent0
 	[ "$(statistic "$A" packets_without_queue_pair)" -gt 1000 ]
 	same "$B" "ibv_rc_pingpong -g 1 -n 100 -c -e"

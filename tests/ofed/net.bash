@@ -144,6 +144,12 @@ listens_not() { # namespace
 	! listens "$1"
 }
 
+# A client of rping ends well when its server hangs up, which that one does when
+# a request failed: one that is longer than the server's own -S, 64 without it.
+rping_was_well() {
+	! grep "completion failed" "$BATS_TEST_TMPDIR/server"
+}
+
 # A server in $A and its client in namespace $1; both must end well.
 pair() { # namespace of the client, server command, client command
 	local client=$1 server_pid rc=0 server_rc=0
@@ -172,6 +178,20 @@ same() { # namespace of the client, command
 
 same_s() { # with -s before the address, as the programs of librdmacm
 	pair "$1" "$2" "$2 -s $SERVER"
+}
+
+# ofi_rxm of libfabric 1.17 asks for completions, then for the peer's goodbye.
+# When both its last message and the goodbye come in between, it closes the
+# endpoint first, then takes the message, and puts its buffer back to that
+# endpoint: a crash at the end, on any device, for a thread that waits for a
+# processor there. With a shared receive context the buffers are not the
+# endpoint's.
+rxm() { # namespace of the client, arguments of fi_pingpong
+	local -x FI_OFI_RXM_USE_SRX=1
+	local n=$1
+
+	shift
+	same "$n" "fi_pingpong -p verbs;ofi_rxm -e rdm -I 20 -c $*"
 }
 
 # Python on standard input, in $B, with roce.py; its core must be stopped when

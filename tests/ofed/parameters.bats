@@ -137,8 +137,8 @@ talks() { # namespace
 	[ "$(statistic "$1" packets_sent)" -gt 100 ]
 }
 
-# How often an answer comes within a second to a request that asks for four,
-# 4.3 s apart, and that nobody confirms.
+# How often an answer comes within a second after the first, to a request that
+# asks for four, 4.3 s apart, and that nobody confirms.
 answers() { # id of the request
 	peer "$1" <<-'EOT'
 		import sys
@@ -146,7 +146,7 @@ answers() { # id of the request
 		p = roce.Peer("10.77.0.2", "10.77.0.1")
 		p.send(roce.cm_req("10.77.0.2", "10.77.0.1", 7174,
 		                   comm_id=int(sys.argv[1]), timeout=20, retries=3))
-		print(sum(roce.cm_kind(t) == 0x13 for t in p.receive(1)))
+		print(sum(roce.cm_kind(t) == 0x13 for t in p.receive(1, 10)))
 	EOT
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # programs: unmodified programs of others that verbs.bats does not run, within
 # one host and between two network namespaces.
-# limit: 400
+# limit: 600
 
 bats_require_minimum_version 1.5.0
 load net
@@ -43,11 +43,12 @@ client() { # namespace, command...
 }
 
 @test "rping serves one client after the other, and shows what it reads" {
-	begin_server stdbuf -oL rping -s -P -a "$SERVER" -v
+	begin_server stdbuf -oL rping -s -P -a "$SERVER" -S 65000 -v
 	each client rping -c -a "$SERVER" -C 3 -V -S 50 -v
 	each client rping -c -a "$SERVER" -C 3 -V -S 65000
 	end_server
 	grep -q "server ping data: rdma-ping-2: CDE" "$BATS_TEST_TMPDIR/server"
+	rping_was_well
 }
 
 @test "udaddy and udpong: datagrams by rdma_cm" {
@@ -293,7 +294,7 @@ ucx_pair() { # namespace of the client, transports, arguments
 	[[ $output == *FI_PROTO_RDMA_CM_IB_RC* ]]
 	[[ $output == *FI_PROTO_IB_UD* ]]
 	each same "fi_pingpong -p verbs -e msg -I 20 -S 4096 -c"
-	each same "fi_pingpong -p verbs;ofi_rxm -e rdm -I 20 -S 65536 -c"
+	each rxm -S 65536
 	each same "fi_pingpong -p verbs -e dgram -I 20 -S 64"
 	each same "fi_pingpong -p verbs;ofi_rxd -e rdm -I 10 -S 65536 -c"
 }
