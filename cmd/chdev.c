@@ -3,11 +3,11 @@
  * chdev: changes attributes of a device.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "change.h"
 #include "command.h"
 #include "database.h"
+#include "parent.h"
 
 static struct cmd cmd = {
     .name = "chdev",
@@ -75,30 +75,6 @@ static enum change_scope scope_of(const struct request *r)
 	return r->live ? CHANGE_BOTH_LIVE : CHANGE_BOTH;
 }
 
-static int move(struct method *m, const struct request *r,
-		struct attrdb_device *device)
-{
-	struct attrdb_device parent;
-	int error = 0;
-
-	if (r->connection && r->connection[0])
-		return message_method(&cmd, METHOD_CHANGE,
-				      MESSAGE_BAD_CONNECTION, NULL);
-	if (!r->parent)
-		return EXIT_DONE;
-	if (r->parent[0])
-		error = attrdb_device_get(m->db, r->parent, &parent);
-	if (error == -ENOENT)
-		return message_command(&cmd, MESSAGE_NO_DEVICE, r->parent);
-	if (!error && strcmp(r->parent, device->name) == 0)
-		return message_command(&cmd, MESSAGE_BAD_PARAMETER, r->parent);
-	if (!error) {
-		strcpy(device->parent, r->parent[0] ? parent.name : "");
-		error = attrdb_device_put(m->db, device);
-	}
-	return error ? database_error(&cmd, m->db, error) : EXIT_DONE;
-}
-
 static int change(struct method *m, void *request)
 {
 	const struct request *r = request;
@@ -111,7 +87,8 @@ static int change(struct method *m, void *request)
 		return message_command(&cmd, MESSAGE_NO_DEVICE, r->name);
 	if (error)
 		return database_error(&cmd, m->db, error);
-	status = move(m, r, &device);
+	status =
+	    parent_set(m, &device, METHOD_CHANGE, r->parent, r->connection);
 	return status == EXIT_DONE
 		   ? change_attributes(m, &device, &r->assign, scope_of(r))
 		   : status;

@@ -71,8 +71,10 @@ static int open_predefined(const struct cmd *cmd, struct attrdb **out)
 		return explain(cmd, error, why);
 	error = predefined_load(db, why, sizeof(why));
 	if (error) {
+		message_command(cmd, MESSAGE_SYSTEM,
+				why[0] ? why : attrdb_words(db));
 		attrdb_close(db);
-		return message_command(cmd, MESSAGE_SYSTEM, why);
+		return EXIT_REFUSED;
 	}
 	*out = db;
 	return EXIT_DONE;

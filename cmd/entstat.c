@@ -14,6 +14,7 @@
 #include "conf/rundir.h"
 #include "smc_r/baseline.h"
 
+#include "output.h"
 #include "statistics.h"
 
 #define LOCK_WAIT_MS 2000
@@ -128,12 +129,11 @@ static int show(const char *rundir, const char *device,
 		result = statistics_print_json(stdout, &s);
 	else
 		statistics_print(stdout, &s, options->detailed);
-	if (fflush(stdout) != 0)
-		result = -errno;
 	if (result)
-		fprintf(stderr, "entstat: cannot write: %s\n",
-			strerror(-result));
-	else if (options->reset)
+		fprintf(stderr, "entstat: %s\n", strerror(-result));
+	else
+		result = output_end("entstat", 0, 1);
+	if (!result && options->reset)
 		result = reset(rundir, &s);
 	statistics_free(&s);
 	return result ? 1 : 0;
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			return output_end("entstat", 0, 1);
 		default:
 			fputs(usage, stderr);
 			return 1;

@@ -17,6 +17,7 @@
 
 #include "gid_table.h"
 #include "ofed_core/ofed_rundir.h"
+#include "output.h"
 #include "pass_on.h"
 
 #define SHIM_NAME   "libofed_core.so"
@@ -214,12 +215,7 @@ static int show(const struct request *r)
 		status = 0;
 	}
 	gid_table_fini(&table);
-	if (fflush(stdout) != 0) {
-		fprintf(stderr, "ibv_devinfo: cannot write: %s\n",
-			strerror(errno));
-		return NO_DEVICE;
-	}
-	return status;
+	return output_end("ibv_devinfo", status, NO_DEVICE);
 }
 
 /* ---- The stock tool ----------------------------------------------------- */
@@ -264,7 +260,7 @@ int main(int argc, char **argv)
 	parse(argc, argv, &r);
 	if (r.wants_help) {
 		fputs(usage, stdout);
-		return 0;
+		return output_end("ibv_devinfo", 0, NO_DEVICE);
 	}
 	if (r.wants_table) {
 		if (!r.is_wrong && !r.wants_all)

@@ -14,6 +14,7 @@
 
 #include "command.h"
 #include "database.h"
+#include "kind.h"
 #include "listing.h"
 #include "pass_on.h"
 
@@ -51,20 +52,13 @@ static int take_selection(struct listing_request *r, int flag, char *argument)
 		return add_named(r->attributes, &r->attribute_count, argument);
 	case 'o':
 		return add_named(r->operations, &r->operation_count, argument);
-	case 'c':
-		r->kind.class_name = argument;
-		break;
-	case 's':
-		r->kind.subclass = argument;
-		break;
-	case 't':
-		r->kind.type = argument;
-		break;
 	case 'l':
 		r->name = argument;
-		break;
+		return EXIT_DONE;
+	default:
+		return kind_take(&r->kind, flag, argument) ? EXIT_DONE
+							   : EXIT_REFUSED;
 	}
-	return EXIT_DONE;
 }
 
 static int take_flag(void *request, int flag, char *argument)
@@ -101,14 +95,9 @@ static int take_flag(void *request, int flag, char *argument)
 	return EXIT_DONE;
 }
 
-static bool has_kind(const struct listing_request *r)
-{
-	return r->kind.class_name || r->kind.subclass || r->kind.type;
-}
-
 static int check_request(const struct listing_request *r)
 {
-	if (!r->name == !has_kind(r))
+	if (!r->name == !kind_is_named(&r->kind))
 		return message_usage(
 		    &cmd, "either -l, or some of -c, -s and -t, is needed.");
 	if (r->has_two_views)
@@ -148,24 +137,6 @@ static int find_device(struct listing *l)
 	return EXIT_DONE;
 }
 
-static int find_kind(struct listing *l)
-{
-	const struct attrdb_kind *kind = &l->r->kind;
-	int count = attrdb_kind_find(l->db, kind, l->uniquetype);
-	char object[128];
-
-	if (count < 0)
-		return database_error(&cmd, l->db, count);
-	if (count == 1)
-		return EXIT_DONE;
-	snprintf(object, sizeof(object),
-		 "class %.16s, subclass %.16s, type %.16s",
-		 kind->class_name ? kind->class_name : "(any)",
-		 kind->subclass ? kind->subclass : "(any)",
-		 kind->type ? kind->type : "(any)");
-	return listing_unknown(&cmd, MESSAGE_NO_KIND, object);
-}
-
 /* ---- Running ------------------------------------------------------------ */
 
 static int run(void *request, char *const *argv)
@@ -179,7 +150,8 @@ static int run(void *request, char *const *argv)
 	status = database_open_read(&cmd, &l.db);
 	if (status != EXIT_DONE)
 		return status;
-	status = l.r->name ? find_device(&l) : find_kind(&l);
+	status = l.r->name ? find_device(&l)
+			   : kind_find(&cmd, l.db, &l.r->kind, l.uniquetype);
 	if (status == EXIT_DONE)
 		status = listing_print(&l);
 	listing_fini(&l);

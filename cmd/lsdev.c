@@ -17,6 +17,7 @@
 #include "columns.h"
 #include "command.h"
 #include "database.h"
+#include "kind.h"
 #include "method.h"
 #include "pass_on.h"
 
@@ -63,15 +64,6 @@ static int take_flag(void *request, int flag, char *argument)
 	case 'P':
 		r->is_predefined = true;
 		break;
-	case 'c':
-		r->kind.class_name = argument;
-		break;
-	case 's':
-		r->kind.subclass = argument;
-		break;
-	case 't':
-		r->kind.type = argument;
-		break;
 	case 'l':
 		r->name = argument;
 		break;
@@ -93,7 +85,8 @@ static int take_flag(void *request, int flag, char *argument)
 	case 'x': /* no device is hidden */
 		break;
 	default:
-		return EXIT_REFUSED;
+		return kind_take(&r->kind, flag, argument) ? EXIT_DONE
+							   : EXIT_REFUSED;
 	}
 	return EXIT_DONE;
 }
@@ -333,13 +326,16 @@ static int load_names(struct lister *l)
 
 	if (!l->r->name)
 		return EXIT_DONE;
-	if (strcmp(l->r->name, "-") != 0)
+	if (strcmp(l->r->name, "-") != 0) {
 		l->names = strdup(l->r->name);
-	else if (getdelim(&l->names, &size, '\0', stdin) < 0 && l->names)
-		l->names[0] = '\0';
+	} else if (getdelim(&l->names, &size, '\0', stdin) < 0) {
+		/* No byte; or an error, which must not look like that. */
+		free(l->names);
+		l->names = feof(stdin) ? strdup("") : NULL;
+	}
 	return l->names
 		   ? EXIT_DONE
-		   : message_command(&cmd, MESSAGE_SYSTEM, strerror(ENOMEM));
+		   : message_command(&cmd, MESSAGE_SYSTEM, strerror(errno));
 }
 
 static int run(void *request, char *const *argv)

@@ -184,7 +184,7 @@ int message_usage(const struct cmd *cmd, const char *format, ...)
 int message_help(const struct cmd *cmd)
 {
 	print_usage(cmd, stdout);
-	return message_end(cmd, EXIT_DONE);
+	return EXIT_DONE;
 }
 
 void message_result(const struct cmd *cmd, const char *format, ...)
@@ -201,10 +201,14 @@ void message_result(const struct cmd *cmd, const char *format, ...)
 
 int message_end(const struct cmd *cmd, int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	int error = ferror(stdout) ? EIO : 0;
+
+	if (fflush(stdout) != 0)
+		error = errno;
+	if (!error)
 		return status;
 	if (!cmd->is_quiet)
 		fprintf(stderr, "%s: 0514-%03d System error: output: %s\n",
-			cmd->name, MESSAGE_SYSTEM, strerror(errno));
+			cmd->name, MESSAGE_SYSTEM, strerror(error));
 	return status == EXIT_DONE ? EXIT_REFUSED : status;
 }

@@ -14,6 +14,8 @@
 #include "change.h"
 #include "command.h"
 #include "database.h"
+#include "kind.h"
+#include "parent.h"
 
 static struct cmd cmd = {
     .name = "mkdev",
@@ -40,15 +42,6 @@ static int take_flag(void *request, int flag, char *argument)
 		if (assign_add(&r->assign, argument) != 0)
 			return message_usage(&cmd, "-a needs Attribute=Value.");
 		break;
-	case 'c':
-		r->kind.class_name = argument;
-		break;
-	case 's':
-		r->kind.subclass = argument;
-		break;
-	case 't':
-		r->kind.type = argument;
-		break;
 	case 'l':
 		r->name = argument;
 		break;
@@ -68,21 +61,17 @@ static int take_flag(void *request, int flag, char *argument)
 		r->with_parents = true;
 		break;
 	default:
-		return EXIT_REFUSED;
+		return kind_take(&r->kind, flag, argument) ? EXIT_DONE
+							   : EXIT_REFUSED;
 	}
 	return EXIT_DONE;
 }
 
-static bool has_kind(const struct request *r)
-{
-	return r->kind.class_name || r->kind.subclass || r->kind.type;
-}
-
 static int check_request(const struct request *r)
 {
-	if (!has_kind(r) && !r->name)
+	if (!kind_is_named(&r->kind) && !r->name)
 		return message_usage(&cmd, "-c, -s, -t or -l is needed.");
-	if (!has_kind(r) &&
+	if (!kind_is_named(&r->kind) &&
 	    (r->assign.count || r->parent || r->connection || r->defines_only))
 		return message_usage(
 		    &cmd, "-a, -d, -p and -w need -c, -s or -t as well.");
@@ -94,26 +83,6 @@ static int check_request(const struct request *r)
 static int database_failed(const struct method *m, int error)
 {
 	return database_error(&cmd, m->db, error);
-}
-
-/* The one kind of devices that -c, -s and -t select. */
-static int find_kind(struct method *m, const struct request *r,
-		     char uniquetype[ODM_UNIQUE_SIZE])
-{
-	char object[256] = "";
-	int count = attrdb_kind_find(m->db, &r->kind, uniquetype);
-
-	if (count < 0)
-		return database_failed(m, count);
-	if (count == 1)
-		return EXIT_DONE;
-	snprintf(object, sizeof(object),
-		 "class %.16s, subclass %.16s, "
-		 "type %.16s",
-		 r->kind.class_name ? r->kind.class_name : "(any)",
-		 r->kind.subclass ? r->kind.subclass : "(any)",
-		 r->kind.type ? r->kind.type : "(any)");
-	return message_command(&cmd, MESSAGE_NO_KIND, object);
 }
 
 static int keep_prefix(void *owner, const struct stanza *s)
@@ -172,27 +141,6 @@ static int define_new(struct method *m, const char *uniquetype,
 	return error ? database_failed(m, error) : EXIT_DONE;
 }
 
-static int set_parent(struct method *m, const struct request *r,
-		      struct attrdb_device *device)
-{
-	struct attrdb_device parent;
-	int error;
-
-	if (r->connection && r->connection[0])
-		return message_method(&cmd, METHOD_DEFINE,
-				      MESSAGE_BAD_CONNECTION, NULL);
-	if (!r->parent)
-		return EXIT_DONE;
-	error = attrdb_device_get(m->db, r->parent, &parent);
-	if (error == -ENOENT)
-		return message_command(&cmd, MESSAGE_NO_DEVICE, r->parent);
-	if (!error) {
-		strcpy(device->parent, parent.name);
-		error = attrdb_device_put(m->db, device);
-	}
-	return error ? database_failed(m, error) : EXIT_DONE;
-}
-
 /* The first form: a kind of device. */
 static int define(struct method *m, const struct request *r,
 		  struct attrdb_device *out)
@@ -204,12 +152,11 @@ static int define(struct method *m, const struct request *r,
 
 	status = predefined_load(m->db, why, sizeof(why));
 	if (status)
-		return status == -ENOSPC || status == -EACCES
-			   ? database_failed(m, status)
-			   : message_command(&cmd, MESSAGE_SYSTEM, why);
-	status = find_kind(m, r, uniquetype);
+		return why[0] ? message_command(&cmd, MESSAGE_SYSTEM, why)
+			      : database_failed(m, status);
+	status = kind_find(&cmd, m->db, &r->kind, uniquetype);
 	if (status != EXIT_DONE)
-		return status;
+		return EXIT_REFUSED;
 	count = attrdb_device_list(m->db, NULL, uniquetype, &list);
 	if (count < 0)
 		return database_failed(m, count);
@@ -223,7 +170,9 @@ static int define(struct method *m, const struct request *r,
 	}
 	if (status == EXIT_DONE && r->name && strcmp(r->name, out->name) != 0)
 		return message_command(&cmd, MESSAGE_BAD_PARAMETER, r->name);
-	return status == EXIT_DONE ? set_parent(m, r, out) : status;
+	return status == EXIT_DONE
+		   ? parent_set(m, out, METHOD_DEFINE, r->parent, r->connection)
+		   : status;
 }
 
 /* The second form: a device that is defined already. */
@@ -255,8 +204,8 @@ static int make(struct method *m, void *request)
 {
 	struct request *r = request;
 	struct attrdb_device *device = &r->device;
-	int status =
-	    has_kind(r) ? define(m, r, device) : find_named(m, r, device);
+	int status = kind_is_named(&r->kind) ? define(m, r, device)
+					     : find_named(m, r, device);
 
 	/* Its attributes come first, so it is configured once. */
 	if (status == EXIT_DONE && r->assign.count)
@@ -275,7 +224,8 @@ static int run(void *request, char *const *argv)
 	int status = check_request(r);
 
 	if (status == EXIT_DONE)
-		status = method_change(&cmd, has_kind(r), argv, make, request);
+		status = method_change(&cmd, kind_is_named(&r->kind), argv,
+				       make, request);
 	if (status == EXIT_DONE)
 		message_result(&cmd, "%s %s", r->device.name,
 			       method_state_name(r->device.status));

@@ -14,6 +14,8 @@
 
 #include "conf/tunables.h"
 
+#include "output.h"
+
 #define REQUESTS_MAX 32
 #define RULE                                                                   \
 	"--------------------------------------------------------------------" \
@@ -387,20 +389,14 @@ static bool parse(int argc, char **argv, struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {.count = 0};
-	int result;
 
 	/* -? is asked for, so it is no error. */
 	if (argc == 2 && strcmp(argv[1], "-?") == 0) {
 		fputs(usage, stdout);
-		return 0;
+		return output_end("no", 0, 1);
 	}
 	if (!parse(argc, argv, &options))
 		return print_usage();
 	openlog("no", LOG_PID, LOG_USER);
-	result = obey_all(&options);
-	if (fflush(stdout) != 0) {
-		fprintf(stderr, "no: cannot write: %s\n", strerror(errno));
-		result = 1;
-	}
-	return result;
+	return output_end("no", obey_all(&options), 1);
 }

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt(argc, argv, "+:q:h")) != -1) {
 		if (option == 'h')
-			return message_help(&cmd);
+			return message_end(&cmd, message_help(&cmd));
 		if (option != 'q')
 			return wrong_flag(option);
 		criteria_text = optarg;

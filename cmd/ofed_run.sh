@@ -8,21 +8,25 @@
 # loaded see only the kernel's devices.
 set -u
 
-if [ $# -eq 0 ] || [ "$1" = -h ] || [ "$1" = --help ]; then
-	echo "usage: ofed_run PROGRAM [ARGUMENT]..." >&2
-	[ $# -gt 0 ]
-	exit $(($? * 2))
-fi
-case $1 in
+usage() {
+	echo "usage: ofed_run PROGRAM [ARGUMENT]..."
+}
+
+case ${1-} in
+-h | --help)
+	usage
+	exit
+	;;
 --) shift ;;
 -*)
 	echo "ofed_run: invalid option -- '$1'" >&2
-	echo "usage: ofed_run PROGRAM [ARGUMENT]..." >&2
+	usage >&2
 	exit 2
 	;;
 esac
 if [ $# -eq 0 ]; then
 	echo "ofed_run: which program?" >&2
+	usage >&2
 	exit 2
 fi
 

@@ -16,6 +16,8 @@
 #include "ofed_core/control.h"
 #include "ofed_core/parameters.h"
 
+#include "output.h"
+
 /* Where `make install` puts the core; the build says. */
 #ifndef SMC_R_LIBDIR
 #define SMC_R_LIBDIR "/usr/local/lib/smc_r"
@@ -495,17 +497,10 @@ static int act(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {.action = 0};
-	int result;
 
 	if (!parse(argc, argv, &options)) {
 		fputs(usage, stderr);
 		return 1;
 	}
-	result = act(&options);
-	if (fflush(stdout) != 0) {
-		fprintf(stderr, "ofedctrl: cannot write: %s\n",
-			strerror(errno));
-		result = 1;
-	}
-	return result;
+	return output_end("ofedctrl", act(&options), 1);
 }

@@ -12,6 +12,7 @@
 
 #include "conf/rundir.h"
 
+#include "output.h"
 #include "run_child.h"
 #include "run_library.h"
 #include "run_report.h"
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			return output_end("smc_run", 0, EXIT_OURS);
 		default:
 			fputs(usage, stderr);
 			return EXIT_OURS;

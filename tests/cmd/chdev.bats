@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 240
 # chdev: what is right is taken as a whole, what is wrong not at all.
 
 load device
@@ -263,7 +264,11 @@ max_memory 1024 Maximum memory for SMC-R (MB) True" \
 	chdev -q -l smc_r0 -a enabled=1
 	[ "$(published enabled)" = 1 ]
 	rm -rf "$SMC_R_RUNDIR"
+	says Defined lsdev -C -l smc_r0 -F status
+	chdev -q -l smc_r0 -P -a max_memory=32
+	says Defined lsdev -C -l smc_r0 -F status
 	chdev -q -l smc_r0 -a max_memory=64
+	says Available lsdev -C -l smc_r0 -F status
 	[ "$(published enabled)" = 1 ]
 	[ -d "$SMC_R_RUNDIR/status" ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# limit: 240
+# limit: 400
 # The database and the snapshot agree, whatever happens around a change.
 
 # Each test has an environment of its own:
@@ -255,6 +255,20 @@ inject() {
 		done
 	done
 	[ "$healed" -gt 5 ]
+}
+
+@test "a mkdev that was killed is repeated, and rmdev takes all away" {
+	command -v strace >/dev/null || skip "needs strace"
+	rmdev -q -l smc_r0
+	# Behind the rename of the snapshot, before the database's commit.
+	strace -qq -o /dev/null -e trace=fsync \
+		-e inject=fsync:signal=SIGKILL:when=2 mkdev -l smc_r0 || true
+	[ -e "$SMC_R_RUNDIR/smc_r0" ]
+	says Defined lsdev -C -l smc_r0 -F status
+	says "smc_r0 Available" mkdev -l smc_r0
+	agree
+	says "smc_r0 deleted" rmdev -d -l smc_r0
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
 }
 
 @test "a failing system call anywhere leaves all or nothing" {

@@ -58,6 +58,11 @@ smc_r0" ]
 	run bash -c 'lsdev -l - </dev/null'
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
+	for input in '</' '<&-'; do
+		run bash -c "lsdev -l - $input"
+		[ "$status" -eq 1 ]
+		has "0514-001"
+	done
 }
 
 @test "-P lists kinds" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 240
 # mkdev: the device comes into being, once.
 
 load device
@@ -194,6 +195,11 @@ teardown() {
 	# The message is folded, and where depends on the directory's name.
 	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
 	has "smc_r.stanza:43: a \"string\" or"
+	printf 'CuDv:\n\tname = "x"\n' >"$BATS_TEST_TMPDIR/conf/smc_r.stanza"
+	SMC_R_CONFDIR=$BATS_TEST_TMPDIR/conf run mkdev -c tcpip -t smc_r
+	[ "$status" -eq 1 ]
+	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
+	has "a class of predefined objects is needed"
 	SMC_R_CONFDIR=$BATS_TEST_TMPDIR/none run mkdev -c tcpip -t smc_r
 	[ "$status" -eq 1 ]
 	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
@@ -224,4 +230,35 @@ teardown() {
 	has "note: no SMC option in TCP"
 	as_nobody rmdev -q -dl smc_r0
 	rm -rf "$SMC_R_RUNDIR"
+}
+
+@test "a damaged database is named, with the cure" {
+	make_device -d
+	dd if=/dev/urandom of="$database" bs=4096 seek=1 count=3 conv=notrunc \
+		2>/dev/null
+	run mkdev -c tcpip -t smc_r
+	[ "$status" -eq 1 ]
+	output=$(printf '%s' "$output" | tr -s '\n\t' ' ')
+	has "attr.db: database disk image is malformed. Put a copy"
+}
+
+@test "no device is its own parent, nor that of one above it" {
+	local before
+	refused mkdev -d -c tcpip -t smc_r -p smc_r0
+	has "0514-546 Invalid parameter - smc_r0."
+	says "" lsdev -C
+	make_device -d
+	sqlite3 "$database" "INSERT INTO CuDv VALUES ('below', 0, 2, '', '',
+		'smc_r0', '', (SELECT PdDvLn FROM CuDv))"
+	before=$(odmget CuDv)
+	for name in smc_r0 below; do
+		refused chdev -l smc_r0 -p $name
+		has "0514-546 Invalid parameter - $name."
+	done
+	[ "$before" = "$(odmget CuDv)" ]
+	# As a circle that was made before.
+	sqlite3 "$database" "UPDATE CuDv SET parent = name WHERE name = 'below'"
+	refused chdev -l smc_r0 -p below
+	says "below changed" chdev -l below -p ""
+	says "smc_r0 changed" chdev -l smc_r0 -p below
 }
