@@ -91,9 +91,10 @@ bool alive_is_same(pid_t pid, uint64_t start)
 	uint64_t now;
 	int error = look_up(pid, &now);
 
-	/* One that did not know its own start, without /proc. */
+	/* One that did not know its own start, without /proc; or that is being
+	 * forked. */
 	if (error == 0)
-		return now == start || start == UINT64_MAX;
+		return now == start || start >> 63;
 	return error != -ESRCH && exists(pid);
 }
 

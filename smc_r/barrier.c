@@ -50,3 +50,8 @@ bool barrier_all(void)
 {
 	return membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
+
+bool barrier_everybody(void)
+{
+	return membarrier(MEMBARRIER_CMD_GLOBAL) == 0;
+}

@@ -3,46 +3,193 @@
 #include "bell.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "process.h"
 #include "real.h"
+#include "stoppable.h"
 #include "sys.h"
 
 #define DRAIN_BYTES 128
+#define PIPE_BYTES  4096 /* one page: users have a limit of pages in pipes */
+/* A pipe's worth, and what comes meanwhile: one who makes it a larger one, and
+ * rings for ever, is to keep nobody here. */
+#define DRAINS_MAX  (2 * PIPE_BYTES / DRAIN_BYTES)
 
-int bell_pair(int *ours, int *theirs)
+/* A read that does not block of a descriptor that does: 0 at its end. */
+static long take(int bell, char *bytes, size_t n)
 {
-	int pair[2];
-	long result = SYS_CALL4(SYS_socketpair, AF_UNIX,
-				SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
+	struct iovec v = {bytes, n};
+
+	return SYS_CALL4(SYS_vmsplice, bell, &v, 1, SPLICE_F_NONBLOCK);
+}
+
+/* Where the kernel refuses it, rings would pile up. */
+static int try_taking(int bell)
+{
+	char byte;
+	long n = take(bell, &byte, 1);
+
+	return n < 0 && n != -EAGAIN ? (int)n : 0;
+}
+
+/* ---- making them ---- */
+
+static void close_ordinary(struct bells *b)
+{
+	const int fds[] = {b->data, b->room, b->peer_data, b->peer_room};
+
+	for (size_t i = 0; i < BELLS_COUNT; i++)
+		if (fds[i] >= 0)
+			sys_close(fds[i]);
+	*b = BELLS_NONE;
+}
+
+void bells_close(struct bells *b)
+{
+	hidden_close(b->data);
+	hidden_close(b->room);
+	hidden_close(b->peer_data);
+	hidden_close(b->peer_room);
+	*b = BELLS_NONE;
+}
+
+/* The peer, or we after a change of user, could not open it otherwise; nobody
+ * can who has no descriptor of it. */
+static int make_pipe(int ends[2])
+{
+	long result = SYS_CALL3(SYS_pipe2, ends, O_CLOEXEC, 0);
 
 	if (result < 0)
 		return (int)result;
-	*ours = hidden_fd(pair[0]);
-	if (*ours < 0) {
-		sys_close(pair[1]);
-		return *ours;
-	}
-	*theirs = pair[1];
+	SYS_CALL3(SYS_fcntl, ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+	SYS_CALL3(SYS_fchmod, ends[0], 0666, 0);
 	return 0;
 }
 
-bool bell_ring(int bell)
+static int open_ringer(int end)
 {
-	static const char ring;
-	long n = SYS_CALL6(SYS_sendto, bell, &ring, 1,
-			   MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+	int fd = process_reopen(end, O_RDWR | O_NONBLOCK);
 
-	return n != -EPIPE && n != -ECONNRESET;
+	return fd < 0 ? fd : hidden_fd(fd);
 }
 
-static int wait_within(int bell, const struct timespec *timeout)
+/* One that we sleep on: the peer gets the writing end. */
+static int make_own(int *ours, int *theirs)
+{
+	int ends[2];
+	int result = make_pipe(ends);
+
+	if (result < 0)
+		return result;
+	*theirs = ends[1];
+	*ours = hidden_fd(ends[0]);
+	return *ours < 0 ? *ours : 0;
+}
+
+static int make_peers(int *ours, int *theirs)
+{
+	int ends[2];
+	int result = make_pipe(ends);
+
+	if (result < 0)
+		return result;
+	*theirs = ends[0];
+	*ours = open_ringer(ends[1]);
+	sys_close(ends[1]);
+	return *ours < 0 ? *ours : 0;
+}
+
+int bells_make(struct bells *ours, struct bells *theirs)
+{
+	int result;
+
+	*ours = *theirs = BELLS_NONE;
+	result = make_own(&ours->data, &theirs->peer_data);
+	if (result == 0)
+		result = make_own(&ours->room, &theirs->peer_room);
+	if (result == 0)
+		result = make_peers(&ours->peer_data, &theirs->data);
+	if (result == 0)
+		result = make_peers(&ours->peer_room, &theirs->room);
+	if (result == 0)
+		result = try_taking(ours->data);
+	if (result == 0)
+		return 0;
+	bells_close(ours);
+	close_ordinary(theirs);
+	return result;
+}
+
+static bool is_pipe(int fd)
+{
+	return SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0) > 0;
+}
+
+/* To take from one that can be written to would be to write to it. */
+static bool can_sleep_on(int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	return is_pipe(fd) && (flags & O_ACCMODE) == O_RDONLY;
+}
+
+/* Opening anything else could do more than open it. */
+static int adopt_ringer(int *fd)
+{
+	int ringer = is_pipe(*fd) ? open_ringer(*fd) : -EPROTO;
+
+	if (ringer < 0)
+		return ringer;
+	hidden_close(*fd);
+	*fd = ringer;
+	return 0;
+}
+
+int bells_adopt(struct bells *b)
+{
+	int result = adopt_ringer(&b->peer_data);
+
+	if (result == 0)
+		result = adopt_ringer(&b->peer_room);
+	if (result < 0)
+		return result;
+	if (!can_sleep_on(b->data) || !can_sleep_on(b->room))
+		return -EPROTO;
+	return try_taking(b->data);
+}
+
+/* ---- ringing ---- */
+
+void bell_ring(int bell)
+{
+	static const char ring;
+
+	SYS_CALL3(SYS_write, bell, &ring, 1);
+}
+
+/* Nobody keeps a descriptor that can: its end would never come. */
+void bell_ring_own(int bell)
+{
+	int fd = process_reopen(bell, O_WRONLY | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	bell_ring(fd);
+	sys_close(fd);
+}
+
+/* ---- sleeping ---- */
+
+static int wait_by(int (*sleep)(struct pollfd *, nfds_t,
+				const struct timespec *),
+		   int bell, const struct timespec *timeout)
 {
 	struct pollfd p = {.fd = bell, .events = POLLIN};
-	int n = real.ppoll(&p, 1, timeout, NULL);
+	int n = sleep(&p, 1, timeout);
 
 	if (n < 0)
 		return -errno;
@@ -51,25 +198,34 @@ static int wait_within(int bell, const struct timespec *timeout)
 	return bell_drain(bell) ? BELL_HUNG_UP : BELL_RUNG;
 }
 
+static int real_ppoll(struct pollfd *p, nfds_t n,
+		      const struct timespec *timeout)
+{
+	return real.ppoll(p, n, timeout, NULL);
+}
+
 int bell_wait(int bell, const struct timespec *timeout)
 {
 	char bytes[DRAIN_BYTES];
 	ssize_t n;
 
 	if (timeout)
-		return wait_within(bell, timeout);
+		return wait_by(real_ppoll, bell, timeout);
 	n = real.read(bell, bytes, sizeof(bytes));
 	if (n > 0)
 		return BELL_RUNG;
-	if (n == 0 || errno == ECONNRESET)
+	/* EAGAIN: the peer made it one that nobody can sleep on. */
+	if (n == 0 || errno == EAGAIN)
 		return BELL_HUNG_UP;
 	return -errno;
 }
 
-int bell_wait_once(int bell)
+int bell_wait_once(int bell, const struct timespec *timeout)
 {
-	return wait_within(bell, NULL);
+	return wait_by(stoppable_poll, bell, timeout);
 }
+
+/* ---- taking rings ---- */
 
 int bell_rings(int bell)
 {
@@ -83,9 +239,9 @@ void bell_take(int bell, int rings)
 	char bytes[DRAIN_BYTES];
 
 	while (rings > 0) {
-		int k = rings < DRAIN_BYTES ? rings : DRAIN_BYTES;
 		long n =
-		    SYS_CALL6(SYS_recvfrom, bell, bytes, k, MSG_DONTWAIT, 0, 0);
+		    take(bell, bytes,
+			 rings < DRAIN_BYTES ? (size_t)rings : sizeof(bytes));
 
 		if (n <= 0)
 			return;
@@ -93,14 +249,12 @@ void bell_take(int bell, int rings)
 	}
 }
 
-int bell_drain(int bell)
+bool bell_drain(int bell)
 {
 	char bytes[DRAIN_BYTES];
-	long n;
+	long n = DRAIN_BYTES;
 
-	do {
-		n = SYS_CALL6(SYS_recvfrom, bell, bytes, sizeof(bytes),
-			      MSG_DONTWAIT, 0, 0);
-	} while (n == (long)sizeof(bytes));
-	return n == 0 || n == -ECONNRESET;
+	for (int i = 0; i < DRAINS_MAX && n == DRAIN_BYTES; i++)
+		n = take(bell, bytes, sizeof(bytes));
+	return n == 0;
 }

@@ -2,50 +2,84 @@
 /*
  * bell: how one process wakes another that sleeps in the kernel.
  *
- * A bell is one end of an AF_UNIX stream pair; a ring is one byte. Sleeping is
- * a blocking read: a signal without SA_RESTART ends it with EINTR, one with
- * SA_RESTART does not, just as for a read of the TCP socket. A peer that died
- * closed its end, which ends the sleep too.
+ * A bell is a pipe, and a ring is one byte. Who is to be woken has the reading
+ * end. Sleeping is a blocking read: a signal without SA_RESTART ends it with
+ * EINTR, one with SA_RESTART does not, just as for a read of the TCP socket. A
+ * peer that died held the only writing end, and the end of the file ends the
+ * sleep too; so nobody keeps a writing end of a bell that he sleeps on.
  *
- * Each ring of bytes has its pair. Not one for bytes and one for room: who
- * takes a byte from a pair wakes whoever sleeps on its other end, as that may
- * wait to write; and after a request the client sleeps.
+ * Who rings has opened the pipe for himself, for both directions and without
+ * blocking. Being a reader too he never meets SIGPIPE, and no flag that the
+ * other side sets on its own descriptors makes him wait. But a ring does not
+ * tell whether anybody is there to hear it.
+ *
+ * Each side of an element has two bells, so that bytes and room, for which two
+ * threads may sleep, wake the right one. A pipe takes half the time of a pair
+ * of AF_UNIX sockets: who takes a byte from such a pair also looks for one who
+ * waits to write.
  *
  * A spurious ring costs one look; a missing one would be a hang. So whoever
  * publishes rings after the fact, and whoever sleeps looks again after arming.
+ *
+ * Hostile: what a peer sends may be any descriptor, and he may change the flags
+ * of those that he sent.
  */
 #ifndef SMC_R_BELL_H
 #define SMC_R_BELL_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <time.h>
 
 enum bell_result {
 	BELL_RUNG = 0,
-	BELL_HUNG_UP = 1, /* the peer's end is gone */
+	BELL_HUNG_UP = 1, /* nobody can ring any more */
 	BELL_TIMEOUT = 2,
 	/* or -EINTR */
 };
 
-/* ours and peers are hidden, close-on-exec; 0 or -errno. */
-int bell_pair(int *ours, int *theirs);
+/* Of one element, as one side has them; -1: none. */
+struct bells {
+	int data;      /* ours: bytes have come */
+	int room;      /* ours: there is room again */
+	int peer_data; /* the peer's, for us to ring */
+	int peer_room;
+};
 
-/* Never blocks; a full bell needs no further ring. False: it is dead, as nobody
- * holds its other end. */
-bool bell_ring(int bell);
+#define BELLS_NONE  ((struct bells){-1, -1, -1, -1})
+#define BELLS_COUNT 4 /* descriptors in the struct */
 
-/* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A
- * cancellation point. */
+/* Makes an element's bells. *ours are hidden and ready. *theirs are ordinary
+ * descriptors to be sent, in the peer's view, and to be closed then. All are
+ * close-on-exec. 0, or -errno and neither has anything. Engine lock held. */
+int bells_make(struct bells *ours, struct bells *theirs);
+
+/* Makes hidden descriptors that a peer sent ready for use: checks that they are
+ * pipes and opens those that we ring. 0, or -EPROTO, -errno; they stay the
+ * caller's in any case. Engine lock held. */
+int bells_adopt(struct bells *b);
+
+/* Hidden ones. */
+void bells_close(struct bells *b);
+
+/* Never blocks; a full bell needs no further ring. */
+void bell_ring(int bell);
+
+/* Rings a bell that is our own: another thread or process of this end sleeps on
+ * it. */
+void bell_ring_own(int bell);
+
+/* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A stop of
+ * the process does not end it. A cancellation point. */
 int bell_wait(int bell, const struct timespec *timeout);
-/* The same for ever, but any handler ends it with -EINTR. */
-int bell_wait_once(int bell);
+/* The same, but any handler ends it with -EINTR, and so does a stop. */
+int bell_wait_once(int bell, const struct timespec *timeout);
 
 /* How many rings are there, and takes so many of them, without sleeping. */
 int bell_rings(int bell);
 void bell_take(int bell, int rings);
 
-/* Takes what is there, without sleeping. True when the peer hung up. */
-int bell_drain(int bell);
+/* Takes what is there, without sleeping; but no more than an honest peer rings.
+ * True when nobody can ring any more. */
+bool bell_drain(int bell);
 
 #endif

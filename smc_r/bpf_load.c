@@ -80,8 +80,7 @@ static int fail(const struct loader *l, int error, const char *format, ...)
 	return error;
 }
 
-/* ---- Places ---------------------------------------------------------------
- */
+/* ---- Places ------------------------------------------------------------- */
 
 /* Where the cgroup v2 hierarchy is mounted; its usual place if it is there. */
 static int cgroup_find(char *out, size_t size)
@@ -171,8 +170,7 @@ static int pin_open(const struct loader *l, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---- Settings -------------------------------------------------------------
- */
+/* ---- Settings ----------------------------------------------------------- */
 
 static void settings_of(struct option_settings *out, const struct snapshot *s)
 {
@@ -217,8 +215,7 @@ static int settings_open(const struct loader *l)
 	return -ESTALE;
 }
 
-/* ---- Links ----------------------------------------------------------------
- */
+/* ---- Links -------------------------------------------------------------- */
 
 /* Is the link still on its cgroup? */
 static bool link_is_attached(const struct loader *l, const char *name)
@@ -288,8 +285,7 @@ static int links_make(struct loader *l)
 	return error;
 }
 
-/* ---- Attach and detach ----------------------------------------------------
- */
+/* ---- Attach and detach -------------------------------------------------- */
 
 static int refused(const struct loader *l, int error)
 {

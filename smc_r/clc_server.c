@@ -21,8 +21,8 @@ struct clc_action clc_on_await_proposal(struct clc *c, enum clc_event event,
 		return clc_on_decline(c, in);
 	case EVENT_FOREIGN:
 		/* Data at once: nothing was sent, nothing taken, all is well.
-		 */
-		clc_set_reason(c, REASON_MESSAGE);
+		 * The client changed its mind, and knows why. */
+		clc_set_reason(c, REASON_PEER_DECLINED);
 		return clc_go_tcp(c);
 	case EVENT_TIME:
 		clc_set_reason(c, REASON_TIMEOUT);

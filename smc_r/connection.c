@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -12,13 +13,12 @@
 #include "bell.h"
 #include "inject.h"
 #include "lock.h"
+#include "pool.h"
 #include "process.h"
 #include "reason.h"
 #include "segment.h"
 #include "sleepers.h"
 #include "sys.h"
-
-#define RETIRED 256
 
 _Static_assert(sizeof(struct clc) <=
 		   sizeof(((struct status_slot *)0)->handshake),
@@ -77,17 +77,18 @@ struct connection *connection_new_plain(struct status_slot *slot)
 		return NULL;
 	c->entry.kind = FDENTRY_SOCKET;
 	c->slot = slot;
-	c->bell_in = c->bell_out = -1;
+	c->bells = BELLS_NONE;
 	return c;
 }
 
 struct connection *connection_new(int role, uint32_t flags, bool must)
 {
 	struct status_slot *slot = segment_slot_get();
+	bool unlisted = !slot && must;
 	struct connection *c;
 
 	/* The peer was promised an answer: give it one without the list. */
-	if (!slot && must) {
+	if (unlisted) {
 		slot = pool_get(sizeof(*slot));
 		flags |= SOCKET_NO_SMC;
 	}
@@ -95,9 +96,13 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 		return NULL;
 	c = connection_new_plain(slot);
 	if (!c) {
-		atomic_store(&slot->state, STATUS_FREE);
+		if (unlisted)
+			pool_put(slot, sizeof(*slot));
+		else if (segment_slot_leave(slot))
+			segment_slot_free(slot);
 		return NULL;
 	}
+	c->unlisted = unlisted;
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
@@ -129,10 +134,11 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->peer_ready = &h->ready[!side][0];
 	c->out = rmb_ring(&rmb->map, element, side);
 	c->in = rmb_ring(&rmb->map, element, !side);
-	c->bell_in = rmb->bell_in[element];
-	c->bell_out = rmb->bell_out[element];
+	c->bells = rmb->bells[element];
 	if (barrier_works())
-		atomic_store(&c->in_consumer->barrier, 1);
+		atomic_store(&c->in_consumer->barrier, barrier_reaches_us()
+							   ? READER_REGISTERED
+							   : READER_SLEEPS);
 	c->drained_data = atomic_load(&c->own_wait->rings_data);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
@@ -155,9 +161,9 @@ void connection_detach(struct connection *c, bool reuse)
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
 		if (atomic_load(&c->own_wait->rings_data) != c->drained_data)
-			bell_drain(c->bell_in);
+			bell_drain(c->bells.data);
 		if (atomic_load(&c->own_wait->rings_room) != c->drained_room)
-			bell_drain(c->bell_out);
+			bell_drain(c->bells.room);
 	}
 	linkgroup_give(rmb, c->element, reuse);
 }
@@ -190,8 +196,22 @@ void connection_set_native(struct connection *c)
 	atomic_store(&c->slot->phase, PHASE_NATIVE);
 }
 
-void connection_send_ring(struct connection *c, int fd, uint64_t at,
-			  uint64_t end)
+static int tcp_option(int fd, int name)
+{
+	int value = 0;
+	socklen_t n = sizeof(value);
+
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, name, &value, &n, 0);
+	return value;
+}
+
+static void set_tcp_option(int fd, int name, int value)
+{
+	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, name, &value, sizeof(value),
+		  0);
+}
+
+static void send_ring(struct connection *c, int fd, uint64_t at, uint64_t end)
 {
 	while (at < end) {
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -204,11 +224,31 @@ void connection_send_ring(struct connection *c, int fd, uint64_t at,
 				 MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 		if (sent > 0)
 			at += (uint64_t)sent;
-		else if (sent == -EAGAIN)
+		atomic_store(&c->out_producer->resent, at);
+		if (sent == -EAGAIN)
 			SYS_CALL3(SYS_poll, &p, 1, 1000);
-		else if (sent != -EINTR)
+		else if (sent <= 0 && sent != -EINTR)
 			return;
 	}
+}
+
+/* The reader had them already, so they must not wait for the acknowledgement of
+ * a CLC message (Nagle), or be held back by a cork. */
+void connection_send_ring(struct connection *c, int fd, uint64_t at,
+			  uint64_t end)
+{
+	int cork = at < end ? tcp_option(fd, TCP_CORK) : 0;
+	int delays = at < end && !tcp_option(fd, TCP_NODELAY);
+
+	if (cork)
+		set_tcp_option(fd, TCP_CORK, 0);
+	if (delays)
+		set_tcp_option(fd, TCP_NODELAY, 1);
+	send_ring(c, fd, at, end);
+	if (delays)
+		set_tcp_option(fd, TCP_NODELAY, 0);
+	if (cork)
+		set_tcp_option(fd, TCP_CORK, 1);
 }
 
 void connection_use_tcp(struct connection *c, uint32_t reason,
@@ -227,20 +267,6 @@ void connection_use_tcp(struct connection *c, uint32_t reason,
 	atomic_store(&c->slot->state, STATUS_TCP);
 }
 
-/* A thread that is late in a call may still hold the pointer. It finds `dead`
- * set as long as the memory waits here for its next user. */
-static void retire(struct connection *c)
-{
-	static struct connection *waiting[RETIRED];
-	static unsigned next;
-	struct connection *oldest = waiting[next];
-
-	waiting[next] = c;
-	next = (next + 1) % RETIRED;
-	if (oldest)
-		pool_put(oldest, sizeof(*oldest));
-}
-
 /* Another thread may be copying out of the ring, and must not find the next
  * connection's bytes there, or none; or into it, and must not give them to the
  * next one. Who comes later finds us dead. */
@@ -252,8 +278,7 @@ static void await_thread(struct status_stream *stream)
 void connection_release(struct connection *c)
 {
 	bool last = segment_slot_leave(c->slot);
-	bool asleep =
-	    atomic_load(&c->sleepers_data) || atomic_load(&c->sleepers_room);
+	bool asleep = atomic_load(&c->callers);
 
 	has_started(c);
 	atomic_store(&c->dead, 1);
@@ -269,8 +294,12 @@ void connection_release(struct connection *c)
 	}
 	if (last)
 		segment_slot_free(c->slot);
+	/* A thread that is late in a call may still hold the pointer, and finds
+	 * `dead` set. */
+	if (c->unlisted)
+		pool_put_late(c->slot, sizeof(*c->slot));
 	if (!asleep)
-		retire(c);
+		pool_put_late(c, sizeof(*c));
 }
 
 void connection_drop_native(void)
@@ -285,18 +314,60 @@ void connection_drop_native(void)
 	}
 }
 
+static struct connection *kept;
+
+void connection_keep(struct connection *c, int fd)
+{
+	c->kept = fd;
+	c->next_kept = kept;
+	kept = c;
+	atomic_store(&c->orphan, fd);
+}
+
+void connection_unkeep(struct connection *c)
+{
+	struct connection **at = &kept;
+
+	while (*at && *at != c)
+		at = &(*at)->next_kept;
+	if (*at)
+		*at = c->next_kept;
+	hidden_close(c->kept);
+}
+
+static void drop_kept(void)
+{
+	struct connection *c = kept;
+
+	while (c) {
+		struct connection *next = c->next_kept;
+
+		/* A fork in a handler, on top of the call: it goes on here. */
+		if (atomic_load(&c->callers) == 0) {
+			atomic_store(&c->orphan, 0);
+			connection_unkeep(c);
+			connection_release(c);
+		}
+		c = next;
+	}
+}
+
 /* Or a close in the child would keep the socket for the parent's threads. */
 void connection_forked(void)
 {
+	for (struct connection *c = kept; c; c = c->next_kept)
+		atomic_store(&c->callers, 0);
 	for (int fd = 0; fd < fdtable_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (!c)
 			continue;
-		atomic_store(&c->sleepers_data, 0);
-		atomic_store(&c->sleepers_room, 0);
+		if (c->rmb && !barrier_register())
+			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
+		atomic_store(&c->callers, 0);
 	}
 	sleepers_forked();
+	drop_kept();
 }
 
 /* ---- waking the peer ---- */
@@ -326,8 +397,10 @@ static void ring_data(struct connection *c)
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
-	if (!bell_ring(c->bell_out))
-		c->deaf = true;
+	c->rang_at = atomic_load_explicit(&c->out_consumer->cursor,
+					  memory_order_relaxed);
+	c->unheard = RANG;
+	bell_ring(c->bells.peer_data);
 }
 
 /* An epoll instance of the peer that has this connection sleeps: any bell of
@@ -359,15 +432,25 @@ static bool wake_waiter(struct connection *c)
 	return true;
 }
 
-/* The bell's other end is the peer's, so ours is shut for reading, which ends
- * every read of it. The element is not used again after that. */
-void connection_wake_own(struct connection *c, struct status_stream *s,
-			 int bell)
+/* The first of them has the bell, the others look by the clock. Who uses the
+ * element next must neither hear that ring nor take it from a sleeper. */
+static void wake_own(struct connection *c, const struct status_stream *s,
+		     int bell)
 {
 	if (atomic_load(&s->sleepers) == 0)
 		return;
 	c->spoilt = true;
-	SYS_CALL3(SYS_shutdown, bell, SHUT_RD, 0);
+	bell_ring_own(bell);
+}
+
+void connection_wake_readers(struct connection *c)
+{
+	wake_own(c, &c->slot->rx, c->bells.data);
+}
+
+void connection_wake_writers(struct connection *c)
+{
+	wake_own(c, &c->slot->tx, c->bells.room);
 }
 
 /* The caller's publishing store was a full barrier, or the stream is unfenced:
@@ -397,7 +480,7 @@ void connection_signal_room(struct connection *c)
 		segment_count(doorbells);
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);
-		bell_ring(c->bell_in);
+		bell_ring(c->bells.peer_room);
 		drop_arm(&w->armed_room);
 		wake_waiter(c);
 	}

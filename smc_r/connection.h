@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "barrier.h"
+#include "bell.h"
 #include "clc.h"
 #include "fdtable.h"
 #include "linkgroup.h"
@@ -40,6 +41,7 @@ enum phase {
 #define STREAM_BROKEN 4u  /* the peer's cursor was impossible */
 #define STREAM_RESET  16u /* rx: the peer died with unread bytes of ours */
 #define STREAM_FROZEN 8u  /* rx: the cursor must not move any more */
+#define STREAM_ENDED  32u /* rx: to the program it has, but TCP is reset */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -52,13 +54,24 @@ enum phase {
 #define SOCKET_GUARDED  128u /* SO_LINGER is ours: demote_guard() */
 #define SOCKET_UNFENCED 256u /* our stream: see barrier.h */
 #define SOCKET_STAMPED  512u /* recvmsg may ask when bytes came */
+/* The time-out is less than nothing: no call waits, and the kernel says 0. */
+#define SOCKET_RCVNEVER 1024u
+#define SOCKET_SNDNEVER 2048u
 
 struct epoll_member;
+
+/* Since we rang: has the peer moved, and if not, was TCP asked about it? */
+enum unheard {
+	HEARD,
+	RANG,
+	ASKED
+};
 
 struct connection {
 	struct fdentry entry; /* FDENTRY_SOCKET */
 	_Atomic uint32_t dead;
 	struct status_slot *slot;
+	bool unlisted; /* it is ours alone, as the segment had none left */
 
 	/* The element, once attached. */
 	struct rmb *rmb;
@@ -77,19 +90,19 @@ struct connection {
 	_Atomic uint64_t *peer_ready; /* one bit an element */
 	uint8_t *out;
 	uint8_t *in;
-	/* Of the ring that we read: sleeps for bytes, tells of room. Of the
-	 * one that we write: tells of bytes, sleeps for room. */
-	int bell_in;
-	int bell_out;
+	struct bells bells;
 
-	_Atomic uint32_t sleepers_data; /* threads asleep, this process */
-	_Atomic uint32_t sleepers_room;
-	_Atomic int orphan;         /* descriptor kept for a sleeper, 0 none */
+	_Atomic uint32_t callers; /* calls that slept, of this process */
+	_Atomic int orphan;       /* descriptor kept for them, 0 none */
+	int kept;                 /* the same until it is closed */
+	struct connection *next_kept;
 	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
 	uint32_t sends;        /* the same for calls that send */
-	bool deaf;             /* nobody is at the other end of a bell */
+	uint8_t unheard;       /* enum unheard */
+	uint64_t rang_at;      /* where the peer's reader stood then */
+	bool recall_awaited;   /* recall_is_done() has waited */
 	uint64_t asked_ns;     /* when it was */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* rings of the data bell taken */
@@ -109,8 +122,9 @@ struct connection {
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
 	bool starting;        /* is counted as a client that starts */
-	bool spoilt;          /* a bell was shut: never use the element again */
+	bool spoilt;          /* we rang a bell of ours: not to be used again */
 	bool mute;            /* the peer closed during the handshake */
+	bool declined;        /* the client, right behind its Proposal */
 	bool parted;          /* the peer was told that this end goes */
 	bool withdrawn;       /* our Accept: messages_withdraw */
 	bool lingers;         /* SO_LINGER may be set */
@@ -119,10 +133,12 @@ struct connection {
 	bool told;            /* that it can write, before the peer answered */
 	bool late;            /* was told late, and counted */
 	bool own;             /* nobody but this thread would accept it */
+	bool quiet;           /* client: has not proposed yet, deferred.h */
+	bool silent;          /* server: the client let its time pass */
 	uint64_t begun_ns;    /* the handshake */
 	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
 	struct epoll_member *members;
-	bool watched_by_kernel; /* registrations are not members: epoll.c */
+	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
 };
 
 static inline struct connection *connection_of(int fd)
@@ -133,6 +149,15 @@ static inline struct connection *connection_of(int fd)
 		return NULL;
 	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e
 					 : NULL;
+}
+
+/* The number that the kernel knows it by, for a call which may outlive the one
+ * that it began with. */
+static inline int connection_fd(const struct connection *c, int fd)
+{
+	int kept = atomic_load_explicit(&c->orphan, memory_order_acquire);
+
+	return kept > 0 ? kept : fd;
 }
 
 /* Where the byte at a cursor lies, and how many follow it in one piece. */
@@ -243,12 +268,18 @@ void connection_release(struct connection *c);
 /* Forgets all that are plain TCP by now; they need nothing of us. */
 void connection_drop_native(void);
 
-/* In the child of a fork: no other thread sleeps on any of them. */
+/* Closed under a call that sleeps, which goes on with this hidden descriptor;
+ * and the call is over. Engine lock held. */
+void connection_keep(struct connection *c, int fd);
+void connection_unkeep(struct connection *c);
+
+/* In the child of a fork: no other thread sleeps on any of them, and what only
+ * such a thread still had is none of the child's. */
 void connection_forked(void);
 
-/* Wakes threads and processes of our own that sleep for this direction. */
-void connection_wake_own(struct connection *c, struct status_stream *s,
-			 int bell);
+/* Wakes threads and processes of our own that sleep for bytes, or room. */
+void connection_wake_readers(struct connection *c);
+void connection_wake_writers(struct connection *c);
 
 /* Is the peer where we are? Tells it where that is. */
 bool peer_is_on_our_core(struct connection *c);

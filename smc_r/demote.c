@@ -3,6 +3,8 @@
 #include "demote.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,6 +17,7 @@
 #include "process.h"
 #include "real.h"
 #include "reason.h"
+#include "recall.h"
 #include "relay.h"
 #include "segment.h"
 #include "sleepers.h"
@@ -36,8 +39,8 @@ static void note(struct connection *c, uint32_t reason)
 
 static void ring_both(struct connection *c)
 {
-	bell_ring(c->bell_in);
-	bell_ring(c->bell_out);
+	bell_ring(c->bells.peer_room);
+	bell_ring(c->bells.peer_data);
 }
 
 /* ---- our writing direction ---- */
@@ -70,8 +73,9 @@ static void send_frozen(struct connection *c, int fd)
 		connection_send_ring(c, fd, cursor, end);
 }
 
-/* The stream lock of tx is held. */
-static void seal(struct connection *c, int fd)
+/* The stream lock of tx is held; alone: not on top of a copy of ours, whose
+ * bytes come later. */
+static void seal(struct connection *c, int fd, bool alone)
 {
 	struct status_stream *tx = &c->slot->tx;
 
@@ -79,6 +83,8 @@ static void seal(struct connection *c, int fd)
 		return;
 	if (atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN)
 		send_frozen(c, fd);
+	else if (alone)
+		recall_unread(c, fd);
 	messages_forget(fd);
 	atomic_fetch_or(&tx->flags, STREAM_TCP);
 	inject_nap();
@@ -93,7 +99,7 @@ static void seal_output(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->tx);
 
-	seal(c, fd);
+	seal(c, fd, taken);
 	stream_unlock(&c->slot->tx, taken);
 	ring_both(c);
 }
@@ -133,6 +139,8 @@ void demote_guard(struct connection *c, int fd)
 
 void demote_serve(struct connection *c, int fd)
 {
+	if (stream_is_recalled(c))
+		demote_recalled(c, fd);
 	if (stream_is_sealed(c))
 		demote_guard(c, fd);
 	if (!(atomic_load_explicit(&c->out_consumer->flags,
@@ -169,10 +177,24 @@ static bool input_is_sealed(struct connection *c)
 	       atomic_load(&c->in_producer->flags) & PRODUCER_SEALED;
 }
 
+/* The handshake looked to TCP like a conversation, whose answers carry the
+ * acknowledgements. Where the next ones would wait for those, so would bytes
+ * that the peer sends behind few (Nagle), and a FIN of ours may overtake them.
+ */
+static void acknowledge_at_once(int fd)
+{
+	int on = 1;
+
+	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_QUICKACK, &on,
+		  sizeof(on), 0);
+}
+
 void demote_input(struct connection *c, int fd)
 {
 	uint32_t flags = atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
 
+	if (!(flags & STREAM_TCP))
+		acknowledge_at_once(fd);
 	if ((flags & (STREAM_TCP | STREAM_SHUT)) == STREAM_SHUT &&
 	    !connection_is_shut(c))
 		SYS_CALL3(SYS_shutdown, fd, SHUT_RD, 0);
@@ -186,7 +208,17 @@ static void leave_frozen_ring(struct connection *c, int fd)
 
 	demote_input(c, fd);
 	stream_unlock(rx, taken);
-	connection_wake_own(c, rx, c->bell_in);
+	connection_wake_readers(c);
+}
+
+bool demote_recalled(struct connection *c, int fd)
+{
+	if (atomic_load(&c->slot->rx.flags) & (STREAM_TCP | STREAM_BROKEN))
+		return true;
+	if (!recall_is_done(c, fd))
+		return false;
+	leave_frozen_ring(c, fd);
+	return true;
 }
 
 /* The rest is in the ring for good, and a relay would give it to the successor
@@ -233,13 +265,13 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 {
 	bool first = sleepers_first(&c->slot->rx);
 	struct pollfd p[2] = {
-	    {.fd = first ? c->bell_in : -1, .events = POLLIN},
+	    {.fd = first ? c->bells.data : -1, .events = POLLIN},
 	    {.fd = fd, .events = POLLRDHUP},
 	};
 
 	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
 	if (first)
-		bell_drain(c->bell_in);
+		bell_drain(c->bells.data);
 	/* The peer is gone: the ring's rest is ours to pass on. */
 	return !(p[1].revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
@@ -297,6 +329,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return true;
 	note(c, reason);
+	if (stream_is_recalled(c))
+		recall_is_done(c, fd);
 	freeze(c);
 	demote_guard(c, fd);
 	if (!connection_is_shut(c))

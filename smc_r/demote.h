@@ -68,6 +68,9 @@ static inline bool demote_is_guarded(const struct connection *c)
 	    0);
 }
 
+/* What the peer recalls (recall.h) is the kernel's: true, or not yet. */
+bool demote_recalled(struct connection *c, int fd);
+
 /* The reading direction is the kernel's from here on. What the program shut for
  * reading is so only now: TCP would not tell any more what comes from what
  * ends. */

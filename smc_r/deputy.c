@@ -12,6 +12,7 @@
 #include "real.h"
 #include "stream.h"
 #include "sys.h"
+#include "text.h"
 
 #define WAIT_MS      20 /* for room in TCP, each time */
 #define DIRENT_BYTES 2048
@@ -25,29 +26,6 @@ struct entry {
 } __attribute__((packed));
 
 /* ---- finding the socket ---- */
-
-static char *append(char *at, const char *text)
-{
-	size_t n = strlen(text);
-
-	memcpy(at, text, n + 1);
-	return at + n;
-}
-
-static char *append_number(char *at, uint64_t number)
-{
-	char digits[20];
-	int n = 0;
-
-	do {
-		digits[n++] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	while (n > 0)
-		*at++ = digits[--n];
-	*at = '\0';
-	return at;
-}
 
 /* -1 when the name is no number. */
 static int number_of(const char *name)
@@ -98,12 +76,11 @@ static int is_wanted(void *owner, int number)
 	struct search *s = owner;
 	char path[64];
 	char target[sizeof(s->wanted)];
+	char *at;
 	long n;
 
-	append_number(
-	    append(append_number(append(path, "/proc/"), (uint64_t)s->pid),
-		   "/fd/"),
-	    (uint64_t)number);
+	at = text_put_number(text_put(path, "/proc/"), (uint64_t)s->pid);
+	text_put_number(text_put(at, "/fd/"), (uint64_t)number);
 	n = SYS_CALL3(SYS_readlink, path, target, sizeof(target) - 1);
 	if (n <= 0)
 		return -1;
@@ -127,10 +104,12 @@ static int borrow_from(void *owner, int pid)
 {
 	struct search *s = owner;
 	char path[64];
+	char *at;
 	int number;
 
 	s->pid = pid;
-	append(append_number(append(path, "/proc/"), (uint64_t)pid), "/fd");
+	at = text_put_number(text_put(path, "/proc/"), (uint64_t)pid);
+	text_put(at, "/fd");
 	number = each_number(path, is_wanted, s);
 	return number < 0 ? -1 : borrow_number(pid, number);
 }
@@ -144,12 +123,14 @@ static int borrow(struct connection *c, int fd)
 	struct search s = {0};
 	socklen_t n = sizeof(found.cookie);
 	int result = -1;
+	char *at;
 
 	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
 	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0 ||
 	    peer_socket_find(&other, &own, &peer) < 0 || peer.inode == 0)
 		return -1;
-	append(append_number(append(s.wanted, "socket:["), peer.inode), "]");
+	at = text_put_number(text_put(s.wanted, "socket:["), peer.inode);
+	text_put(at, "]");
 	if (c->slot->peer_pid > 0)
 		result = borrow_from(&s, c->slot->peer_pid);
 	if (result < 0)

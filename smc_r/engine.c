@@ -3,7 +3,9 @@
 #include "engine.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "barrier.h"
 #include "conf/rundir.h"
 #include "connection.h"
 #include "epoll_common.h"
@@ -20,10 +22,22 @@
 #include "segment.h"
 #include "successor.h"
 
+/*
+ * The thread that makes a copy of us now, by its id; 0: none. Written under the
+ * lock that it holds. A program may run what pthread_atfork() was given by
+ * itself, around a clone() that we see as well (Firefox): what comes first
+ * before the copy, and first after it on either side, counts.
+ */
+static _Atomic uint32_t forking;
+
 static void before_fork(void)
 {
+	if (atomic_load(&forking) == process_tid())
+		return;
+	sleepers_reap();
 	atomic_fetch_add(&process.forks, 1);
 	engine_lock_for_fork();
+	atomic_store(&forking, process_tid());
 	epoll_common_before_fork();
 	handshake_before_fork();
 	registry_before_fork();
@@ -36,12 +50,17 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
+	if (atomic_load(&forking) != process_tid())
+		return;
+	atomic_store(&forking, 0);
 	segment_after_fork(false);
 	engine_unlock_after_fork(false);
 }
 
 static void after_fork_in_child(void)
 {
+	if (!atomic_exchange(&forking, 0))
+		return;
 	process_forked();
 	segment_after_fork(true);
 	linkgroup_forked();
@@ -55,6 +74,7 @@ static void after_fork_in_child(void)
  * holder of what it inherited now, at its first call. */
 static void join_late(void)
 {
+	atomic_store(&forking, 0);
 	if (!segment_before_fork())
 		segment_before_uncounted_fork();
 	segment_after_fork(true);
@@ -106,6 +126,8 @@ void engine_start(void)
 		process.off = true;
 		return;
 	}
+	/* At once, as threads would make it slow. */
+	barrier_register();
 	image_init();
 	offer_init(rundir_path());
 	process_on_copy = join_late;

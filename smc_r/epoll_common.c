@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "demote.h"
+#include "epoll_attach.h"
+#include "epoll_instance.h"
+#include "epoll_member.h"
 #include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
@@ -106,25 +109,19 @@ void epoll_common_forked(void)
 /* ---- sleeping ---- */
 
 /* Who comes to it while we sleep sees the count; or we see him. */
-bool epoll_begin_sleep(struct epoll *e)
+bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 {
-	atomic_fetch_add(&e->common->sleepers, 1);
+	*s = (struct sleeper){.count = &e->common->sleepers};
+	sleeper_begin(s, NULL);
 	if (__builtin_expect(epoll_is_settled(e), 1))
 		return true;
-	atomic_fetch_sub(&e->common->sleepers, 1);
+	sleeper_end(s);
 	return false;
 }
 
-void epoll_leave_sleep(void *common)
+bool epoll_end_sleep(struct epoll *e, struct sleeper *s)
 {
-	struct epoll_common *word = common;
-
-	atomic_fetch_sub(&word->sleepers, 1);
-}
-
-bool epoll_end_sleep(struct epoll *e)
-{
-	epoll_leave_sleep(e->common);
+	sleeper_end(s);
 	if (__builtin_expect(epoll_is_ours(e), 1))
 		return true;
 	atomic_fetch_add(&e->common->roused, 1);
@@ -135,22 +132,21 @@ bool epoll_end_sleep(struct epoll *e)
  */
 static void rouse(struct epoll *e)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	uint64_t cookie = e->cookie | (EPOLL_COOKIES - 1);
 	uint32_t sleepers = atomic_load(&e->common->sleepers);
 	uint32_t before = atomic_load(&e->common->roused);
 	struct pollfd nothing = {.fd = -1};
 	int fd = (int)SYS_CALL3(SYS_eventfd2, 1, EFD_CLOEXEC, 0);
 
-	event.data.u64 = e->cookie | (EPOLL_COOKIES - 1);
 	if (fd < 0)
 		return;
-	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_ADD, fd, &event);
+	sys_epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, EPOLLIN, cookie);
 	for (uint32_t i = 0; i < ROUSE_MS; i++) {
 		if (atomic_load(&e->common->roused) - before >= sleepers)
 			break;
 		SYS_CALL3(SYS_poll, &nothing, 1, 1);
 	}
-	SYS_CALL4(SYS_epoll_ctl, e->fd, EPOLL_CTL_DEL, fd, &event);
+	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	sys_close(fd);
 }
 
@@ -163,7 +159,7 @@ static void renew_member(struct epoll_member *m)
 	epoll_ready_leave(m);
 	if (c->rmb && m->attached && !m->shared)
 		atomic_store(&c->own_wait->waiter, 0);
-	m->attached = false;
+	m->attached = m->watched = false;
 	if (atomic_load(&m->late) || atomic_load(&m->parked) ||
 	    connection_phase(c) == PHASE_NATIVE)
 		epoll_member_to_kernel(m);
@@ -244,7 +240,7 @@ void epoll_common_join(struct connection *c, int fd)
 	errno = error;
 }
 
-static void give(struct epoll *e)
+void epoll_give(struct epoll *e)
 {
 	struct epoll_member *m;
 	sigset_t saved;
@@ -271,6 +267,6 @@ void epoll_meet(struct epoll *e)
 	int error = errno;
 
 	if (!take_over(e))
-		give(e);
+		epoll_give(e);
 	errno = error;
 }

@@ -21,6 +21,7 @@
 
 #include "epoll_set.h"
 #include "process.h"
+#include "sleepers.h"
 
 #define EPOLL_NOBODY 0
 #define EPOLL_MANY   UINT32_MAX
@@ -66,16 +67,18 @@ static inline bool epoll_is_settled(const struct epoll *e)
 /* Makes it ours, or the kernel's. errno stays. */
 void epoll_meet(struct epoll *e);
 
+/* Without the lock: from here on all registrations of e are the kernel's, and
+ * connections that are registered go to TCP. */
+void epoll_give(struct epoll *e);
+
 /* c is registered in a common instance: it goes to TCP. errno stays. */
 void epoll_common_join(struct connection *c, int fd);
 
-/* Around a sleep in the kernel. begin: false when epoll_meet must come first;
- * end: false when it must now. */
-bool epoll_begin_sleep(struct epoll *e);
-bool epoll_end_sleep(struct epoll *e);
-/* The end of a thread that is cancelled in it. struct epoll_common; void, as a
- * cleanup handler has it. */
-void epoll_leave_sleep(void *common);
+/* Around a sleep in the kernel, whose end is sleeper_end() for a thread that is
+ * cancelled in it. begin: false when epoll_meet must come first; end: false
+ * when it must now. s is on the stack of the caller. */
+bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
+bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
 
 /* May the kernel report a cookie of ours? */
 static inline bool epoll_has_cookies(const struct epoll *e)

@@ -10,7 +10,7 @@ static uint64_t input_mark(const struct epoll_member *m)
 	uint32_t flags = atomic_load(&c->in_producer->flags);
 	uint64_t ring = atomic_load(&c->in_producer->cursor);
 	uint64_t tcp = atomic_load(&m->tcp_input);
-	uint64_t mark = (tcp > ring ? tcp : ring) << 3;
+	uint64_t mark = (tcp > ring ? tcp : ring) << EPOLL_MARK_SHIFT;
 
 	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	    atomic_load(&c->tcp_ended))

@@ -20,8 +20,10 @@
  * others of the kernel do: bytes that came wake those that ask for input, room
  * those that ask for room, and an end, the own one too, everybody. Once woken,
  * all that is asked for and there is reported. */
+#define EPOLL_MARK_SHIFT 3
+
 struct epoll_marks {
-	uint64_t input; /* end bits beside the cursor */
+	uint64_t input; /* end bits below the cursor */
 	uint32_t output;
 };
 

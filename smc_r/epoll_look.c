@@ -12,7 +12,7 @@
 #include "sys.h"
 
 /* Nothing is consumed: an edge stays for who asks E. */
-static bool is_member_ready(struct epoll_member *m)
+bool epoll_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
 	struct epoll_marks now = epoll_marks(m);
@@ -25,23 +25,30 @@ static bool is_member_ready(struct epoll_member *m)
 	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
 }
 
+/* Ours, and asked for what an instance can be. */
+static bool may_be_told(const struct epoll_nested *d)
+{
+	return d->inner && d->ours && d->enabled &&
+	       (d->events & (EPOLLIN | EPOLLRDNORM));
+}
+
 bool epoll_members_ready(struct epoll *e)
 {
 	bool all = !e->uses_bits || epoll_has_others(e);
 	uint32_t count = all ? atomic_load(&e->count) : 0;
 
-	if (!all && epoll_ready_any(e, is_member_ready))
+	if (!all && epoll_ready_any(e, epoll_member_ready))
 		return true;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (m && is_member_ready(m))
+		if (m && epoll_member_ready(m))
 			return true;
 	}
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
 		struct epoll_nested *d = &e->nested[i];
 
-		if (d->inner && d->ours && d->enabled &&
+		if (may_be_told(d) &&
 		    (!(d->events & EPOLLET) ||
 		     epoll_nested_mark(d->inner) != d->seen) &&
 		    epoll_members_ready(d->inner))
@@ -71,8 +78,7 @@ bool epoll_kernel_ready(struct epoll *e)
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
 		struct epoll_nested *d = &e->nested[i];
 
-		if (d->inner && d->ours && d->woken && d->enabled &&
-		    epoll_kernel_ready(d->inner))
+		if (may_be_told(d) && d->woken && epoll_kernel_ready(d->inner))
 			return true;
 	}
 	return false;

@@ -4,15 +4,10 @@
 
 #include <errno.h>
 
+#include "epoll_common.h"
+#include "epoll_instance.h"
 #include "process.h"
 #include "sys.h"
-
-static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
-{
-	struct epoll_event e = {.events = events, .data.u64 = data};
-
-	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
-}
 
 static struct epoll_nested *find(struct epoll *e, const struct epoll *inner,
 				 int fd)
@@ -48,8 +43,8 @@ static int take(struct epoll *e, struct epoll_nested *d, int op)
 	int result = epoll_make_shadow(e);
 
 	if (result == 0)
-		result = (int)ctl(e->fd, op, d->fd, EPOLLIN | EPOLLET,
-				  cookie_of(e, d));
+		result = (int)sys_epoll_ctl(e->fd, op, d->fd, EPOLLIN | EPOLLET,
+					    cookie_of(e, d));
 	if (result < 0)
 		return result;
 	d->ours = true;
@@ -76,8 +71,8 @@ static int add(struct epoll *e, struct epoll *inner, int fd,
 	if (d && epoll_has_members(inner) && !(event->events & EPOLLEXCLUSIVE))
 		result = take(e, d, EPOLL_CTL_ADD);
 	else
-		result = (int)ctl(e->fd, EPOLL_CTL_ADD, fd, event->events,
-				  event->data.u64);
+		result = (int)sys_epoll_ctl(e->fd, EPOLL_CTL_ADD, fd,
+					    event->events, event->data.u64);
 	if (d && result < 0)
 		d->inner = NULL;
 	else
@@ -93,8 +88,8 @@ static int modify(struct epoll *e, struct epoll_nested *d, int fd,
 	if (d && d->ours && (event->events & EPOLLEXCLUSIVE))
 		return -EINVAL;
 	if (!d || !d->ours)
-		result = (int)ctl(e->fd, EPOLL_CTL_MOD, fd, event->events,
-				  event->data.u64);
+		result = (int)sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, fd,
+					    event->events, event->data.u64);
 	if (d && result == 0) {
 		renew(d, event);
 		atomic_fetch_add(&e->version, 1);
@@ -121,24 +116,45 @@ static int control(struct epoll *e, struct epoll *inner, int op, int fd,
 		return d ? -EEXIST : add(e, inner, fd, event);
 	if (op == EPOLL_CTL_MOD)
 		return modify(e, d, fd, event);
-	result = (int)ctl(e->fd, op, fd, 0, 0);
+	result = (int)sys_epoll_ctl(e->fd, op, fd, 0, 0);
 	if (d && result == 0)
 		let_go(e, d);
 	return result;
+}
+
+static int control_locked(struct epoll *e, struct epoll *inner, int op, int fd,
+			  const struct epoll_event *event)
+{
+	sigset_t saved;
+	int result;
+
+	engine_lock(&saved);
+	result = control(e, inner, op, fd, event);
+	engine_unlock(&saved);
+	return result;
+}
+
+/* True if there were shadows, which are instances inside instances, too. */
+static bool give_tree(struct epoll *e)
+{
+	bool any = e->shadow >= 0;
+
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner)
+			any |= give_tree(e->nested[i].inner);
+	epoll_give(e);
+	return any;
 }
 
 int epoll_nested_control(struct epoll *e, int op, int fd,
 			 const struct epoll_event *event)
 {
 	struct epoll *inner = epoll_of(fd);
-	sigset_t saved;
-	int result;
+	int result = control_locked(e, inner, op, fd, event);
 
-	if (!event && op != EPOLL_CTL_DEL)
-		return -EFAULT;
-	engine_lock(&saved);
-	result = control(e, inner, op, fd, event);
-	engine_unlock(&saved);
+	if (result == -ELOOP && op == EPOLL_CTL_ADD && inner != e &&
+	    give_tree(inner))
+		result = control_locked(e, inner, op, fd, event);
 	if (result == 0 && op != EPOLL_CTL_DEL)
 		epoll_arm(inner);
 	return result;
@@ -177,8 +193,8 @@ void epoll_nested_redraw(struct epoll *e)
 		struct epoll_nested *d = &e->nested[i];
 
 		if (d->inner && d->ours)
-			ctl(e->fd, EPOLL_CTL_MOD, d->fd, EPOLLIN | EPOLLET,
-			    cookie_of(e, d));
+			sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, d->fd,
+				      EPOLLIN | EPOLLET, cookie_of(e, d));
 	}
 }
 
@@ -189,7 +205,7 @@ void epoll_nested_give(struct epoll *e)
 
 		if (!d->inner || !d->ours)
 			continue;
-		ctl(e->fd, EPOLL_CTL_MOD, d->fd, d->events, d->data);
+		sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, d->fd, d->events, d->data);
 		let_go(e, d);
 	}
 }
@@ -222,6 +238,7 @@ static bool is_due(struct epoll_nested *d, struct epoll *inner)
 {
 	if (has_due_members(d, inner))
 		return true;
+	epoll_follow(inner);
 	if (!d->woken)
 		return false;
 	d->woken = false;

@@ -5,6 +5,7 @@
 #include "epoll_fetch.h"
 #include "inject.h"
 #include "linkgroup.h"
+#include "pool.h"
 #include "process.h"
 
 #define KEEP_ROUNDS 32u /* looks in vain before a bit is taken back */
@@ -73,8 +74,8 @@ static void drop_group(struct epoll *e, struct epoll_group *g)
 		atomic_store(at, atomic_load(&g->next));
 	if (atomic_load(&e->resume) == g)
 		atomic_store(&e->resume, NULL);
-	/* Not back to the pool: a scan may stand on it. It is small, and
-	 * there is one for each RMB that an instance ever had. */
+	/* A scan may stand on it. */
+	pool_put_late(g, sizeof(*g));
 }
 
 void epoll_ready_leave(struct epoll_member *m)

@@ -3,7 +3,9 @@
 #include "epoll_scan.h"
 
 #include "bell.h"
+#include "epoll_attach.h"
 #include "epoll_edge.h"
+#include "epoll_member.h"
 #include "epoll_order.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
@@ -14,9 +16,8 @@
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
-#include "wait.h"
 
-#define QUIET_NS    1000000u
+#define QUIET_NS    20000000u
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
 #define RINGS_MAX   64u   /* outstanding bytes in a bell before it is emptied */
 
@@ -27,11 +28,14 @@
  * clock: to ask the kernel about each of many with every look would cost more
  * than all messages.
  */
-static bool is_quiet(const struct epoll_member *m)
+static bool is_quiet(const struct epoll_member *m, uint64_t *now)
 {
-	return connection_phase(m->connection) == PHASE_HANDSHAKE &&
-	       atomic_load(&m->news) == atomic_load(&m->news_seen) &&
-	       sys_now_ns() < atomic_load(&m->quiet_until_ns);
+	if (connection_phase(m->connection) != PHASE_HANDSHAKE ||
+	    atomic_load(&m->news) != atomic_load(&m->news_seen))
+		return false;
+	if (*now == 0)
+		*now = sys_now_ns();
+	return *now < atomic_load(&m->quiet_until_ns);
 }
 
 /* Nothing is ready; so much was told before the look. An offer in the registry
@@ -39,19 +43,23 @@ static bool is_quiet(const struct epoll_member *m)
 static void note_quiet(struct epoll_member *m, uint32_t news)
 {
 	struct connection *c = m->connection;
-	uint64_t until = sys_now_ns() + QUIET_NS;
-	uint64_t hidden = handshake_hidden_until(c);
+	uint64_t now, next, until;
 
 	if (connection_phase(c) != PHASE_HANDSHAKE || c->offer_entry)
 		return;
-	if ((atomic_load(&m->events) & EPOLL_OUTPUT) && hidden < until)
-		until = hidden;
+	now = sys_now_ns();
+	next = handshake_changes_ns(c, now);
+	until = now + QUIET_NS;
+	/* Nobody is woken by the clock after it. */
+	if (next > now && next < until)
+		until = next;
 	atomic_store(&m->quiet_until_ns, until);
 	atomic_store(&m->news_seen, news);
 }
 
-/* The events to report, 0 for none. */
-static uint32_t evaluate(struct epoll_member *m)
+/* The events to report, 0 for none. *now_ns: sys_now_ns, or 0 until somebody
+ * has to know it. */
+static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 {
 	uint32_t events =
 	    atomic_load_explicit(&m->events, memory_order_relaxed);
@@ -63,7 +71,8 @@ static uint32_t evaluate(struct epoll_member *m)
 	struct epoll_marks now = {0, 0};
 
 	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
-	    atomic_load_explicit(&m->late, memory_order_relaxed) || is_quiet(m))
+	    atomic_load_explicit(&m->late, memory_order_relaxed) ||
+	    is_quiet(m, now_ns))
 		return 0;
 	news = atomic_load_explicit(&m->news, memory_order_relaxed);
 	do {
@@ -129,13 +138,13 @@ static void empty_bell(struct connection *c)
 
 	if (rings - c->drained_data <= RINGS_MAX)
 		return;
-	there = bell_rings(c->bell_in);
+	there = bell_rings(c->bells.data);
 	inject_nap();
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&c->slot->rx.sleepers) > 0)
 		return;
 	c->drained_data = rings;
-	bell_take(c->bell_in, there);
+	bell_take(c->bells.data, there);
 }
 
 struct scan {
@@ -143,6 +152,7 @@ struct scan {
 	int max;
 	int n;
 	uint64_t begun;                              /* sys_ticks */
+	uint64_t now_ns;                             /* 0: not asked yet */
 	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
 };
 
@@ -150,7 +160,7 @@ struct scan {
 static uint32_t add_events(struct scan *s, struct epoll_member *m)
 {
 	uint64_t data = m->data;
-	uint32_t bits = evaluate(m);
+	uint32_t bits = evaluate(m, &s->now_ns);
 
 	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
 		return 0;
@@ -246,6 +256,7 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 	s.max = max;
 	s.n = 0;
 	s.begun = several ? sys_ticks() : 0;
+	s.now_ns = 0;
 	if (e->uses_bits)
 		epoll_ready_each(e, look_one, &s);
 	if (!e->uses_bits || epoll_has_others(e))
@@ -263,6 +274,22 @@ int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
 
 	add_events(&s, m);
 	return s.n;
+}
+
+void epoll_follow(struct epoll *e)
+{
+	bool all = !e->uses_bits || epoll_has_others(e);
+	uint32_t count = all ? atomic_load(&e->count) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && needs_move(m))
+			follow_phase(m);
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			epoll_follow(e->nested[i].inner);
 }
 
 /* ---- ringing ---- */

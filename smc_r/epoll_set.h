@@ -49,7 +49,9 @@ struct epoll_member {
 	uint64_t data;
 	bool shared;   /* the connection's waiter word names another instance */
 	bool attached; /* its bells are in B */
-	bool given;    /* several processes use the instance */
+	bool hears_room;              /* the one for room as well */
+	bool watched;                 /* its socket is in S */
+	bool given;                   /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
 	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
 	uint64_t added;               /* sys_ticks */
@@ -148,10 +150,6 @@ static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
 	return data - e->cookie < EPOLL_COOKIES;
 }
 
-/* After epoll_create that worked. */
-void epoll_created(int fd);
-/* epoll_ctl of the program; libc's result with errno. */
-int epoll_control(int ep, int op, int fd, struct epoll_event *event);
 /* Has this instance members that only we know? */
 static inline bool epoll_has_members(const struct epoll *e)
 {
@@ -171,46 +169,16 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 /* Would epoll_wait return at once? Takes nothing. By the members alone,
  * without entering the kernel; by what is the kernel's; by either. */
 bool epoll_members_ready(struct epoll *e);
+bool epoll_member_ready(struct epoll_member *m);
 bool epoll_kernel_ready(struct epoll *e);
 bool epoll_is_ready(struct epoll *e);
+/* Members whose handshakes ended since the last look get their bells, or go to
+ * the kernel. A wait on e does it by itself; who looked at e from outside calls
+ * this before it sleeps. Takes the engine lock. */
+void epoll_follow(struct epoll *e);
 /* Lets members ring although nobody sleeps in epoll_wait. */
 void epoll_arm(struct epoll *e);
 /* Who took the kernel's signs of e: for those that sleep in it. errno stays. */
 void epoll_pass_on(struct epoll *e);
-
-/* Registrations that were made before connect() made it a candidate. True: one
- * is in an instance that several processes use. */
-bool epoll_adopt(struct connection *c, int fd);
-
-/* Engine lock held. */
-void epoll_forget(struct connection *c, int fd);
-void epoll_closing(int fd);
-
-/* S and B, for the first member. 0 or -errno. */
-int epoll_make_shadow(struct epoll *e);
-/* Of this process; whoever else has them keeps them. */
-void epoll_drop_shadow(struct epoll *e);
-/* Out of E, for all. */
-void epoll_remove_shadow(struct epoll *e);
-
-/* Who sleeps on e looks again. */
-void epoll_wake(struct epoll *e);
-/* Something was done to c once more, and is an edge once more. */
-void epoll_again(struct connection *c);
-/* The state of c changed by our own doing: wake who sleeps on it. */
-void epoll_poke(struct connection *c);
-
-/* A call on c met a full ring. */
-void epoll_stalled(struct connection *c);
-
-/* Moves a member whose connection is plain TCP to the kernel. Engine lock held.
- */
-void epoll_member_to_kernel(struct epoll_member *m);
-/* All members that only wait for an edge, without the lock: somebody else will
- * use the instance. */
-void epoll_give_all(struct epoll *e);
-/* (Re)places a member's descriptors in the shadows for its phase. Engine lock
- * held. */
-void epoll_member_attach(struct epoll_member *m);
 
 #endif

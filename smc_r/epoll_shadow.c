@@ -9,20 +9,16 @@
 
 #include "epoll_common.h"
 #include "epoll_edge.h"
+#include "epoll_instance.h"
+#include "epoll_member.h"
 #include "epoll_ready.h"
+#include "handshake.h"
 #include "process.h"
 #include "stream.h"
 #include "sys.h"
-#include "wait.h"
+#include "tcp_end.h"
 
 #define HARVEST 64
-
-static long ctl(int ep, int op, int fd, uint32_t events, uint64_t data)
-{
-	struct epoll_event e = {.events = events, .data.u64 = data};
-
-	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
-}
 
 /* ---- what it tells ---- */
 
@@ -77,9 +73,12 @@ static uint64_t tcp_begin(const struct connection *c)
 
 	if (!c->rmb)
 		return 0;
-	first = atomic_load(&slot->rx.flags) & STREAM_FROZEN
-		    ? atomic_load(&slot->frozen)
-		    : atomic_load(&c->in_producer->cursor);
+	if (atomic_load(&slot->rx.flags) & STREAM_FROZEN)
+		first = atomic_load(&slot->frozen);
+	else if (stream_is_recalled(c))
+		first = atomic_load(&slot->rx.position);
+	else
+		first = atomic_load(&c->in_producer->cursor);
 	return first - atomic_load(&slot->taken);
 }
 
@@ -137,6 +136,14 @@ static void note_event(struct epoll_member *m, uint32_t events)
 		atomic_fetch_add(&m->tcp_output, 1);
 }
 
+/* As long as nobody may write, that TCP has room is none. */
+static bool is_news(struct connection *c, uint32_t events)
+{
+	return connection_phase(c) != PHASE_HANDSHAKE ||
+	       (events & ~(uint32_t)EPOLLOUT) ||
+	       handshake_way(c, true) == WAY_KERNEL;
+}
+
 /* Each member that stands in this instance. */
 static void harvest(struct epoll *e, int ep,
 		    void (*note)(struct epoll_member *m, uint32_t events))
@@ -157,6 +164,8 @@ static void harvest(struct epoll *e, int ep,
 				continue;
 			if (note)
 				note(m, events[i].events);
+			if (!is_news(m->connection, events[i].events))
+				continue;
 			epoll_member_news(m);
 			epoll_ready_mark(m);
 		}
@@ -222,8 +231,9 @@ static int observer_open(int fd)
 
 	if (o < 0)
 		return -1;
-	if (ctl(o, EPOLL_CTL_ADD, fd,
-		EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET, 0) < 0) {
+	if (sys_epoll_ctl(o, EPOLL_CTL_ADD, fd,
+			  EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET,
+			  0) < 0) {
 		sys_close(o);
 		return -1;
 	}
@@ -261,9 +271,9 @@ static void ask_exactly(struct epoll_member *m)
 	    atomic_load(&m->events) & ~(uint32_t)(EPOLLONESHOT | EPOLLWAKEUP);
 	int shadow = m->epoll->shadow;
 
-	ctl(shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
-	ctl(shadow, EPOLL_CTL_ADD, m->fd, events | EPOLLET,
-	    (uint64_t)(uintptr_t)m);
+	sys_epoll_ctl(shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
+	sys_epoll_ctl(shadow, EPOLL_CTL_ADD, m->fd, events | EPOLLET,
+		      (uint64_t)(uintptr_t)m);
 	epoll_harvest_locked(m->epoll);
 }
 

@@ -9,11 +9,13 @@
 #include "epoll_ask.h"
 #include "epoll_common.h"
 #include "epoll_edge.h"
+#include "epoll_instance.h"
 #include "epoll_own.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
 #include "handshake.h"
 #include "inject.h"
+#include "linkgroup.h"
 #include "real.h"
 #include "segment.h"
 #include "spin.h"
@@ -21,7 +23,9 @@
 #include "sys.h"
 #include "talk.h"
 
-#define SPIN_ASK_NS 5000u /* of a spin */
+#define SPIN_ASK_NS  5000u /* of a spin */
+#define NS_PER_MS    1000000ull
+#define SLEEP_MAX_NS 3600000000000ull /* the kernel counts in int ms */
 
 /* ---- waiting ---- */
 
@@ -139,31 +143,35 @@ static void tell_overdue(struct epoll *e)
 	}
 }
 
+/* -1: never. */
+static int sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static struct timespec left_of(const struct wait_until *u, int pending)
 {
 	uint64_t now = sys_now_ns();
 	uint64_t left = u->for_ever       ? UINT64_MAX
 			: now < u->end_ns ? u->end_ns - now
 					  : 0;
-	struct timespec t;
 
 	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
 		left = (uint64_t)pending * 1000000u;
-	if (left == UINT64_MAX)
-		left = 3600ull * 1000000000u;
-	t.tv_sec = (time_t)(left / 1000000000u);
-	t.tv_nsec = (long)(left % 1000000000u);
-	return t;
+	if (left > SLEEP_MAX_NS)
+		left = SLEEP_MAX_NS;
+	return sys_timespec(left);
 }
 
 static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
-			   const struct timespec *t, const sigset_t *mask)
+			   const struct timespec *t, const sigset_t *mask,
+			   struct sleeper *s)
 {
 	int ms = (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000);
 	volatile int n;
 
 	segment_count(sleeps);
-	pthread_cleanup_push(epoll_leave_sleep, e->common);
+	pthread_cleanup_push(sleeper_end, s);
 	n = real.epoll_pwait(e->fd, events, max, ms, mask);
 	pthread_cleanup_pop(0);
 	return n;
@@ -174,11 +182,12 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		       const struct wait_until *until, const sigset_t *mask)
 {
 	uint32_t version = atomic_load(&e->version);
+	struct sleeper sleeper;
 	struct timespec t;
 	bool woken = false;
 	int n;
 
-	if (!epoll_begin_sleep(e))
+	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
 	/* What woke us last time may have been the end of a peer as well. Not
 	 * after arming: a ring that is taken then would wake nobody. */
@@ -189,14 +198,16 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	inject_nap();
 	n = epoll_gather(e, events, max);
 	if (n == 0 && version == atomic_load(&e->version)) {
-		t = left_of(until, pending_ms(e));
+		if (linkgroup_rest_ms() == 0)
+			linkgroup_rest();
+		t = left_of(until, sooner(pending_ms(e), linkgroup_rest_ms()));
 		inject_nap();
-		n = sleep_in_kernel(e, events, max, &t, mask);
+		n = sleep_in_kernel(e, events, max, &t, mask, &sleeper);
 		atomic_store(&e->asked_ns, sys_now_ns());
 	}
 	if (n > 0)
 		n = epoll_filter(e, events, n, &woken);
-	if (!epoll_end_sleep(e) && n == 0)
+	if (!epoll_end_sleep(e, &sleeper) && n == 0)
 		return EPOLL_CHANGED;
 	if (n || !woken)
 		return n;
@@ -249,11 +260,12 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 			n = epoll_ask(e, events, max);
 		if (n == 0)
 			n = epoll_own_alone(e, events, max);
+		if (n == 0 && connections_starting() > 0) {
+			tell_overdue(e);
+			n = epoll_gather(e, events, max);
+		}
 	} else if (n == 0) {
-		if (timeout)
-			until.end_ns = sys_now_ns() +
-				       (uint64_t)timeout->tv_sec * 1000000000u +
-				       (uint64_t)timeout->tv_nsec;
+		until.end_ns = sys_end_ns(timeout);
 		n = wait_rounds(e, events, max, &until, mask);
 	}
 	return n;
@@ -313,31 +325,65 @@ static int kernel_waits(const struct epoll *e, struct epoll_event *events,
 
 static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
 			  int max, const struct timespec *t,
-			  const sigset_t *mask)
+			  const sigset_t *mask, struct sleeper *s)
 {
 	volatile int n;
 
-	pthread_cleanup_push(epoll_leave_sleep, e->common);
+	pthread_cleanup_push(sleeper_end, s);
 	n = kernel_waits(e, events, max, t, mask);
 	pthread_cleanup_pop(0);
 	return n;
 }
 
+/* The same, and what is kept of the last connections goes meanwhile. */
+static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
+			 int max, const struct timespec *timeout,
+			 const sigset_t *mask, struct sleeper *s)
+{
+	uint64_t end = 0;
+	struct timespec t;
+	int rest;
+
+	while ((rest = linkgroup_rest_ms()) >= 0) {
+		uint64_t ns = (uint64_t)rest * NS_PER_MS;
+		int n;
+
+		end = end ? end : sys_end_ns(timeout);
+		if (timeout && sys_now_ns() + ns >= end)
+			break;
+		t = sys_timespec(ns);
+		n = wait_in_kernel(e, events, max, &t, mask, s);
+		if (n != 0)
+			return n;
+		linkgroup_rest();
+	}
+	if (timeout && end) {
+		uint64_t now = sys_now_ns();
+		uint64_t left = now < end ? end - now : 0;
+
+		t = sys_timespec((left + NS_PER_MS - 1) / NS_PER_MS *
+				 NS_PER_MS);
+		timeout = &t;
+	}
+	return wait_in_kernel(e, events, max, timeout, mask, s);
+}
+
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct timespec *timeout, const sigset_t *mask)
 {
+	struct sleeper sleeper;
 	bool woken = false;
 	int n;
 
-	if (!epoll_begin_sleep(e))
+	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
 	/* From here on who adds a member wakes us. */
 	n = epoll_has_members(e)
 		? EPOLL_CHANGED
-		: wait_in_kernel(e, events, max, timeout, mask);
+		: wait_and_rest(e, events, max, timeout, mask, &sleeper);
 	if (n > 0 && epoll_has_cookies(e))
 		n = epoll_filter(e, events, n, &woken);
-	epoll_end_sleep(e);
+	epoll_end_sleep(e, &sleeper);
 	if (n > 0 && woken)
 		epoll_pass_on(e);
 	return n == 0 && woken ? EPOLL_CHANGED : n;

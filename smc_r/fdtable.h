@@ -36,6 +36,7 @@ struct listener {
 	uint16_t port;
 	bool matched;       /* its port was, at some time, in the ranges */
 	bool given;         /* somebody without the engine may accept, too */
+	bool deferred;      /* it has TCP_DEFER_ACCEPT: deferred.h */
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
 	uint32_t forks;     /* process.forks when it was met */

@@ -5,17 +5,19 @@
 #include <sys/socket.h>
 
 #include "demote.h"
+#include "pages.h"
 #include "socket_io.h"
 #include "stream_steps.h"
+#include "tcp_end.h"
 #include "wait.h"
 
 /* That change nothing here. */
 #define RECEIVE_FLAGS (MSG_DONTWAIT | MSG_NOSIGNAL)
 #define SEND_FLAGS    (MSG_DONTWAIT | MSG_NOSIGNAL)
 
-static inline bool is_good(const void *p, size_t n)
+static inline bool is_size(size_t n)
 {
-	return n - 1 < CALL_BYTES_MAX && socket_address(p);
+	return n - 1 < CALL_BYTES_MAX;
 }
 
 static inline uint32_t load(const _Atomic uint32_t *word)
@@ -46,7 +48,8 @@ static inline size_t take(struct connection *c, void *to, size_t want)
 	}
 	n = used < want ? used : want;
 	at = connection_offset(c, position, window_shift(window));
-	if (n - 1 >= WHOLE_BYTES || n > c->size - at)
+	if (n - 1 >= WHOLE_BYTES || n > c->size - at ||
+	    !pages_hold(to, n, true))
 		return 0;
 	copy(to, c->in + at, n);
 	if (!stream_swap(&rx->position, position, position + n))
@@ -54,7 +57,7 @@ static inline size_t take(struct connection *c, void *to, size_t want)
 	tell_taken(c, used, n, position + n);
 	advance(&rx->requests);
 	c->streak++;
-	return n;
+	return cut(c, position, n);
 }
 
 static inline size_t locked_take(struct connection *c, void *to, size_t want)
@@ -75,7 +78,7 @@ ssize_t flat_receive(struct connection *c, void *to, size_t want, int flags)
 	uint32_t options = load(&c->slot->socket_flags);
 	size_t n;
 
-	if ((flags & ~RECEIVE_FLAGS) || !is_good(to, want) ||
+	if ((flags & ~RECEIVE_FLAGS) || !is_size(want) ||
 	    connection_phase(c) != PHASE_ACTIVE ||
 	    (options & (SOCKET_RCVLOWAT | SOCKET_GUARDED)))
 		return 0;
@@ -124,8 +127,9 @@ ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
 	struct status_stream *tx = &c->slot->tx;
 	bool done = false;
 
-	if ((flags & ~SEND_FLAGS) || !is_good(from, want) ||
-	    want > WHOLE_BYTES || connection_phase(c) != PHASE_ACTIVE)
+	if ((flags & ~SEND_FLAGS) || !is_size(want) || want > WHOLE_BYTES ||
+	    !pages_hold(from, want, false) ||
+	    connection_phase(c) != PHASE_ACTIVE)
 		return 0;
 	output_watch(c, fd);
 	if (!stream_lock_early(tx))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "pool.h"
 #include "process.h"
 #include "sys.h"
 
@@ -50,11 +51,12 @@ void grave_bury(struct rmb_map *m, bool unused)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 		   0);
 	g = pool_get(sizeof(*g));
-	if (!g)
-		return; /* address space is lost, nothing else */
-	g->map = *m;
-	g->since_ns = sys_now_ns();
-	g->next = graves;
-	graves = g;
+	/* Else address space is lost, nothing else. */
+	if (g) {
+		g->map = *m;
+		g->since_ns = sys_now_ns();
+		g->next = graves;
+		graves = g;
+	}
 	memset(m, 0, sizeof(*m));
 }

@@ -21,8 +21,9 @@
 
 #include "connection.h"
 
-#define HIDDEN_MS   5  /* since TCP was connected, as far as we know */
-#define CROSSING_MS 20 /* for a message that is on its way */
+#define HIDDEN_MS   5   /* since TCP was connected, as far as we know */
+#define CROSSING_MS 20  /* for a message that is on its way */
+#define QUIET_MS    800 /* deferred.h: after that it is too late to propose */
 
 /* What a data call does next. */
 enum way {
@@ -55,6 +56,12 @@ void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 uint32_t handshake_step(struct connection *c, int fd);
 /* Engine lock held. */
 uint32_t handshake_step_locked(struct connection *c, int fd);
+
+/* Of a client that was quiet: it begins now, or never. The phase after it. */
+uint32_t handshake_speak(struct connection *c, int fd);
+/* Of a server, when it accepts: has the client said nothing in its time? Then
+ * this is TCP, but for a Proposal that is on its way. */
+bool handshake_is_unheard(struct connection *c, int fd);
 
 /* Progress for a call that reads or writes, waiting as the socket does. */
 enum way handshake_for_read(struct connection *c, int fd, bool wait);
@@ -90,9 +97,9 @@ void handshake_was_met(struct connection *c);
 
 /* For readiness: may the program be told that it can write? */
 bool handshake_hides_output(struct connection *c, int fd);
-/* By the clock, sys_now_ns. */
-uint64_t handshake_hidden_until(const struct connection *c);
-/* Milliseconds until that changes by itself. */
+/* When that changes by itself, by the clock of sys_now_ns; over, if it has. */
+uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
+/* In so many milliseconds; 0: no more. */
 int handshake_left_ms(const struct connection *c);
 /* Will nobody accept it for as long as this thread does something else? */
 bool handshake_nobody_accepts(const struct connection *c);

@@ -184,7 +184,8 @@ void handshake_wait_until(int fd, uint64_t until_ns)
 
 	if (now >= until_ns)
 		return;
-	t.tv_nsec = (long)(until_ns - now);
+	t.tv_sec = (time_t)((until_ns - now) / 1000000000u);
+	t.tv_nsec = (long)((until_ns - now) % 1000000000u);
 	real.ppoll(&p, 1, &t, NULL);
 }
 
@@ -223,8 +224,10 @@ static uint64_t owed_until(struct connection *c, uint64_t end)
 {
 	uint64_t crossing = sys_now_ns() + CROSSING_MS * 1000000u;
 
-	return connection_clc(c)->state == CLC_LOOK && crossing < end ? crossing
-								      : end;
+	return (connection_clc(c)->state == CLC_LOOK || c->silent) &&
+		       crossing < end
+		   ? crossing
+		   : end;
 }
 
 void handshake_for_successor(struct connection *c, int fd)
@@ -303,6 +306,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 
 	/* As in handshake_for_read. */
 	handshake_step(c, fd);
+	if (c->quiet)
+		handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {
 		until = write_waits_until(c, wait);
 		if (wait)
@@ -328,10 +333,10 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 /* Only this thread could accept, and it comes to that as it goes on. */
 static bool is_own(const struct connection *c)
 {
-	return c->own && __libc_single_threaded;
+	return c->own && !c->quiet && __libc_single_threaded;
 }
 
-uint64_t handshake_hidden_until(const struct connection *c)
+static uint64_t hidden_until(const struct connection *c)
 {
 	return is_own(c) ? c->begun_ns + handshake_ns() : c->hidden_until_ns;
 }
@@ -340,9 +345,9 @@ bool handshake_hides_output(struct connection *c, int fd)
 {
 	uint64_t now = sys_now_ns();
 
-	if (handshake_way(c, true) != WAY_AGAIN)
+	if (handshake_way(c, true) != WAY_AGAIN || c->quiet)
 		return false;
-	if (now < handshake_hidden_until(c))
+	if (now < hidden_until(c))
 		return !c->told;
 	if (!c->late && !is_own(c))
 		note_miss(c, &polls, c->slot->peer_port);
@@ -355,7 +360,7 @@ bool handshake_hides_output(struct connection *c, int fd)
 
 bool handshake_tells_output(struct connection *c)
 {
-	if (connection_phase(c) != PHASE_HANDSHAKE || c->told ||
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->told || c->quiet ||
 	    handshake_way(c, true) != WAY_AGAIN)
 		return false;
 	c->told = true;
@@ -378,12 +383,18 @@ bool handshake_tells_alone(struct connection *c)
 	return handshake_is_own(c) && handshake_tells_output(c);
 }
 
+uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
+{
+	uint64_t hidden = hidden_until(c);
+
+	return now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
+}
+
 int handshake_left_ms(const struct connection *c)
 {
 	uint64_t now = sys_now_ns();
-	uint64_t next = c->begun_ns + handshake_ns();
+	uint64_t next = handshake_changes_ns(c, now);
 
-	if (now < handshake_hidden_until(c) && !c->told)
-		next = handshake_hidden_until(c);
-	return now >= next ? 0 : (int)((next - now) / NS_PER_MS) + 1;
+	return c->quiet || now >= next ? 0
+				       : (int)((next - now) / NS_PER_MS) + 1;
 }

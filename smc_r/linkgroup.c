@@ -9,6 +9,7 @@
 #include "identity.h"
 #include "linkgroup_list.h"
 #include "linkgroup_rmb.h"
+#include "pool.h"
 #include "process.h"
 #include "reason.h"
 #include "rendezvous.h"
@@ -16,6 +17,22 @@
 #include "sys.h"
 
 #define DROP_EVERY_NS 10000000u
+
+/* Spare elements at most: where memory is short; where there is plenty; and
+ * where somebody gives it back in time as well. And how many connections that
+ * find a free one make one of them too many. */
+#define SPARE_SHORT  3u
+#define SPARE_PLENTY 16u
+#define SPARE_RESTS  128u
+#define SPARE_TAKES  256u
+
+#define SOON_NS 100000000u  /* after memory was given back */
+#define REST_NS 1000000000u /* so long after the last one that ended */
+
+/* When spare elements are to go; 0: there are none. */
+static _Atomic uint64_t rest_at_ns;
+/* Some thread of this process asks for that before it sleeps. */
+static _Atomic bool somebody_rests;
 
 /* The alert token is part of the nonce and must not be zero. */
 static int make_secrets(struct linkgroup *g)
@@ -50,6 +67,8 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 	g = linkgroup_list_new(SIDE_SERVER, peer_id);
 	if (!g || make_secrets(g) < 0) {
 		hidden_close(channel);
+		if (g)
+			linkgroup_list_free(g);
 		return REASON_MEMORY;
 	}
 	g->channel = channel;
@@ -78,6 +97,50 @@ static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 	return false;
 }
 
+/*
+ * A server that closes first is done with an element before its client is, and
+ * the next connection comes in between; and short connections come and go in
+ * bursts. Then memory that was given back would soon be made again, which costs
+ * more than all else of a short connection. So who finds nothing free only
+ * because of clients that are late, or gave memory back a moment ago, keeps
+ * as much as is missing from then on.
+ */
+static bool clients_are_late(const struct linkgroup *g)
+{
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++)
+			if (!((r->busy | r->leaked) >> i & 1))
+				return true;
+	return false;
+}
+
+static bool gave_back_soon(const struct linkgroup *g)
+{
+	return g->given_back_ns && sys_now_ns() - g->given_back_ns < SOON_NS;
+}
+
+static uint32_t spare_most(const struct linkgroup *g)
+{
+	if (!g->plenty)
+		return SPARE_SHORT;
+	return atomic_load_explicit(&somebody_rests, memory_order_relaxed)
+		   ? SPARE_RESTS
+		   : SPARE_PLENTY;
+}
+
+static void note_take(struct linkgroup *g, bool found)
+{
+	if (!found && (clients_are_late(g) || gave_back_soon(g))) {
+		g->spare += g->connections > 1 ? g->connections : 1;
+		if (g->spare > spare_most(g))
+			g->spare = spare_most(g);
+		g->takes = 0;
+	} else if (g->spare > 0 && ++g->takes == SPARE_TAKES) {
+		g->spare--;
+		g->takes = 0;
+	}
+}
+
 uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 			const struct snapshot *s, struct rmb **rmb,
 			uint32_t *element, bool *first)
@@ -99,10 +162,12 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 		segment_count(first_contacts);
 	}
 	if (take_free(g, rmb, element)) {
+		note_take(g, true);
 		if (!*first)
 			segment_count(reuses);
 		return REASON_NONE;
 	}
+	note_take(g, false);
 	reason = linkgroup_rmb_add(g, s);
 	if (reason)
 		return reason;
@@ -110,12 +175,42 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
 }
 
+int linkgroup_rest_ms(void)
+{
+	uint64_t at = atomic_load_explicit(&rest_at_ns, memory_order_relaxed);
+	uint64_t now;
+
+	if (!atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+		atomic_store(&somebody_rests, true);
+	if (!at)
+		return -1;
+	now = sys_now_ns();
+	return now >= at ? 0 : (int)((at - now) / 1000000u) + 1;
+}
+
+void linkgroup_rest(void)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (linkgroup_rest_ms() == 0) {
+		atomic_store(&rest_at_ns, 0);
+		linkgroup_list_drop_dead();
+		for (struct linkgroup *g = linkgroup_list_first(); g;
+		     g = g->next) {
+			g->spare = 0;
+			if (g->side == SIDE_SERVER)
+				linkgroup_rmb_trim(g);
+		}
+	}
+	engine_unlock(&saved);
+}
+
 /* When connections end, so that the memory of peers that end comes back; but
  * not with every short one. */
-static void drop_dead_groups_sometimes(void)
+static void drop_dead_groups_sometimes(uint64_t now)
 {
 	static uint64_t last;
-	uint64_t now = sys_now_ns();
 
 	if (now - last < DROP_EVERY_NS)
 		return;
@@ -127,14 +222,14 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 {
 	struct rmb_element *e = rmb_element(&r->map, element);
 	struct linkgroup *g = r->group;
+	uint64_t now;
 
 	r->references--;
 	/* Whichever process of this end is the last one says so. */
 	if (reuse && r->side == SIDE_CLIENT)
 		rmb_element_release(e);
 	if (!g) { /* a forked child: the element is the parent's */
-		hidden_close(r->bell_in[element]);
-		hidden_close(r->bell_out[element]);
+		bells_close(&r->bells[element]);
 		if (r->references == 0) {
 			grave_bury(&r->map, false);
 			pool_put(r, sizeof(*r));
@@ -146,13 +241,16 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		/* Others of this end still use it. Our copies of its bells
 		 * must not keep it alive for the peer. */
 		r->leaked |= 1u << element;
-		hidden_close(r->bell_in[element]);
-		hidden_close(r->bell_out[element]);
-		r->bell_in[element] = r->bell_out[element] = -1;
+		bells_close(&r->bells[element]);
 	}
 	g->connections--;
-	linkgroup_rmb_trim(g);
-	drop_dead_groups_sometimes();
+	now = sys_now_ns();
+	if (!reuse || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
+		linkgroup_rmb_trim(g);
+	if (g->spare)
+		atomic_store_explicit(&rest_at_ns, now + REST_NS,
+				      memory_order_relaxed);
+	drop_dead_groups_sometimes(now);
 }
 
 void linkgroup_out_of_step(struct rmb *r)

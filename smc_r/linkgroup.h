@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bell.h"
 #include "conf/snapshot.h"
 #include "identity.h"
 #include "rmb.h"
@@ -41,6 +42,10 @@ struct linkgroup {
 	uint32_t connections; /* elements in use */
 	uint32_t rmb_number;  /* of the newest RMB */
 	struct rmb *rmbs;
+	uint32_t spare;         /* server: elements that are worth keeping */
+	uint32_t takes;         /* since that was found */
+	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
+	bool plenty;            /* server: of memory, when one was last made */
 };
 
 struct rmb {
@@ -49,13 +54,12 @@ struct rmb {
 	int side;                /* ours */
 	uint32_t number;         /* within the group, from 1 */
 	struct rmb_map map;
-	uint32_t busy;                 /* bit: element taken on this side */
-	uint32_t leaked;               /* bit: never to be used again */
-	uint32_t references;           /* elements taken */
-	uint64_t reserved;             /* bytes of max_memory that we pay */
-	uint32_t spin_score;           /* what connections learnt: spin.h */
-	int bell_in[RMB_ELEMENTS_MAX]; /* connection.h */
-	int bell_out[RMB_ELEMENTS_MAX];
+	uint32_t busy;       /* bit: element taken on this side */
+	uint32_t leaked;     /* bit: never to be used again */
+	uint32_t references; /* elements taken */
+	uint64_t reserved;   /* bytes of max_memory that we pay */
+	uint32_t spin_score; /* what connections learnt: spin.h */
+	struct bells bells[RMB_ELEMENTS_MAX];
 };
 
 /*
@@ -79,6 +83,14 @@ void linkgroup_out_of_step(struct rmb *rmb);
 
 /* Gives an element back. reuse false: it is never used again. */
 void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
+
+/*
+ * What a server keeps for the next burst of connections goes when none has come
+ * for a while. In so many milliseconds it is time, -1: nothing is kept. Who
+ * sleeps no longer than that gives it back then.
+ */
+int linkgroup_rest_ms(void);
+void linkgroup_rest(void); /* takes the engine lock */
 
 /* In the child of a fork. */
 void linkgroup_forked(void);

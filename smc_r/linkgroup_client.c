@@ -17,19 +17,27 @@
 #include "segment.h"
 #include "sys.h"
 
-#define SILENCE_NS 1000000000u /* of a server that made a channel */
-#define SILENT_MAX 8           /* who are given that time at once */
+#define SILENCE_NS      1000000000u /* of a server that made a channel */
+#define SILENT_MAX      8           /* who are given that time at once */
+/* A stranger may bring more for as long as we look, and others wait meanwhile:
+ * what is left is for the next look. */
+#define KNOCKS_A_LOOK   8192u
+#define MESSAGES_A_LOOK 64u
 
 /* 0, or why a message was lost. */
 static int read_channel(struct linkgroup *g)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
-	int count;
+	int count = 0;
 
-	while ((count = rendezvous_receive(g->channel, &m, fds)) > 0)
+	for (unsigned i = 0; i < MESSAGES_A_LOOK; i++) {
+		count = rendezvous_receive(g->channel, &m, fds);
+		if (count <= 0)
+			break;
 		linkgroup_rmb_adopt(g, &m, fds, count);
-	return count == -EAGAIN ? 0 : count;
+	}
+	return count == -EAGAIN || count > 0 ? 0 : count;
 }
 
 /* The server will hear that it is this, and not an Accept out of step. */
@@ -76,11 +84,15 @@ static int accept_all(void)
 	static const uint8_t nobody[PEER_ID_BYTES];
 	unsigned silent = 0;
 	int lost = 0;
-	int channel;
+	int channel = -EAGAIN;
 
-	while ((channel = identity_accept()) >= 0) {
-		struct linkgroup *g = linkgroup_list_new(SIDE_CLIENT, nobody);
+	for (unsigned i = 0; i < KNOCKS_A_LOOK; i++) {
+		struct linkgroup *g;
 
+		channel = identity_accept();
+		if (channel < 0)
+			break;
+		g = linkgroup_list_new(SIDE_CLIENT, nobody);
 		if (!g) {
 			hidden_close(channel);
 			lost = -ENOMEM;
@@ -100,7 +112,7 @@ static int accept_all(void)
 		silent += g->since_ns && g->channel >= 0;
 		lost = result < 0 ? result : lost;
 	}
-	return channel == -EAGAIN ? lost : channel;
+	return channel >= 0 || channel == -EAGAIN ? lost : channel;
 }
 
 static struct linkgroup *find_by_nonce(const uint8_t *peer_id,

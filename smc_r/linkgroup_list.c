@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "linkgroup_rmb.h"
+#include "pool.h"
 #include "process.h"
 #include "sys.h"
 

@@ -9,6 +9,7 @@
 #include "grave.h"
 #include "headroom.h"
 #include "identity.h"
+#include "pool.h"
 #include "process.h"
 #include "reason.h"
 #include "segment.h"
@@ -54,7 +55,7 @@ static struct rmb *rmb_new(struct linkgroup *g)
 	r->group = g;
 	r->side = g->side;
 	for (unsigned i = 0; i < RMB_ELEMENTS_MAX; i++)
-		r->bell_in[i] = r->bell_out[i] = -1;
+		r->bells[i] = BELLS_NONE;
 	return r;
 }
 
@@ -80,12 +81,8 @@ static bool is_unused(struct rmb *r)
 
 void linkgroup_rmb_free(struct rmb *r)
 {
-	for (uint32_t i = 0; i < r->map.elements; i++) {
-		if (r->bell_in[i] >= 0)
-			hidden_close(r->bell_in[i]);
-		if (r->bell_out[i] >= 0)
-			hidden_close(r->bell_out[i]);
-	}
+	for (uint32_t i = 0; i < RMB_ELEMENTS_MAX; i++)
+		bells_close(&r->bells[i]);
 	if (r->reserved) {
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
@@ -116,6 +113,7 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 	/* Asks for nothing: learns what is used. */
 	if (segment_reserve(0, UINT64_MAX, &used) < 0)
 		return REASON_MEMORY;
+	g->plenty = used <= s->max_memory_bytes / 8;
 	n = n < 1 ? 1 : n > RMB_ELEMENTS_MAX ? RMB_ELEMENTS_MAX : n;
 	for (;;) {
 		uint32_t size = rmbe_size_for(used, s->max_memory_bytes);
@@ -137,17 +135,14 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 
 static int make_bells(struct rmb *r, int *fds)
 {
-	int result;
+	struct bells theirs;
+	int result = 0;
 
-	for (uint32_t i = 0; i < r->map.elements; i++) {
-		result = bell_pair(&r->bell_out[i], &fds[2 * i]);
-		if (result < 0)
-			return result;
-		result = bell_pair(&r->bell_in[i], &fds[2 * i + 1]);
-		if (result < 0)
-			return result;
+	for (uint32_t i = 0; i < r->map.elements && result == 0; i++) {
+		result = bells_make(&r->bells[i], &theirs);
+		memcpy(fds + BELLS_COUNT * i, &theirs, sizeof(theirs));
 	}
-	return 0;
+	return result;
 }
 
 static int announce(struct linkgroup *g, struct rmb *r, const int *fds)
@@ -163,7 +158,7 @@ static int announce(struct linkgroup *g, struct rmb *r, const int *fds)
 	memcpy(m.nonce, g->nonce, sizeof(m.nonce));
 	memcpy(m.proof, g->proof, sizeof(m.proof));
 	return rendezvous_send(g->channel, &m, fds,
-			       (int)(1 + 2 * r->map.elements));
+			       (int)RENDEZVOUS_FDS(r->map.elements));
 }
 
 static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
@@ -183,7 +178,9 @@ static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 	if (result < 0)
 		return result == -EMFILE ? REASON_DESCRIPTORS : REASON_MEMORY;
 	if (bells < 0)
-		reason = REASON_DESCRIPTORS;
+		reason = bells == -EMFILE || bells == -ENFILE
+			     ? REASON_DESCRIPTORS
+			     : REASON_RENDEZVOUS;
 	else if (announce(g, r, fds) < 0)
 		reason = REASON_RENDEZVOUS;
 	for (unsigned i = 0; i < RENDEZVOUS_FDS_MAX; i++)
@@ -220,6 +217,17 @@ uint32_t linkgroup_rmb_add(struct linkgroup *g, const struct snapshot *s)
 
 /* ---- the client adopts it ---- */
 
+static int adopt_bells(struct rmb *r, uint32_t elements)
+{
+	int result = 0;
+
+	hidden_begin();
+	for (uint32_t i = 0; i < elements && result == 0; i++)
+		result = bells_adopt(&r->bells[i]);
+	hidden_end();
+	return result;
+}
+
 void linkgroup_rmb_adopt(struct linkgroup *g,
 			 const struct rendezvous_message *m, int *fds,
 			 int count)
@@ -228,25 +236,29 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 
 	if (!linkgroup_rmb_find(g, m->rmb_number))
 		r = rmb_new(g);
-	if (!r || rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes) < 0) {
+	if (!r) {
 		for (int i = 0; i < count; i++)
 			hidden_close(fds[i]);
-		if (r)
-			pool_put(r, sizeof(*r));
 		return;
 	}
-	hidden_close(fds[0]);
-	r->number = m->rmb_number;
-	for (uint32_t i = 0; i < m->elements; i++) {
-		r->bell_in[i] = fds[1 + 2 * i];
-		r->bell_out[i] = fds[2 + 2 * i];
+	for (uint32_t i = 0; i < m->elements; i++)
+		memcpy(&r->bells[i], fds + 1 + BELLS_COUNT * i,
+		       sizeof(r->bells[i]));
+	if (adopt_bells(r, m->elements) < 0 ||
+	    rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes) < 0) {
+		linkgroup_rmb_free(r);
+		r = NULL;
 	}
+	hidden_close(fds[0]);
+	if (!r)
+		return;
+	r->number = m->rmb_number;
 	rmb_link(g, r);
 }
 
 /* ---- giving memory back ---- */
 
-static uint32_t idle_elements(const struct linkgroup *g)
+uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
 {
 	uint32_t n = 0;
 
@@ -267,19 +279,28 @@ bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 }
 
 /* RMBs that nobody uses are given back, unless the next connections are likely
- * to want them: one element is kept, and half as many as are in use. */
+ * to want them: one element is kept, and half as many as are in use, or as were
+ * found to be worth it. */
 static void trim_server(struct linkgroup *g)
 {
+	uint32_t spare = g->connections / 2;
 	struct rmb *next;
 
+	if (spare < g->spare)
+		spare = g->spare;
 	for (struct rmb *r = g->rmbs; r; r = next) {
+		uint32_t useful =
+		    r->map.elements - (uint32_t)__builtin_popcount(r->leaked);
+
 		next = r->next;
 		/* A large one goes in any case: a small one is soon made. */
 		if (!is_idle(r) ||
-		    (r->map.elements <= 2 * (1 + g->connections) &&
-		     idle_elements(g) - r->map.elements <
-			 1 + g->connections / 2))
+		    (useful &&
+		     r->map.elements <= 2 * (1 + g->connections + g->spare) &&
+		     linkgroup_rmb_idle(g) - useful < 1 + spare))
 			continue;
+		if (useful)
+			g->given_back_ns = sys_now_ns();
 		atomic_store(&rmb_header(&r->map)->retired, 1);
 		rmb_unlink(g, r);
 		linkgroup_rmb_free(r);
@@ -311,10 +332,8 @@ void linkgroup_rmb_trim(struct linkgroup *g)
 void linkgroup_rmb_orphan(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++)
-		if (!(r->busy >> i & 1)) {
-			hidden_close(r->bell_in[i]);
-			hidden_close(r->bell_out[i]);
-		}
+		if (!(r->busy >> i & 1))
+			bells_close(&r->bells[i]);
 	r->group = NULL;
 	r->reserved = 0;
 	if (r->references == 0) {

@@ -26,6 +26,9 @@ struct rmb *linkgroup_rmb_find(struct linkgroup *g, uint32_t number);
 /* Whether element i is free on both sides; server only. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i);
 
+/* How many elements of all its RMBs are not in use on this side. */
+uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
+
 /* Gives back the RMBs that nobody needs: as server, unless the next connections
  * are likely to want them; as client, those that the server retired. */
 void linkgroup_rmb_trim(struct linkgroup *g);

@@ -25,17 +25,40 @@
 #define SLEEPERS_MS 100u
 #define QUEUE_BYTES 0x7ffff000
 #define EYECATCHER  4 /* bytes; with them it is a message */
+/* A third of what a client waits for an answer that is for nobody else. */
+#define ANSWER_MS   300u
 
 /* ---- sending and carrying out ---- */
 
-static bool is_decline(const uint8_t *bytes, long n)
+/* Of the Decline that the n bytes begin with; 0: of none. */
+static long decline_length(const uint8_t *bytes, long n, struct clc_message *m)
 {
-	struct clc_message m;
+	int length = n > 0 ? clc_peek_length(bytes, (size_t)n) : 0;
 
-	if (n > 0 && clc_peek_length(bytes, (size_t)n) < n)
-		n = clc_peek_length(bytes, (size_t)n);
-	return n > 0 && clc_decode(&m, bytes, (size_t)n) == 0 &&
-	       m.type == CLC_DECLINE;
+	return length > 0 && length <= n &&
+		       clc_decode(m, bytes, (size_t)length) == 0 &&
+		       m->type == CLC_DECLINE
+		   ? length
+		   : 0;
+}
+
+static bool came_just_now(int fd)
+{
+	struct tcp_info i;
+	socklen_t n = sizeof(i);
+
+	memset(&i, 0, sizeof(i));
+	return SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &i, &n,
+			 0) == 0 &&
+	       i.tcpi_last_data_recv < ANSWER_MS;
+}
+
+/* Who declines for the sake of a successor without the engine waits until no
+ * message can come. With another reason the kernel may watch its socket, and
+ * would tell of an answer. */
+static bool waits_for_answer(uint32_t reason)
+{
+	return reason >= REASON_DEMOTED_EXEC && reason <= REASON_DEMOTED_EPOLL;
 }
 
 /*
@@ -45,14 +68,25 @@ static bool is_decline(const uint8_t *bytes, long n)
  * its Proposal says that it waits no longer. Nor a server that has ended: what
  * it wrote is in the ring, and its end on TCP. ended, and the n bytes behind
  * the message: as they were seen with it.
+ *
+ * A Decline that has just come, from one that waits for it, is answered, which
+ * ends that wait. Later ones not: it may be over.
  */
-static void note_end(struct connection *c, const struct clc_message *m,
+static void note_end(struct connection *c, int fd, const struct clc_message *m,
 		     bool ended, const uint8_t *bytes, long n)
 {
-	if (m->type == CLC_PROPOSAL)
-		c->mute = ended || is_decline(bytes, n);
-	else if (m->type == CLC_ACCEPT)
+	struct clc_message behind;
+	long length;
+
+	if (m->type == CLC_ACCEPT)
 		c->mute = ended;
+	if (m->type != CLC_PROPOSAL)
+		return;
+	length = decline_length(bytes, n, &behind);
+	c->declined = length > 0;
+	c->mute = ended ||
+		  (c->declined && (!waits_for_answer(behind.decline.reason) ||
+				   n > length || !came_just_now(fd)));
 }
 
 void messages_look_behind(struct connection *c, int fd,
@@ -66,7 +100,7 @@ void messages_look_behind(struct connection *c, int fd,
 	if (!ended)
 		n = SYS_CALL6(SYS_recvfrom, fd, bytes, sizeof(bytes),
 			      MSG_PEEK | MSG_DONTWAIT, 0, 0);
-	note_end(c, m, ended, bytes, n);
+	note_end(c, fd, m, ended, bytes, n);
 }
 
 static bool send_bytes(int fd, const void *bytes, int n)
@@ -157,7 +191,7 @@ static void resend_early_bytes(struct connection *c, int fd)
 	atomic_store(&tx->position, 0);
 	atomic_fetch_or(&tx->flags, STREAM_TCP);
 	stream_unlock(tx, taken);
-	connection_wake_own(c, tx, c->bell_out);
+	connection_wake_writers(c);
 }
 
 void messages_forget(int fd)
@@ -288,10 +322,14 @@ static struct clc_action prepare(struct connection *c,
 	bool server = c->slot->role == STATUS_SERVER;
 	uint32_t reason;
 
-	if (server)
-		reason = c->mute ? REASON_CLOSED : attach_server(c, m);
-	else
+	if (!server)
 		reason = attach_client(c, m);
+	else if (c->mute)
+		reason = REASON_CLOSED;
+	else if (c->declined)
+		reason = REASON_PEER_DECLINED;
+	else
+		reason = attach_server(c, m);
 
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
@@ -504,7 +542,7 @@ void messages_read(struct connection *c, int fd)
 			     sys_now_ns() / 1000000u);
 		if (a.take) {
 			take_bytes(c, fd, bytes, a.take);
-			note_end(c, &m, ended, bytes + a.take, n - a.take);
+			note_end(c, fd, &m, ended, bytes + a.take, n - a.take);
 		}
 		messages_carry_out(c, fd, a, &m);
 		/* Nobody can have answered what was sent only now. */

@@ -88,6 +88,17 @@ int offer_mark(int fd)
 	return mark(fd, 1);
 }
 
+int offer_mark_deferred(int fd)
+{
+	int error = mark(fd, OPTION_MARK | OPTION_DEFERS);
+
+	/* A BPF program that was attached before it knew of such: no client may
+	 * take this one for a listener that accepts at once. */
+	if (error == -EINVAL)
+		mark(fd, 0);
+	return error;
+}
+
 int offer_unmark(int fd)
 {
 	return mark(fd, 0);

@@ -42,6 +42,9 @@ int offer_init(const char *rundir);
  */
 int offer_mark(int fd);
 
+/* The same of a listener that keeps connections back until bytes came. */
+int offer_mark_deferred(int fd);
+
 /*
  * The same of a client that will connect to that port at an address of this
  * host. -ENOENT, and it is not marked, when no marked listener of the host has

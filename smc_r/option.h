@@ -11,7 +11,8 @@
  * kernel knows. The option's number is the instance: a hash of the path of the
  * run directory, so that several devices live on one host without seeing each
  * other.
- *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks.
+ *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks; 3 marks a
+ * listener that has TCP_DEFER_ACCEPT.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
  * client, unless no marked listener of this host has that port: then ENOENT.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
@@ -35,6 +36,13 @@
 #define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
 #define OFFER_AGREED 4 /* and so did the peer's */
 #define OFFER_MET    8 /* then: the server has asked, so it had accepted */
+/* Client: whoever listens on this host at the server's port has
+ * TCP_DEFER_ACCEPT, as far as it is marked. */
+#define OFFER_DEFERS 16
+
+/* What marks a socket. */
+#define OPTION_MARK   1
+#define OPTION_DEFERS 2 /* besides: TCP_DEFER_ACCEPT */
 
 /* A client that is about to connect to an address of this host. */
 struct option_visit {

@@ -26,7 +26,11 @@ static enum verdict judge(int number, bool has_part)
 		return GO_ON;
 	if (a.sa_handler != SIG_DFL)
 		return has_part || !(a.sa_flags & SA_RESTART) ? END : LET_IN;
-	/* The others end the process, or stop it for a while. */
+	/* The others end the process, or stop it for a while, which ends a call
+	 * that has something to return. */
+	if (has_part &&
+	    (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU))
+		return END;
 	return number == SIGCHLD || number == SIGURG || number == SIGWINCH ||
 		       number == SIGCONT
 		   ? GO_ON
@@ -70,6 +74,12 @@ static bool goes_on(const struct stretch *s, enum verdict verdict)
 	       sys_now_ns() < s->end_ns;
 }
 
+/* SIGSTOP cannot be kept out. */
+static int wait_slice(int bell, const struct timespec *slice, bool has_part)
+{
+	return has_part ? bell_wait_once(bell, slice) : bell_wait(bell, slice);
+}
+
 /* Until something comes that must be let in. */
 static void wait_without_signals(struct stretch *s)
 {
@@ -77,7 +87,7 @@ static void wait_without_signals(struct stretch *s)
 	sigset_t there;
 
 	do {
-		s->result = bell_wait(s->bell, &slice);
+		s->result = wait_slice(s->bell, &slice, s->has_part);
 		sigpending(&there);
 		s->verdict = judge_all(&there, &s->programs, s->has_part);
 	} while (goes_on(s, GO_ON));
@@ -122,12 +132,12 @@ static int wait_open(int bell, int ms, bool has_part)
 
 	for (;;) {
 		struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
-		int result = bell_wait(bell, &left);
+		int result = wait_slice(bell, &left, has_part);
 		uint64_t now = sys_now_ns();
 
 		if (result != -EINTR)
 			return result;
-		if (patience_is_over(has_part))
+		if (has_part || patience_is_over(false))
 			return -EINTR;
 		if (now >= end)
 			return BELL_TIMEOUT;

@@ -14,7 +14,8 @@
 #include <stdbool.h>
 
 /* As bell_wait() with a limit; but -EINTR only after a handler that ends calls:
- * any, if the call has something to return already. A cancellation point. */
+ * any, and a stop of the process, if the call has something to return already.
+ * A cancellation point. */
 int patience_wait(int bell, int ms, bool has_part);
 
 /* A handler has run: does it end the call? Which one it was is not known, so

@@ -11,6 +11,7 @@
 #include "connection.h"
 #include "epoll_set.h"
 #include "poll_wait.h"
+#include "sleepers.h"
 
 struct poll_call {
 	struct pollfd *fds;
@@ -21,16 +22,18 @@ struct poll_call {
 	const sigset_t *mask;
 	bool for_ever;
 	bool only_looks;
+	bool by_clock; /* time goes on while the process is stopped */
 	uint64_t wait_ns;
 	uint64_t end_ns;
 	struct connection *spun; /* whose spin was in vain */
 	uint64_t spin_start;
-	bool crowded;      /* the clock must be looked at, too */
-	bool unfenced;     /* some writers leave fences to us */
-	bool rung;         /* the last slice was ended by a ring */
-	bool slept;        /* what the kernel said of all is in there */
-	bool gathered;     /* but not of each bell */
-	unsigned slice_ms; /* the next one */
+	bool crowded;        /* the clock must be looked at, too */
+	bool unfenced;       /* some writers leave fences to us */
+	bool rung;           /* the last slice was ended by a ring */
+	bool slept;          /* what the kernel said of all is in there */
+	bool gathered;       /* but not of each bell */
+	unsigned slice_ms;   /* the next one */
+	struct sleeper call; /* of this sleep */
 };
 
 /* The connection of this descriptor that is not plain TCP, or NULL. */

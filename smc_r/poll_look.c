@@ -7,7 +7,7 @@
 #include "epoll_common.h"
 #include "readiness.h"
 #include "sys.h"
-#include "wait.h"
+#include "tcp_end.h"
 
 #define ASK_KERNEL_NS 50000u
 
@@ -59,7 +59,10 @@ short poll_instance_bits(const struct pollfd *p)
 {
 	short asked = p->events & (POLLIN | POLLRDNORM);
 
-	return asked && epoll_is_ready(poll_instance(p->fd)) ? asked : 0;
+	if (!asked || epoll_is_ready(poll_instance(p->fd)))
+		return asked;
+	epoll_follow(poll_instance(p->fd));
+	return 0;
 }
 
 void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,

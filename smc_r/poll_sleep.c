@@ -3,9 +3,13 @@
 #include "poll_call.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "bell.h"
+#include "epoll_member.h"
 #include "handshake.h"
 #include "inject.h"
 #include "process.h"
@@ -13,15 +17,79 @@
 #include "real.h"
 #include "segment.h"
 #include "sleepers.h"
+#include "socket_close.h"
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
-#include "wait.h"
+#include "tcp_end.h"
 
 /* No limit of descriptors is that low, where somebody polls so many. */
 #define FEW_ENTRIES 32
 
 #define SLICE_MAX_MS 50
+
+/*
+ * The kernel keeps a file for as long as somebody sleeps on it in poll(). So a
+ * sleep counts as a call on each member, up to so many. They are noted where
+ * they are found after a longjmp; a poll in a handler, on top of another one's
+ * sleep, holds none.
+ */
+#define HELD_MAX 16
+
+static __thread struct held {
+	struct connection *members[HELD_MAX];
+	_Atomic uint32_t calls; /* nobody asks */
+	bool busy;
+} held;
+
+/* Not below 0: a fork on top of the sleep has set it to that. */
+static void release(struct connection *c)
+{
+	uint32_t now = atomic_load(&c->callers);
+
+	while (now > 0 &&
+	       !atomic_compare_exchange_weak(&c->callers, &now, now - 1))
+		;
+	socket_call_over(c);
+}
+
+static void let_go(void *owner)
+{
+	struct connection *members[HELD_MAX];
+	struct held *h = owner;
+
+	memcpy(members, h->members, sizeof(members));
+	memset(h->members, 0, sizeof(members));
+	h->busy = false;
+	for (int i = 0; i < HELD_MAX; i++)
+		if (members[i])
+			release(members[i]);
+}
+
+static void hold(struct poll_call *p)
+{
+	p->call = (struct sleeper){
+	    .count = &held.calls, .over = let_go, .owner = &held};
+	sleepers_reap();
+	if (held.busy)
+		return;
+	sleeper_begin(&p->call, NULL);
+	held.busy = p->call.begun;
+	for (nfds_t i = 0; p->call.begun && i < p->n && i < HELD_MAX; i++) {
+		struct connection *c = poll_member(p->fds[i].fd);
+
+		held.members[i] = c;
+		if (c)
+			atomic_fetch_add(&c->callers, 1);
+	}
+}
+
+/* For all of a sleep the same, whatever becomes of the number. */
+static struct connection *member_of(const struct poll_call *p, nfds_t i)
+{
+	return p->call.begun && i < HELD_MAX ? held.members[i]
+					     : poll_member(p->fds[i].fd);
+}
 
 uint64_t poll_left_ns(const struct poll_call *p)
 {
@@ -62,6 +130,13 @@ static short kernel_share(const struct connection *c)
 #define FIRST_ROOM 16
 #define ON_MESSAGE 32 /* of the handshake */
 #define SEEN_SHIFT 6  /* above: slot->messages when we looked */
+
+/* The same, also when it became plain TCP meanwhile. */
+static struct connection *left_member(const struct poll_call *p, nfds_t i)
+{
+	return p->call.begun && i < HELD_MAX ? held.members[i]
+					     : connection_of(p->fds[i].fd);
+}
 
 static short seen_of(const struct connection *c)
 {
@@ -121,9 +196,9 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			stall_begin(c);
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
-	at = add_bell(p, at, c->bell_in, *note & FIRST_DATA);
+	at = add_bell(p, at, c->bells.data, *note & FIRST_DATA);
 	if (*note & ON_ROOM)
-		at = add_bell(p, at, c->bell_out, *note & FIRST_ROOM);
+		at = add_bell(p, at, c->bells.room, *note & FIRST_ROOM);
 	return at;
 }
 
@@ -134,7 +209,7 @@ static void prepare(struct poll_call *p)
 	p->crowded = p->unfenced = p->slept = p->gathered = false;
 	for (nfds_t i = 0; i < p->n; i++) {
 		int fd = p->fds[i].fd;
-		struct connection *c = poll_member(fd);
+		struct connection *c = member_of(p, i);
 
 		p->all[i] = p->fds[i];
 		p->notes[i] = 0;
@@ -155,7 +230,7 @@ static bool enter_handshakes(struct poll_call *p)
 	bool enters = true;
 
 	for (nfds_t i = 0; i < p->n; i++) {
-		struct connection *c = poll_member(p->fds[i].fd);
+		struct connection *c = member_of(p, i);
 		short seen = p->notes[i];
 
 		if (!c || (seen & (IS_MEMBER | ON_DATA)) != IS_MEMBER)
@@ -171,7 +246,7 @@ static bool enter_handshakes(struct poll_call *p)
 static void leave_handshakes(const struct poll_call *p)
 {
 	for (nfds_t i = 0; i < p->n; i++) {
-		struct connection *c = connection_of(p->fds[i].fd);
+		struct connection *c = left_member(p, i);
 
 		if (c && (p->notes[i] & ON_MESSAGE))
 			sleepers_leave(&c->slot->rx);
@@ -201,11 +276,11 @@ static void leave_member(const struct poll_call *p, nfds_t *at,
 	short on = p->notes[i];
 
 	/* As long as we are the first; then rings are another's to take. */
-	if (active && (on & FIRST_DATA) && has_rung(p, at, c->bell_in) &&
-	    bell_drain(c->bell_in))
+	if (active && (on & FIRST_DATA) && has_rung(p, at, c->bells.data) &&
+	    bell_drain(c->bells.data))
 		tcp_has_ended(c, p->fds[i].fd);
-	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bell_out))
-		bell_drain(c->bell_out);
+	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bells.room))
+		bell_drain(c->bells.room);
 	inject_nap();
 	sleepers_leave(&c->slot->rx);
 	if (on & ON_ROOM)
@@ -219,7 +294,7 @@ static void leave(const struct poll_call *p)
 	nfds_t at = p->n;
 
 	for (nfds_t i = 0; i < p->n; i++) {
-		struct connection *c = connection_of(p->fds[i].fd);
+		struct connection *c = left_member(p, i);
 
 		if (c && (p->notes[i] & ON_DATA))
 			leave_member(p, &at, c, i);
@@ -272,9 +347,8 @@ static int gather_bells(struct poll_call *p, nfds_t entries)
 	hidden_end();
 	engine_unlock(&saved);
 	for (nfds_t i = p->n; i < entries && instance >= 0; i++) {
-		struct epoll_event e = {.events = EPOLLIN};
-		long result = SYS_CALL4(SYS_epoll_ctl, instance, EPOLL_CTL_ADD,
-					p->all[i].fd, &e);
+		long result = sys_epoll_ctl((int)instance, EPOLL_CTL_ADD,
+					    p->all[i].fd, EPOLLIN, 0);
 
 		/* One that is there came with the same descriptor twice. */
 		p->crowded |= result < 0 && result != -EEXIST;
@@ -317,12 +391,36 @@ static nfds_t fit(struct poll_call *p, int *instance)
 	return p->n;
 }
 
+/* The kernel goes on with ppoll() behind a stop of the process for the time
+ * that was left then, with poll() until it is over. That one counts
+ * milliseconds; what is left of one is for the next sleep. */
+static int kernel_sleep(struct poll_call *p, nfds_t entries, uint64_t left)
+{
+	struct timespec t = sys_timespec(left);
+	uint64_t ms = left / 1000000u;
+
+	if (p->by_clock && ms > 0 && ms <= INT_MAX)
+		return real.poll(p->all, entries, (int)ms);
+	return real.ppoll(p->all, entries, left == UINT64_MAX ? NULL : &t,
+			  p->mask);
+}
+
+/* A cancelled thread holds nothing any more. */
+static int call_kernel(struct poll_call *p, nfds_t entries, uint64_t left)
+{
+	volatile int ready;
+
+	pthread_cleanup_push(sleeper_end, &p->call);
+	ready = kernel_sleep(p, entries, left);
+	pthread_cleanup_pop(0);
+	return ready;
+}
+
 /* In the kernel, for as long as nobody has to look by the clock. */
 static int sleep_now(struct poll_call *p)
 {
 	uint64_t left = poll_left_ns(p);
 	int pending = pending_ms(p->fds, p->n);
-	struct timespec t;
 	nfds_t entries;
 	int ready = 0;
 	int instance;
@@ -333,13 +431,10 @@ static int sleep_now(struct poll_call *p)
 		left = (uint64_t)pending * 1000000u;
 	if (p->crowded && left > p->slice_ms * 1000000ull)
 		left = p->slice_ms * 1000000ull;
-	t.tv_sec = (time_t)(left / 1000000000u);
-	t.tv_nsec = (long)(left % 1000000000u);
 	segment_count(sleeps);
 	if (enter_handshakes(p)) {
 		inject_nap();
-		ready = real.ppoll(p->all, entries,
-				   left == UINT64_MAX ? NULL : &t, p->mask);
+		ready = call_kernel(p, entries, left);
 		p->slept = ready >= 0;
 	}
 	error = errno;
@@ -385,6 +480,7 @@ int poll_sleep(struct poll_call *p)
 	int ready;
 	int error;
 
+	hold(p);
 	prepare(p);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (p->unfenced && !barrier_all())
@@ -398,6 +494,7 @@ int poll_sleep(struct poll_call *p)
 		ready = sleep_now(p);
 	error = errno;
 	leave(p);
+	sleeper_end(&p->call);
 	errno = error;
 	return ready < 0 ? -1 : look_after(p, ready);
 }

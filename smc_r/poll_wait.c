@@ -72,7 +72,7 @@ static int look_overdue(struct poll_call *p)
 {
 	bool any = false;
 
-	for (nfds_t i = 0; i < p->n && !p->only_looks; i++) {
+	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = poll_member(p->fds[i].fd);
 
 		if (c && (p->fds[i].events & (POLLOUT | POLLWRNORM)))
@@ -127,41 +127,51 @@ static int wait_rounds(struct poll_call *p)
 	return look_overdue(p);
 }
 
-int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
-		 const sigset_t *mask)
+static int call(struct poll_call p)
 {
 	struct pollfd stack[ON_STACK * PER_FD];
 	short notes[ON_STACK];
-	size_t bytes = n * ENTRY;
-	struct poll_call p = {.fds = fds,
-			      .all = stack,
-			      .notes = notes,
-			      .n = n,
-			      .mask = mask,
-			      .for_ever = timeout == NULL,
-			      .only_looks = timeout && timeout->tv_sec == 0 &&
-					    timeout->tv_nsec == 0,
-			      .slice_ms = POLL_SLICE_FIRST_MS};
+	size_t bytes = p.n * ENTRY;
 	int result;
 
-	if (timeout)
-		p.wait_ns = (uint64_t)timeout->tv_sec * 1000000000u +
-			    (uint64_t)timeout->tv_nsec;
-	if (n > ON_STACK) {
+	p.all = stack;
+	p.notes = notes;
+	p.slice_ms = POLL_SLICE_FIRST_MS;
+	p.only_looks = !p.for_ever && p.wait_ns == 0;
+	if (p.n > ON_STACK) {
 		p.all = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p.all == MAP_FAILED) {
 			errno = ENOMEM;
 			return -1;
 		}
-		p.notes = (short *)(void *)(p.all + n * PER_FD);
+		p.notes = (short *)(void *)(p.all + p.n * PER_FD);
 	}
 	result = wait_rounds(&p);
-	if (n > ON_STACK) {
+	if (p.n > ON_STACK) {
 		int error = errno;
 
 		munmap(p.all, bytes);
 		errno = error;
 	}
 	return result;
+}
+
+int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+		 const sigset_t *mask)
+{
+	struct poll_call p = {.fds = fds, .n = n, .mask = mask};
+
+	p.for_ever = timeout == NULL;
+	p.wait_ns = timeout ? sys_timeout_ns(timeout) : 0;
+	return call(p);
+}
+
+int poll_members_ms(struct pollfd *fds, nfds_t n, int ms)
+{
+	struct poll_call p = {.fds = fds, .n = n, .by_clock = true};
+
+	p.for_ever = ms < 0;
+	p.wait_ns = ms > 0 ? (uint64_t)ms * 1000000u : 0;
+	return call(p);
 }

@@ -20,7 +20,17 @@ bool poll_has_members(const struct pollfd *fds, nfds_t n);
 /* ppoll(2). timeout NULL: for ever. */
 int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 		 const sigset_t *mask);
+/* poll(2). Other than with the above, the time in which the process is stopped
+ * counts. */
+int poll_members_ms(struct pollfd *fds, nfds_t n, int ms);
 
+/*
+ * As far as these sets reach. Programs have ones for FD_SETSIZE descriptors and
+ * say getdtablesize(); the kernel looks no further than its own table does, and
+ * that would not be large without our numbers. What lies behind a set has bits
+ * of no descriptor.
+ */
+int select_reach(int n, const fd_set *r, const fd_set *w, const fd_set *x);
 bool select_has_members(int n, const fd_set *r, const fd_set *w,
 			const fd_set *x);
 /* pselect(2), without changing the time-out. */

@@ -14,7 +14,7 @@
 
 #include "connection.h"
 #include "real.h"
-#include "socket_ctl.h"
+#include "socket_close.h"
 
 #define PRELOAD __attribute__((visibility("default")))
 /* Old binaries know these functions under a second name. */
@@ -30,16 +30,6 @@ static inline struct connection *served(int fd)
 	if (__builtin_expect(!c, 1))
 		return NULL;
 	return connection_phase(c) == PHASE_NATIVE ? NULL : c;
-}
-
-/* A call on c is over. Nearly always there is nothing to do. */
-static inline void leave_call(struct connection *c)
-{
-	if (__builtin_expect(
-		atomic_load_explicit(&c->orphan, memory_order_relaxed) != 0,
-		0) &&
-	    !atomic_load(&c->sleepers_data) && !atomic_load(&c->sleepers_room))
-		socket_end_orphan(c);
 }
 
 extern void __chk_fail(void) __attribute__((noreturn));

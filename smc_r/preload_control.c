@@ -10,21 +10,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "deferred.h"
 #include "demote.h"
 #include "engine.h"
+#include "epoll_adopt.h"
 #include "epoll_common.h"
-#include "epoll_set.h"
 #include "handshake.h"
+#include "pages.h"
 #include "plain.h"
 #include "process.h"
 #include "reason.h"
-#include "socket_ctl.h"
+#include "socket_close.h"
 #include "socket_io.h"
+#include "socket_listen.h"
+#include "socket_option.h"
+#include "socket_shutdown.h"
 #include "stream.h"
 #include "successor.h"
 #include "sys.h"
+#include "tcp_end.h"
 #include "traits.h"
-#include "wait.h"
 
 /* ---- making ---- */
 
@@ -119,6 +124,8 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	int result;
 	int error;
 
+	if (fdtable && !pages_hold(a, n, false))
+		return real.connect(fd, a, n);
 	if ((c || plain_is(fd)) && a && n >= sizeof(a->sa_family) &&
 	    a->sa_family == AF_UNSPEC)
 		return disconnect(fd, a, n);
@@ -158,6 +165,17 @@ static void give_address(struct sockaddr *a, socklen_t *n,
 	*n = l;
 }
 
+/* The kernel accepts, and then has nowhere to say whom. */
+static bool can_tell(const struct sockaddr *a, const socklen_t *n)
+{
+	return !a || (pages_hold(n, sizeof(*n), true) &&
+		      pages_hold(a,
+				 *n < sizeof(struct sockaddr_in)
+				     ? *n
+				     : sizeof(struct sockaddr_in),
+				 true));
+}
+
 PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 		    int flags)
 {
@@ -166,7 +184,7 @@ PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 	int result;
 	int error;
 
-	if (!fdtable || !socket_before_accept(fd))
+	if (!fdtable || !can_tell(a, n) || !socket_before_accept(fd))
 		return fresh(real.accept4(fd, a, n, flags));
 	memset(&peer, 0, sizeof(peer));
 	result = fresh(real.accept4(fd, (struct sockaddr *)&peer, &l, flags));
@@ -176,6 +194,8 @@ PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 	give_address(a, n, &peer, l);
 	traits_accepted(fd, result);
 	handshake_accepted(result, &peer, flags & SOCK_NONBLOCK);
+	if (socket_is_deferred(fd))
+		deferred_accepted(result);
 	/* Requests of io_uring, which we do not see, may read from it. */
 	if (process.off)
 		successor_descriptor(result, REASON_DEMOTED_IO_URING);
@@ -234,7 +254,11 @@ static int close_around(unsigned first, unsigned last, int flags)
 
 PRELOAD int close_range(unsigned first, unsigned last, int flags)
 {
-	if (!fdtable || first > last || process_is_foreign())
+	const unsigned known = CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE;
+
+	/* What the kernel will refuse closes nothing. */
+	if (!fdtable || first > last || ((unsigned)flags & ~known) ||
+	    process_is_foreign())
 		return real.close_range(first, last, flags);
 	socket_close_range(first, last, flags & CLOSE_RANGE_CLOEXEC);
 	return close_around(first, last, flags);
@@ -273,12 +297,12 @@ static int dup_over(int from, int to, int flags, bool three)
 {
 	int result;
 
-	if (!socket_make_way(to)) {
+	if (!socket_may_replace(to)) {
 		errno = EBADF;
 		return -1;
 	}
 	if (SYS_CALL3(SYS_fcntl, from, F_GETFD, 0) >= 0)
-		socket_forget(to);
+		socket_replaced(to);
 	result = three ? real.dup3(from, to, flags) : real.dup2(from, to);
 	if (result >= 0) {
 		int error = errno;
@@ -298,7 +322,8 @@ PRELOAD int dup2(int from, int to)
 
 PRELOAD int dup3(int from, int to, int flags)
 {
-	if (!dup_is_ours(from, to))
+	/* Refused as a whole: what was there stays. */
+	if ((flags & ~O_CLOEXEC) || !dup_is_ours(from, to))
 		return real.dup3(from, to, flags);
 	return dup_over(from, to, flags, true);
 }
@@ -452,7 +477,8 @@ PRELOAD int ioctl(int fd, unsigned long request, ...)
 	if (!c)
 		return real.ioctl(fd, request, argument);
 	/* What writes to nowhere is the kernel's to refuse. */
-	if (gives_number(request) && !socket_address((const void *)argument))
+	if (gives_number(request) &&
+	    !pages_hold((const void *)argument, sizeof(int), true))
 		return real.ioctl(fd, request, argument);
 	result = ioctl_served(c, fd, request, argument);
 	if (result == 0 && request == FIONBIO)
@@ -475,6 +501,18 @@ static int layer_error(const void *name, socklen_t n)
 	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
 }
 
+/* After a call that worked: the value was there. */
+static void note_option(int fd, int level, int name, const void *v)
+{
+	const struct timeval *t = v;
+
+	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+		socket_note_time_out(fd, name, t->tv_sec < 0);
+	else if (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT && fdtable)
+		socket_defer_changed(fd);
+	socket_note_option(fd, level, name);
+}
+
 PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 {
 	struct connection *c = served(fd);
@@ -484,8 +522,8 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 		traits_option(fd, level, name);
 	if (__builtin_expect(!c, 1)) {
 		result = real.setsockopt(fd, level, name, v, n);
-		if (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT && fdtable)
-			socket_listener_deferred(fd);
+		if (result == 0 && fdtable && !process.off)
+			note_option(fd, level, name, v);
 		return result;
 	}
 	/* Bytes in the ring would lie ahead of the offset. */
@@ -506,7 +544,7 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 		demote(c, fd, REASON_DEMOTED_OPTION);
 	result = real.setsockopt(fd, level, name, v, n);
 	if (result == 0)
-		socket_note_option(fd, level, name);
+		note_option(fd, level, name, v);
 	return result;
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,21 @@
 
 #include "demote.h"
 #include "flat.h"
+#include "pages.h"
 #include "reason.h"
+#include "socket_close.h"
 #include "socket_io.h"
 #include "splice_copy.h"
 #include "successor.h"
 #include "sys.h"
+
+/* Does a message carry anything else than bytes? Where there is nothing of ours
+ * nobody has to know. */
+static bool has_control(const struct msghdr *m)
+{
+	return fdtable_end() > 0 && pages_hold(m, sizeof(*m), false) &&
+	       m->msg_controllen;
+}
 
 /* More bytes than there are addresses: read() and write() are refused before
  * the kernel looks at the socket. */
@@ -27,16 +38,17 @@ static bool is_beyond(size_t n)
 	return n >> 56;
 }
 
-/* So is a list that is too long, or has a negative length. */
+/* So is a list that is nowhere or too long, or has a length that is negative
+ * or, in a list of several, beyond all addresses. */
 static bool is_refused(const struct iovec *v, size_t n)
 {
 	size_t all = 0;
 
-	if (n > IOV_MAX)
+	if (n > IOV_MAX || !pages_hold(v, n * sizeof(*v), false))
 		return true;
 	for (size_t i = 0; i < n; i++)
 		all |= v[i].iov_len;
-	return (ssize_t)all < 0;
+	return n == 1 ? (ssize_t)all < 0 : is_beyond(all);
 }
 
 /* Of one buffer recv() and send() take as much as the kernel moves. */
@@ -61,16 +73,20 @@ static bool is_stream_call(int fd, off_t at, int flags)
 
 /* ---- in ---- */
 
+/* For what is told beside the bytes, which are taken by then. */
+static ssize_t no_place(void)
+{
+	errno = EFAULT;
+	return -1;
+}
+
 static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 				  size_t n, int flags)
 {
 	struct iovec v = {p, capped(n)};
 	ssize_t r = flat_receive(c, p, n, flags);
 
-	if (r == 0)
-		r = socket_receive(c, fd, &v, 1, flags);
-	leave_call(c);
-	return r;
+	return r ? r : socket_receive(c, fd, &v, 1, flags);
 }
 
 PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
@@ -84,8 +100,11 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 	if (r == SOCKET_KERNEL)
 		return real.recvfrom(fd, p, n, flags, a, l);
 	/* TCP names nobody. */
-	if (r >= 0 && a && l)
-		*l = 0;
+	if (r < 0 || !a || !l)
+		return r;
+	if (!pages_hold(l, sizeof(*l), true))
+		return no_place();
+	*l = 0;
 	return r;
 }
 
@@ -118,7 +137,7 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 
 	if (!c)
 		return SOCKET_KERNEL;
-	if (n < 0 || !socket_address(v) || is_refused(v, (size_t)n))
+	if (n < 0 || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
 	for (int i = 0; i < n; i++)
 		if (v[i].iov_len > 0)
@@ -194,19 +213,19 @@ static void put_stamp(struct msghdr *m, size_t *room, int fd)
 /* The kernel refuses the others. */
 static bool is_message(const struct msghdr *m)
 {
-	return socket_address(m) &&
-	       (m->msg_iovlen == 0 || (socket_address(m->msg_iov) &&
-				       !is_refused(m->msg_iov, m->msg_iovlen)));
+	return pages_hold(m, sizeof(*m), false) &&
+	       (!m->msg_name || (int)m->msg_namelen >= 0) &&
+	       !is_refused(m->msg_iov, m->msg_iovlen);
 }
 
-static ssize_t receive_message(int fd, struct msghdr *m, int flags)
+static ssize_t receive_message(struct connection *c, int fd, struct msghdr *m,
+			       int flags)
 {
-	struct connection *c = served(fd);
 	uint32_t options;
 	size_t room;
 	ssize_t r;
 
-	if (!c || !is_message(m))
+	if (!is_message(m))
 		return SOCKET_KERNEL;
 	options =
 	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
@@ -215,6 +234,8 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
 	if (r < 0)
 		return r;
+	if (!pages_hold(m, sizeof(*m), true))
+		return no_place();
 	room = m->msg_controllen;
 	m->msg_namelen = 0;
 	m->msg_controllen = 0;
@@ -232,8 +253,11 @@ static ssize_t receive_message(int fd, struct msghdr *m, int flags)
 
 PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	ssize_t r = receive_message(fd, m, flags);
+	struct connection *c = served(fd);
+	ssize_t r = SOCKET_KERNEL;
 
+	if (c)
+		r = receive_message(c, fd, m, flags);
 	return r == SOCKET_KERNEL ? real.recvmsg(fd, m, flags) : r;
 }
 
@@ -246,33 +270,37 @@ static bool time_is_over(struct timespec *left, uint64_t end)
 		return false;
 	now = sys_now_ns();
 	now = now < end ? end - now : 0;
-	left->tv_sec = (time_t)(now / 1000000000u);
-	left->tv_nsec = (long)(now % 1000000000u);
+	*left = sys_timespec(now);
 	return now == 0;
 }
 
-/* One message after the other. The end of the stream is a message, too. */
-PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
-		     struct timespec *t)
+/* The number may be another socket's since the call began. */
+static ssize_t receive_next(struct connection *c, int fd, struct msghdr *m,
+			    int flags)
 {
-	unsigned done = 0;
-	uint64_t end = 0;
+	ssize_t r = SOCKET_KERNEL;
 
-	if (!served(fd) ||
-	    (t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999)))
-		return real.recvmmsg(fd, m, n, flags, t);
-	if (t)
-		end = sys_now_ns() + (uint64_t)t->tv_sec * 1000000000u +
-		      (uint64_t)t->tv_nsec;
+	fd = connection_fd(c, fd);
+	if (connection_phase(c) != PHASE_NATIVE)
+		r = receive_message(c, fd, m, flags);
+	return r == SOCKET_KERNEL ? real.recvmsg(connection_fd(c, fd), m, flags)
+				  : r;
+}
+
+/* One message after the other. The end of the stream is a message, too. */
+static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
+			   unsigned n, int flags, struct timespec *t)
+{
+	uint64_t end = sys_end_ns(t);
+	unsigned done = 0;
+
 	while (done < n) {
 		int how = flags & ~MSG_WAITFORONE;
 		ssize_t r;
 
 		if (done > 0 && (flags & MSG_WAITFORONE))
 			how |= MSG_DONTWAIT;
-		r = receive_message(fd, &m[done].msg_hdr, how);
-		if (r == SOCKET_KERNEL)
-			r = real.recvmsg(fd, &m[done].msg_hdr, how);
+		r = receive_next(c, fd, &m[done].msg_hdr, how);
 		if (r < 0)
 			return done ? (int)done : -1;
 		m[done++].msg_len = (unsigned)r;
@@ -280,6 +308,25 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 			break;
 	}
 	return (int)done;
+}
+
+PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
+		     struct timespec *t)
+{
+	struct connection *c = served(fd);
+	struct sleeper call;
+	volatile int done;
+
+	if (!c || (t && !pages_hold(t, sizeof(*t), true)) ||
+	    (t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999)))
+		return real.recvmmsg(fd, m, n, flags, t);
+	/* All of them come from this socket. */
+	call = socket_sleeper(c);
+	sleeper_begin(&call, NULL);
+	pthread_cleanup_push(sleeper_end, &call);
+	done = receive_several(c, fd, m, n, flags, t);
+	pthread_cleanup_pop(1);
+	return done;
 }
 
 /* ---- out ---- */
@@ -290,10 +337,7 @@ static inline ssize_t send_one(struct connection *c, int fd, const void *p,
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = flat_send(c, fd, p, n, flags);
 
-	if (r == 0)
-		r = socket_send(c, fd, &v, 1, flags);
-	leave_call(c);
-	return r;
+	return r ? r : socket_send(c, fd, &v, 1, flags);
 }
 
 /* What TCP did not take, while readiness is still read off the cursors. */
@@ -352,7 +396,7 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
 	struct connection *c = served(fd);
 
-	if (!c || n < 0 || !socket_address(v) || is_refused(v, (size_t)n))
+	if (!c || n < 0 || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
 	/* Of nothing: 0, other than send(), whatever was shut. */
 	for (int i = 0; i < n; i++)
@@ -402,14 +446,16 @@ static ssize_t message_by_kernel(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r = real.sendmsg(fd, m, flags);
 
-	return is_message(m) ? by_kernel(fd, r, m->msg_iov, m->msg_iovlen) : r;
+	return served(fd) && is_message(m)
+		   ? by_kernel(fd, r, m->msg_iov, m->msg_iovlen)
+		   : r;
 }
 
 PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r;
 
-	if (socket_address(m) && m->msg_controllen)
+	if (has_control(m))
 		successor_message(m);
 	r = send_message(fd, m, flags);
 	if (r != SOCKET_KERNEL)
@@ -425,7 +471,7 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 	if (n > IOV_MAX)
 		n = IOV_MAX;
 	for (unsigned i = 0; i < n; i++)
-		if (m[i].msg_hdr.msg_controllen)
+		if (has_control(&m[i].msg_hdr))
 			successor_message(&m[i].msg_hdr);
 	if (!served(fd))
 		return real.sendmmsg(fd, m, n, flags);
@@ -472,7 +518,10 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 	struct connection *c = served(out);
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c && is_ordinary(in) && (!at || (socket_address(at) && *at >= 0)))
+	if ((ssize_t)n < 0)
+		r = SOCKET_KERNEL; /* refuses it */
+	else if (c && is_ordinary(in) &&
+		 (!at || (pages_hold(at, sizeof(*at), true) && *at >= 0)))
 		r = socket_send_file(c, out, in, at, n);
 	else if (c)
 		r = send_odd_file(c, out, in, at, n);

@@ -7,6 +7,7 @@
 #include "preload.h"
 
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -101,7 +102,16 @@ PRELOAD int prlimit64(pid_t pid, enum __rlimit_resource resource,
 /* ---- sandboxes ---- */
 
 /* Nobody knows which calls are left; ours on a connection are not only those
- * that the program makes. */
+ * that the program makes. With no filter the kernel refuses: programs ask so
+ * which modes it has, and nothing begins. */
+void sandbox_begins(unsigned long mode, unsigned long filter)
+{
+	if (mode == SECCOMP_MODE_FILTER && !filter)
+		return;
+	if (fdtable && !process.off && !process_is_foreign())
+		engine_retire(REASON_DEMOTED_SANDBOX);
+}
+
 PRELOAD int prctl(int option, ...)
 {
 	unsigned long a[4];
@@ -111,8 +121,8 @@ PRELOAD int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_SECCOMP && fdtable && !process.off)
-		engine_retire(REASON_DEMOTED_SANDBOX);
+	if (option == PR_SET_SECCOMP)
+		sandbox_begins(a[0], a[1]);
 	return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 

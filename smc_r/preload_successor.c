@@ -14,7 +14,7 @@
 #include "plain.h"
 #include "process.h"
 #include "reason.h"
-#include "socket_ctl.h"
+#include "socket_close.h"
 #include "successor.h"
 #include "traits.h"
 

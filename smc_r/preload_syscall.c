@@ -18,6 +18,7 @@
 
 #include "engine.h"
 #include "preload_aio.h"
+#include "preload_limits.h"
 #include "process.h"
 #include "reason.h"
 
@@ -177,10 +178,11 @@ static bool descriptor_call(long number, const long *a, long *r)
 		*r = prctl((int)a[0], a[1], a[2], a[3], a[4]);
 		return true;
 	case SYS_seccomp:
-		if ((a[0] == SECCOMP_SET_MODE_STRICT ||
-		     a[0] == SECCOMP_SET_MODE_FILTER) &&
-		    !process.off)
-			engine_retire(REASON_DEMOTED_SANDBOX);
+		if (a[0] == SECCOMP_SET_MODE_STRICT)
+			sandbox_begins(SECCOMP_MODE_STRICT, 0);
+		else if (a[0] == SECCOMP_SET_MODE_FILTER)
+			sandbox_begins(SECCOMP_MODE_FILTER,
+				       (unsigned long)a[2]);
 		return false;
 	case SYS_io_submit:
 		aio_submitted(a[1], P(struct iocb *const *, a[2]));
@@ -287,10 +289,12 @@ struct first_call {
 
 static int begin_copy(void *argument)
 {
-	const struct first_call *first = argument;
+	const struct first_call first = *(const struct first_call *)argument;
 
-	after_copy(first->flags, 0);
-	return first->function(first->argument);
+	/* It may have been given no more stack than it needs itself, and what
+	 * lies below that is the frame that this came from. */
+	after_copy(first.flags, 0);
+	return first.function(first.argument);
 }
 
 PRELOAD int clone(int (*function)(void *), void *stack, int flags,

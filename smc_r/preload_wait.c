@@ -7,7 +7,10 @@
 #include <time.h>
 
 #include "epoll_common.h"
+#include "epoll_ctl.h"
+#include "epoll_instance.h"
 #include "epoll_set.h"
+#include "pages.h"
 #include "poll_wait.h"
 #include "preload_limits.h"
 #include "sys.h"
@@ -32,26 +35,32 @@ static bool is_no_time(const struct timespec *t)
 	return t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999);
 }
 
+/* A mask that cannot be read: the same. */
+static bool is_no_mask(const sigset_t *mask)
+{
+	return mask && !pages_hold(mask, _NSIG / 8, false);
+}
+
 /* ---- poll ---- */
 
 static bool is_ours(const struct pollfd *fds, nfds_t n)
 {
-	return fds && n <= descriptor_limit() && poll_has_members(fds, n);
+	return n <= descriptor_limit() && fdtable_end() > 0 &&
+	       pages_hold(fds, n * sizeof(*fds), true) &&
+	       poll_has_members(fds, n);
 }
 
 PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 {
-	struct timespec t;
-
 	if (!is_ours(fds, n))
 		return real.poll(fds, n, ms);
-	return poll_members(fds, n, from_ms(ms, &t), NULL);
+	return poll_members_ms(fds, n, ms);
 }
 
 PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		  const sigset_t *mask)
 {
-	if (is_no_time(t) || !is_ours(fds, n))
+	if (is_no_time(t) || is_no_mask(mask) || !is_ours(fds, n))
 		return real.ppoll(fds, n, t, mask);
 	return poll_members(fds, n, t, mask);
 }
@@ -79,6 +88,17 @@ PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
 
 /* ---- select ---- */
 
+/* Microseconds may be any number here. */
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	struct timespec whole = {.tv_sec = t->tv_sec};
+	struct timespec rest = {t->tv_usec / 1000000,
+				t->tv_usec % 1000000 * 1000};
+	uint64_t ns = sys_timeout_ns(&whole) + sys_timeout_ns(&rest);
+
+	return ns < INT64_MAX ? ns : INT64_MAX;
+}
+
 /* Linux writes back the time that is left. */
 PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 		   fd_set *restrict x, struct timeval *restrict t)
@@ -86,30 +106,24 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 	struct timespec timeout;
 	uint64_t start;
 	uint64_t used;
+	uint64_t left;
 	int result;
 
+	n = select_reach(n, r, w, x);
 	if (!select_has_members(n, r, w, x))
 		return real.select(n, r, w, x, t);
 	if (!t)
 		return select_members(n, r, w, x, NULL, NULL);
 	if (t->tv_sec < 0 || t->tv_usec < 0)
 		return real.select(n, r, w, x, t);
-	timeout.tv_sec = t->tv_sec + t->tv_usec / 1000000;
-	timeout.tv_nsec = t->tv_usec % 1000000 * 1000;
+	left = timeval_ns(t);
+	timeout = sys_timespec(left);
 	start = sys_now_ns();
 	result = select_members(n, r, w, x, &timeout, NULL);
-	used = (sys_now_ns() - start) / 1000;
-	if (used < (uint64_t)timeout.tv_sec * 1000000u +
-		       (uint64_t)timeout.tv_nsec / 1000) {
-		uint64_t left = (uint64_t)timeout.tv_sec * 1000000u +
-				(uint64_t)timeout.tv_nsec / 1000 - used;
-
-		t->tv_sec = (time_t)(left / 1000000);
-		t->tv_usec = (suseconds_t)(left % 1000000);
-	} else {
-		t->tv_sec = 0;
-		t->tv_usec = 0;
-	}
+	used = sys_now_ns() - start;
+	timeout = sys_timespec(used < left ? left - used : 0);
+	t->tv_sec = timeout.tv_sec;
+	t->tv_usec = timeout.tv_nsec / 1000;
 	return result;
 }
 
@@ -117,7 +131,9 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 		    fd_set *restrict x, const struct timespec *restrict t,
 		    const sigset_t *restrict mask)
 {
-	if (is_no_time(t) || !select_has_members(n, r, w, x))
+	n = select_reach(n, r, w, x);
+	if (is_no_time(t) || is_no_mask(mask) ||
+	    !select_has_members(n, r, w, x))
 		return real.pselect(n, r, w, x, t, mask);
 	return select_members(n, r, w, x, t, mask);
 }
@@ -150,6 +166,23 @@ PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 	return epoll_control(ep, op, fd, event);
 }
 
+/* Where there is no memory for it an event is told as EFAULT, and is there yet
+ * unless it was an edge. */
+static int wait_checked(struct epoll *e, struct epoll_event *events, int max,
+			const struct timespec *t, const sigset_t *mask)
+{
+	struct epoll_event event;
+	int n;
+
+	if (__builtin_expect(pages_hold(events, sizeof(*events), true), 1))
+		return epoll_wait_members(e, events, max, t, mask);
+	n = epoll_wait_members(e, &event, 1, t, mask);
+	if (n <= 0)
+		return n;
+	errno = EFAULT;
+	return -1;
+}
+
 /* Also for instances without members: they may get some while we sleep. */
 static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 			const struct timespec *t, const sigset_t *mask)
@@ -160,7 +193,7 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 		if (__builtin_expect(!epoll_is_settled(e), 0))
 			epoll_meet(e);
 		n = epoll_has_members(e)
-			? epoll_wait_members(e, events, max, t, mask)
+			? wait_checked(e, events, max, t, mask)
 			: epoll_wait_plain(e, events, max, t, mask);
 	} while (n == EPOLL_CHANGED);
 	return n;
@@ -188,7 +221,7 @@ PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || !is_room(max))
+	if (!e || !is_room(max) || is_no_mask(mask))
 		return real.epoll_pwait(ep, events, max, ms, mask);
 	return wait_tracked(e, events, max, from_ms(ms, &t), mask);
 }
@@ -198,7 +231,8 @@ PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 {
 	struct epoll *e = epoll_of(ep);
 
-	if (!e || !is_room(max) || is_no_time(t))
+	if (!e || !is_room(max) || (t && !pages_hold(t, sizeof(*t), false)) ||
+	    is_no_time(t) || is_no_mask(mask))
 		return real.epoll_pwait2(ep, events, max, t, mask);
 	return wait_tracked(e, events, max, t, mask);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* process: identity, the engine's lock, memory without malloc. */
+/* process: identity, and the engine's lock. */
 #include "process.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sys.h"
+#include "text.h"
 
 #define SPIN_DEFAULT_US      50u
 #define STALL_DEFAULT_MS     500
@@ -61,18 +62,21 @@ void process_keep_proc(int fd)
 	proc = fd;
 }
 
-static void stat_path(char *out, pid_t pid)
+/* Of a path that begins with "/proc/"; -errno. */
+static long open_in_proc(const char *path, int flags)
 {
-	char digits[12];
-	int n = 0;
+	return SYS_CALL4(SYS_openat, proc, proc < 0 ? path : path + 6,
+			 flags | O_CLOEXEC, 0);
+}
 
-	do {
-		digits[n++] = (char)('0' + pid % 10);
-		pid /= 10;
-	} while (pid > 0);
-	while (n > 0)
-		*out++ = digits[--n];
-	memcpy(out, "/stat", 6);
+int process_reopen(int fd, int flags)
+{
+	char path[40] = "/proc/thread-self/fd/";
+
+	if (fd < 0)
+		return -EBADF;
+	text_put_number(path + strlen(path), (uint64_t)fd);
+	return (int)open_in_proc(path, flags);
 }
 
 #define STAT_BYTES    1024
@@ -85,7 +89,7 @@ static bool read_stat(char text[STAT_BYTES], pid_t pid)
 {
 	char path[32] = "/proc/";
 
-	stat_path(path + 6, pid);
+	text_put(text_put_number(path + 6, (uint64_t)pid), "/stat");
 	return read_file(proc, proc < 0 ? path : path + 6, text, STAT_BYTES) >
 	       0;
 }
@@ -284,6 +288,27 @@ bool process_is_foreign(void)
 /* The holder's tid; CONTENDED says that somebody may be asleep. */
 #define CONTENDED 0x80000000u
 
+/*
+ * Threads that make connections meet here for some microseconds each: who lets
+ * another one run finds the lock free more often than not, where a sleep would
+ * cost both of them a call and a wake-up. A processor that came back late is
+ * shared with others, and a sleep is better then.
+ */
+#define YIELDS   20
+#define YIELD_NS 50000u
+
+static void lock_yield(void)
+{
+	uint64_t begun = sys_now_ns();
+
+	for (int i = 0; i < YIELDS && atomic_load(&lock_word) && !process.off;
+	     i++) {
+		SYS_CALL3(SYS_sched_yield, 0, 0, 0);
+		if (sys_now_ns() - begun > YIELD_NS)
+			return;
+	}
+}
+
 static void lock_take(void)
 {
 	/* Sleeps end by the clock as well: simpler than to prove that no
@@ -295,6 +320,7 @@ static void lock_take(void)
 	while (!atomic_compare_exchange_strong(&lock_word, &seen, wanted)) {
 		for (int i = 0; i < 100 && atomic_load(&lock_word); i++)
 			sys_relax();
+		lock_yield();
 		seen = atomic_load(&lock_word);
 		if (seen && (seen & CONTENDED ||
 			     atomic_compare_exchange_strong(
@@ -350,57 +376,4 @@ void engine_unlock_after_fork(bool child)
 	else
 		lock_leave();
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
-}
-
-/* ---- memory ---- */
-
-#define POOL_STEP  64u
-#define POOL_CHUNK 65536u
-#define POOL_KINDS (POOL_BYTES_MAX / POOL_STEP + 1)
-
-struct pool_free {
-	struct pool_free *next;
-};
-
-static struct pool_free *pool_lists[POOL_KINDS];
-static uint8_t *pool_at;
-static size_t pool_left;
-
-static size_t pool_round(size_t bytes)
-{
-	return (bytes + POOL_STEP - 1) & ~(size_t)(POOL_STEP - 1);
-}
-
-void *pool_get(size_t bytes)
-{
-	size_t n = pool_round(bytes);
-	struct pool_free **list = &pool_lists[n / POOL_STEP];
-	void *memory = *list;
-
-	if (memory) {
-		*list = (*list)->next;
-		return memset(memory, 0, n);
-	}
-	if (pool_left < n) {
-		void *chunk = mmap(NULL, POOL_CHUNK, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (chunk == MAP_FAILED)
-			return NULL;
-		pool_at = chunk;
-		pool_left = POOL_CHUNK;
-	}
-	memory = pool_at;
-	pool_at += n;
-	pool_left -= n;
-	return memory;
-}
-
-void pool_put(void *memory, size_t bytes)
-{
-	struct pool_free *f = memory;
-	struct pool_free **list = &pool_lists[pool_round(bytes) / POOL_STEP];
-
-	f->next = *list;
-	*list = f;
 }

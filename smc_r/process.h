@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * process: who we are, and the few things every part of the engine shares:
- * the engine's lock, memory without malloc, descriptors out of the way.
+ * the engine's lock, descriptors out of the way.
  *
  * Locking: engine_lock guards all that is not the data path: tables, link
  *          groups, handshakes, slots. Signals are blocked while it is held,
@@ -65,6 +65,9 @@ uint64_t process_start_time(pid_t pid);
 bool process_is_same(pid_t pid, uint64_t start);
 /* A directory /proc that a chroot cannot take away. */
 void process_keep_proc(int fd);
+/* A description of its own for what this thread has as fd, close-on-exec;
+ * -errno, where there is no /proc -ENOENT. */
+int process_reopen(int fd, int flags);
 
 /* Saves the signal mask in *saved. Never nests. */
 void engine_lock(sigset_t *saved);
@@ -73,18 +76,11 @@ void engine_unlock(const sigset_t *saved);
 void engine_lock_for_fork(void);
 void engine_unlock_after_fork(bool child);
 
-/* Zeroed memory of `bytes` (at most POOL_BYTES_MAX), NULL when there is none.
- * Freed memory is kept for the next user of the same size, never unmapped: a
- * thread that comes late reads old values, not a hole. Engine lock held. */
-#define POOL_BYTES_MAX 8192
-void *pool_get(size_t bytes);
-void pool_put(void *memory, size_t bytes);
-
 /*
  * Moves fd out of the program's way, close-on-exec: above the soft limit of
  * descriptors when the hard limit allows, else high up. Returns the new
  * number, or -errno and fd is closed. -EMFILE also when the program would be
- * left with less than a quarter of its descriptors, or an eighth of many.
+ * left with less than half of its descriptors, or an eighth of many.
  */
 int hidden_fd(int fd);
 void hidden_close(int fd);

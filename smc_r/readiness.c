@@ -5,11 +5,12 @@
 #include <sys/socket.h>
 
 #include "demote.h"
+#include "direction.h"
 #include "handshake.h"
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
-#include "wait.h"
+#include "tcp_end.h"
 
 static uint32_t kernel_bits(int fd, short events)
 {
@@ -24,11 +25,21 @@ static uint32_t kernel_bits(int fd, short events)
 #define ALL_OUT (POLLOUT | POLLWRNORM)
 #define ALL     (ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
 
+/* A server writes into the ring before its client has said that it reads. */
+static bool is_full_already(struct connection *c)
+{
+	return handshake_way(c, true) == WAY_RING &&
+	       !stream_has_room(c, stream_free(c));
+}
+
 static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 {
 	uint32_t bits;
 	uint32_t phase = handshake_step(c, fd);
 
+	/* A loop that is to write does its other work meanwhile. */
+	if (c->quiet && (asked & ALL_OUT))
+		phase = handshake_speak(c, fd);
 	if (phase == PHASE_ACTIVE)
 		return readiness(c, fd, asked);
 	bits = kernel_bits(fd, ALL);
@@ -38,7 +49,8 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	if (!(bits & (POLLERR | POLLHUP)))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
 	/* Only who asks for it may run into the end of patience. */
-	if ((asked & ALL_OUT) && handshake_hides_output(c, fd))
+	if ((asked & ALL_OUT) &&
+	    (handshake_hides_output(c, fd) || is_full_already(c)))
 		bits &= ~(uint32_t)ALL_OUT;
 	return bits;
 }
@@ -174,6 +186,9 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if (atomic_load(&c->tcp_ended) ||
 	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED)
 		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
+	if ((atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		bits &= ~(uint32_t)POLLHUP;
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
 		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
 			(atomic_load(&c->slot->error) ? POLLERR : 0);

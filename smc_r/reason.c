@@ -147,7 +147,8 @@ static const struct reason reasons[] = {
      "TCP options"},
     {REASON_RENDEZVOUS, "RENDEZVOUS",
      "the two processes did not find each other's shared memory",
-     "give both the same run directory (SMC_R_RUNDIR) and access to it"},
+     "give both the same run directory (SMC_R_RUNDIR), access to it, and "
+     "/proc"},
     {REASON_FORK, "FORK", "the program forked before the handshake was over",
      "none; both processes go on over TCP"},
     {REASON_CLOSED, "CLOSED",

@@ -7,23 +7,13 @@
 #include <string.h>
 
 #include "sys.h"
+#include "text.h"
 
 #define LINE_MAX_BYTES 256
 
 static void path_of(char *out, int ep)
 {
-	char digits[12];
-	int n = 0;
-
-	memcpy(out, "/proc/self/fdinfo/", 18);
-	out += 18;
-	do {
-		digits[n++] = (char)('0' + ep % 10);
-		ep /= 10;
-	} while (ep);
-	while (n > 0)
-		*out++ = digits[--n];
-	*out = '\0';
+	text_put_number(text_put(out, "/proc/self/fdinfo/"), (uint64_t)ep);
 }
 
 /* "tfd:        5 events:       19 data:  5  pos:0 ino:61af sdev:7" */

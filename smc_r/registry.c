@@ -15,6 +15,7 @@
 #include "process.h"
 #include "segment.h"
 #include "sys.h"
+#include "text.h"
 
 #define REGISTRY_MAGIC   0x47525352u
 #define REGISTRY_VERSION 3u
@@ -70,23 +71,10 @@ static bool path_of(char *out, size_t size)
 {
 	static const char name[] = "/registry.";
 	const char *base = rundir_path();
-	uint32_t uid = (uint32_t)geteuid();
-	size_t n = strlen(base);
-	char digits[12];
-	int k = 0;
 
-	if (n + sizeof(name) + sizeof(digits) > size)
+	if (strlen(base) + sizeof(name) + TEXT_NUMBER_BYTES > size)
 		return false;
-	memcpy(out, base, n);
-	memcpy(out + n, name, sizeof(name) - 1);
-	out += n + sizeof(name) - 1;
-	do {
-		digits[k++] = (char)('0' + uid % 10);
-		uid /= 10;
-	} while (uid);
-	while (k > 0)
-		*out++ = digits[--k];
-	*out = '\0';
+	text_put_number(text_put(text_put(out, base), name), geteuid());
 	return true;
 }
 
@@ -356,12 +344,11 @@ static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 	return 0;
 }
 
-uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
+uint32_t registry_claim(const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal)
 {
 	struct peer_socket found;
 
-	(void)fd;
 	if (!open_registry() || atomic_load(&registry->offers) == 0)
 		return 0;
 	if (peer_socket_find(peer, local, &found) < 0)

@@ -39,9 +39,10 @@ bool registry_withdraw(uint32_t entry);
 /* After a claim: frees the entry. */
 void registry_done(uint32_t entry);
 
-/* Server: bytes of the Proposal of the process at the other end of fd, now
- * claimed; 0 when that end offered nothing. */
-uint32_t registry_claim(int fd, const struct sockaddr_storage *local,
+/* Server: bytes of the Proposal of the process at the other end of the
+ * connection with these names, now claimed; 0 when that end offered nothing.
+ * proposal has REGISTRY_PROPOSAL_MAX bytes. */
+uint32_t registry_claim(const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal);
 
 /*

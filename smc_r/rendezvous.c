@@ -16,6 +16,7 @@
 #include "conf/rundir.h"
 #include "process.h"
 #include "sys.h"
+#include "text.h"
 
 #define NAME_BYTES 17 /* 16 digits and NUL */
 
@@ -41,21 +42,12 @@ static void name_of(char out[NAME_BYTES], const uint8_t id[8])
  * address. */
 static socklen_t address_of(struct sockaddr_un *a, const char *name)
 {
-	char *at = a->sun_path;
-	char digits[12];
-	int fd = peer_dir;
-	int n = 0;
+	char *at;
 
 	memset(a, 0, sizeof(*a));
 	a->sun_family = AF_UNIX;
-	memcpy(at, "/proc/self/fd/", 14);
-	at += 14;
-	do {
-		digits[n++] = (char)('0' + fd % 10);
-		fd /= 10;
-	} while (fd);
-	while (n > 0)
-		*at++ = digits[--n];
+	at = text_put_number(text_put(a->sun_path, "/proc/self/fd/"),
+			     (uint64_t)peer_dir);
 	*at++ = '/';
 	memcpy(at, name, NAME_BYTES);
 	return (socklen_t)sizeof(*a);
@@ -242,10 +234,9 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	hidden_begin();
 	n = SYS_CALL3(SYS_recvmsg, channel, &h,
 		      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	count = n > 0 ? take_rights(&h, fds) : 0;
+	/* A message of no bytes looks like the end, and may bring some. */
+	count = n >= 0 ? take_rights(&h, fds) : 0;
 	hidden_end();
-	if (n == 0)
-		return -ECONNRESET;
 	if (n < 0)
 		return (int)n;
 	if (count < 0)
@@ -254,11 +245,11 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
 	    rmb_size_is_valid(m->elements, m->rmbe_bytes) &&
-	    count == (int)(1 + 2 * m->elements))
+	    count == (int)RENDEZVOUS_FDS(m->elements))
 		return count;
 	while (count > 0)
 		hidden_close(fds[--count]);
-	return -EPROTO;
+	return n > 0 ? -EPROTO : -ECONNRESET;
 }
 
 /* ---- names that a killed process left ---- */

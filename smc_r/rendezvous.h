@@ -16,13 +16,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bell.h"
 #include "rmb.h"
 
-#define RENDEZVOUS_FDS_MAX (1 + 2 * RMB_ELEMENTS_MAX)
+/* Descriptors of a message. */
+#define RENDEZVOUS_FDS(elements) (1 + BELLS_COUNT * (elements))
+#define RENDEZVOUS_FDS_MAX       RENDEZVOUS_FDS(RMB_ELEMENTS_MAX)
 
 /* What a server tells a client of one RMB. With it come the RMB and, for each
- * element, the client's ends of its two bells: of the ring that the server
- * writes and of the one that the client writes. */
+ * element, struct bells as the client is to have it, before bells_adopt(). */
 struct rendezvous_message {
 	uint32_t magic;
 	uint32_t version;
@@ -37,7 +39,7 @@ struct rendezvous_message {
 };
 
 #define RENDEZVOUS_MAGIC   0x5a444e52u
-#define RENDEZVOUS_VERSION 2u
+#define RENDEZVOUS_VERSION 3u
 
 /* Listens under our peer ID: a hidden descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      4u
+#define RMB_VERSION      5u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -47,17 +47,23 @@
 #define SIDE_CLIENT 1
 
 /* producer.flags */
-#define PRODUCER_FIN    1u /* shutdown for writing; no byte follows */
-#define PRODUCER_SEALED 2u /* the stream goes on over TCP */
-#define PRODUCER_CLOSED 4u /* the last holder closed; TCP FIN follows */
-#define PRODUCER_SHUT   8u /* shutdown both ways; TCP FIN follows */
+#define PRODUCER_FIN     1u /* shutdown for writing; no byte follows */
+#define PRODUCER_SEALED  2u /* the stream goes on over TCP */
+#define PRODUCER_CLOSED  4u /* the last holder closed; TCP FIN follows */
+#define PRODUCER_SHUT    8u /* shutdown both ways; TCP FIN follows */
+/* What is not read goes over TCP, and not out of the ring: recall.h */
+#define PRODUCER_RECALLS 16u
 /* consumer.flags */
-#define CONSUMER_DEMOTE 1u /* asks the writer to seal */
-#define CONSUMER_FROZEN 2u /* cursor is final: send the rest over TCP */
+#define CONSUMER_DEMOTE  1u /* asks the writer to seal */
+#define CONSUMER_FROZEN  2u /* cursor is final: send the rest over TCP */
 /* consumer.rest */
-#define REST_OPEN       0u /* nobody */
-#define REST_WRITER     1u /* its own engine does, or did */
-#define REST_READER     2u /* the reader's does in the writer's place */
+#define REST_OPEN        0u /* nobody */
+#define REST_WRITER      1u /* its own engine does, or did */
+#define REST_READER      2u /* the reader's does in the writer's place */
+
+/* consumer.barrier */
+#define READER_SLEEPS     1u /* beside writers without fences */
+#define READER_REGISTERED 2u /* ... and barriers reach all its processes */
 
 /* element.accept: who was first */
 #define ACCEPT_STANDS    0u
@@ -77,7 +83,10 @@ struct rmb_producer {
 	/* No fence lies between cursors and looks for a sleeper: who sleeps on
 	 * armed_data makes a barrier first (barrier.h). */
 	_Atomic uint32_t unfenced;
-	uint8_t pad2[52];
+	uint32_t pad2;
+	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
+	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
+	uint8_t pad3[32];
 };
 
 struct rmb_consumer {
@@ -86,7 +95,7 @@ struct rmb_consumer {
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
 	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
-	_Atomic uint32_t barrier; /* sleeps beside writers without fences */
+	_Atomic uint32_t barrier; /* READER_*: takes part in barrier.h */
 	uint8_t pad2[48];
 };
 

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* select_wait: select() by way of poll(). */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "fdtable.h"
+#include "pages.h"
 #include "poll_wait.h"
+#include "sys.h"
+
+/* Asked for besides, of which no socket knows: it was open at the beginning. */
+#define WAS_OPEN POLLMSG
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
+
+#define LOOKS_MAX 256 /* at bits that may be none of a set's */
 
 /* Sets larger than FD_SETSIZE are legal for those who bring the memory. */
 static bool is_set(const fd_set *s, int fd)
@@ -34,9 +43,48 @@ static void clear(fd_set *s, int n)
 		memset(s, 0, ((unsigned)n + bits - 1) / bits * sizeof(long));
 }
 
+static bool is_good(const fd_set *s, int n)
+{
+	return !s || pages_hold(s, ((size_t)n + 7) / 8, true);
+}
+
+/* Do descriptors of the program stand there, from FD_SETSIZE on? */
+static bool has_beyond(int n, const fd_set *s, int *looks)
+{
+	for (int fd = FD_SETSIZE; fd<n && * looks> 0; fd++) {
+		const struct fdentry *e;
+
+		if (!is_set(s, fd))
+			continue;
+		e = fdtable_get(fd);
+		if ((!e || e->kind != FDENTRY_HIDDEN) &&
+		    SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0) >= 0)
+			return true;
+		--*looks;
+	}
+	return false;
+}
+
+int select_reach(int n, const fd_set *r, const fd_set *w, const fd_set *x)
+{
+	int looks = LOOKS_MAX;
+
+	if (n <= FD_SETSIZE || fdtable_end() == 0)
+		return n;
+	if (!is_good(r, n) || !is_good(w, n) || !is_good(x, n))
+		return FD_SETSIZE;
+	return has_beyond(n, r, &looks) || has_beyond(n, w, &looks) ||
+		       has_beyond(n, x, &looks)
+		   ? n
+		   : FD_SETSIZE;
+}
+
 bool select_has_members(int n, const fd_set *r, const fd_set *w,
 			const fd_set *x)
 {
+	if (n <= 0 || fdtable_end() == 0 || !is_good(r, n) || !is_good(w, n) ||
+	    !is_good(x, n))
+		return false;
 	for (int fd = 0; fd < n; fd++)
 		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&
 		    poll_is_member(fd))
@@ -56,23 +104,28 @@ static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
 			if (is_set(sets[k], fd))
 				events |= asks[k];
 		if (events)
-			out[count++] =
-			    (struct pollfd){.fd = fd, .events = events};
+			out[count++] = (struct pollfd){
+			    .fd = fd,
+			    .events =
+				(short)(events |
+					(poll_is_member(fd) ? WAS_OPEN : 0))};
 	}
 	return count;
 }
 
-/* Which poll bits make a descriptor ready for select: see select(2). */
+/* Which poll bits make a descriptor ready for select: see select(2). So does
+ * that another thread closes it. */
 static int from_poll(const struct pollfd *in, nfds_t count, int n,
 		     fd_set *const sets[3])
 {
 	static const short asks[3] = {POLLIN, POLLOUT, POLLPRI};
-	static const short bits[3] = {POLLIN | POLLHUP | POLLERR,
-				      POLLOUT | POLLERR, POLLPRI};
+	static const short bits[3] = {POLLIN | POLLHUP | POLLERR | POLLNVAL,
+				      POLLOUT | POLLERR | POLLNVAL,
+				      POLLPRI | POLLNVAL};
 	int ready = 0;
 
 	for (nfds_t i = 0; i < count; i++)
-		if (in[i].revents & POLLNVAL) {
+		if ((in[i].revents & POLLNVAL) && !(in[i].events & WAS_OPEN)) {
 			errno = EBADF;
 			return -1;
 		}

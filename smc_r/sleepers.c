@@ -12,10 +12,16 @@
  * counted. */
 #define RECORDS 4
 
+/* A handler's frames are further below the sleep than this. */
+#define SLACK_BYTES 512
+
 struct record {
-	uintptr_t frame; /* 0: free */
-	struct status_stream *stream;
+	const struct sleeper *of;     /* NULL: free */
+	uintptr_t frame;              /* of the last sleep */
+	struct status_stream *stream; /* NULL: awake */
 	_Atomic uint32_t *count;
+	void (*over)(void *owner);
+	void *owner;
 };
 
 static __thread struct record records[RECORDS];
@@ -54,12 +60,23 @@ bool sleepers_first(struct status_stream *stream)
 	return atomic_compare_exchange_strong(&stream->first, &first, tid);
 }
 
+static void leave(struct record *r)
+{
+	if (r->stream)
+		sleepers_leave(r->stream);
+	r->stream = NULL;
+}
+
 /* Another frame in the place of one that was left is that frame's to end. */
 static void end(struct record *r)
 {
-	sleepers_leave(r->stream);
-	decrease(r->count);
-	r->frame = 0;
+	struct record was = *r;
+
+	leave(r);
+	r->of = NULL;
+	decrease(was.count);
+	if (was.over)
+		was.over(was.owner);
 }
 
 void sleepers_reap(void)
@@ -67,41 +84,65 @@ void sleepers_reap(void)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
 	for (int i = 0; i < RECORDS; i++)
-		if (records[i].frame && records[i].frame < here)
+		if (records[i].of && records[i].frame < here)
 			end(&records[i]);
 }
 
 void sleepers_forked(void)
 {
 	for (int i = 0; i < RECORDS; i++)
-		if (records[i].frame)
+		if (records[i].of)
 			atomic_fetch_add(records[i].count, 1);
 }
 
-void sleeper_begin(struct sleeper *s, struct status_stream *stream,
-		   _Atomic uint32_t *count)
+/* NULL: a free one. */
+static struct record *record_of(const struct sleeper *s)
 {
-	int i = 0;
+	for (int i = 0; i < RECORDS; i++)
+		if (records[i].of == s)
+			return &records[i];
+	return NULL;
+}
 
-	sleepers_reap();
-	s->stream = stream;
-	s->count = count;
-	while (i < RECORDS && records[i].frame)
-		i++;
-	if (i == RECORDS)
+void sleeper_begin(struct sleeper *s, struct status_stream *stream)
+{
+	struct record *r;
+
+	if (!s->begun)
+		sleepers_reap();
+	r = record_of(s->begun ? s : NULL);
+	if (!r)
 		return;
-	atomic_fetch_add(count, 1);
-	sleepers_join(stream);
-	records[i] = (struct record){(uintptr_t)s, stream, count};
+	if (!s->begun) {
+		atomic_fetch_add(s->count, 1);
+		*r = (struct record){.of = s,
+				     .count = s->count,
+				     .over = s->over,
+				     .owner = s->owner};
+		s->begun = true;
+	}
+	r->frame = (uintptr_t)__builtin_frame_address(0) - SLACK_BYTES;
+	if (stream)
+		sleepers_join(stream);
+	r->stream = stream;
+}
+
+void sleeper_wake(struct sleeper *s)
+{
+	struct record *r = s->begun ? record_of(s) : NULL;
+
+	if (r)
+		leave(r);
 }
 
 void sleeper_end(void *argument)
 {
 	struct sleeper *s = argument;
+	struct record *r = s->begun ? record_of(s) : NULL;
+	int error = errno;
 
-	for (int i = 0; i < RECORDS; i++)
-		if (records[i].frame == (uintptr_t)s) {
-			end(&records[i]);
-			return;
-		}
+	s->begun = false;
+	if (r)
+		end(r);
+	errno = error;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sleepers: who is asleep on a connection.
+ * sleepers: who is asleep on a connection or in an epoll instance, and whose
+ * call slept there.
  *
  * One thread of those that sleep for a direction, the first, takes the rings of
  * its bell; the others look by the clock. It is named by its thread id, so that
  * one which was killed is found out. A thread may also leave a call otherwise
  * than it came: cancelled, which runs sleeper_end() as a cleanup handler, or by
- * longjmp from a signal handler, which its next sleep or close() here notices,
- * as the frame that slept then lies below the caller's on the stack.
+ * longjmp from a signal handler, which its next sleep, close() or fork() here
+ * notices, as the frame that slept then lies below the caller's on the stack.
  *
  * Locking: none; counters in the slot, and records of the thread's own.
  */
@@ -20,22 +21,28 @@
 
 #include "status.h"
 
+/* A call that sleeps, perhaps several times; on the stack of that call. */
 struct sleeper {
-	struct status_stream *stream;
-	_Atomic uint32_t *count; /* of the connection in this process */
+	_Atomic uint32_t *count;   /* of such calls */
+	void (*over)(void *owner); /* may be NULL */
+	void *owner;
+	bool begun;
 };
 
-/* s is on the stack of the caller. */
-void sleeper_begin(struct sleeper *s, struct status_stream *stream,
-		   _Atomic uint32_t *count);
-/* struct sleeper; void, as a cleanup handler has it. */
+/* It sleeps for that direction; NULL: only the count counts. */
+void sleeper_begin(struct sleeper *s, struct status_stream *stream);
+/* It is awake, and goes on. */
+void sleeper_wake(struct sleeper *s);
+/* struct sleeper; void, as a cleanup handler has it. The call is over, and its
+ * owner is told if it ever slept. Keeps errno. */
 void sleeper_end(void *s);
 
 /* Ends the sleeps of this thread that it left by longjmp. */
 void sleepers_reap(void);
 
 /* In the child of a fork, after the counts of all connections were set to 0: of
- * the parent's threads only this one is there. */
+ * the parent's threads only this one is there. What counts the threads of both
+ * counts it twice. */
 void sleepers_forked(void);
 
 /* Is the caller the first, or is it from now on? */

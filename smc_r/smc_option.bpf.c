@@ -54,8 +54,7 @@ char licence[] SEC("license") = "Dual BSD/GPL";
 /* Set before loading. */
 const volatile __u32 instance SEC(".rodata.instance") = 0;
 
-/* ---- The option -----------------------------------------------------------
- */
+/* ---- The option --------------------------------------------------------- */
 
 struct tcp_option {
 	__u8 kind;
@@ -118,8 +117,7 @@ static __always_inline void flags_restore(struct bpf_sock_ops *ops,
 	m->flags = 0;
 }
 
-/* ---- Client ---------------------------------------------------------------
- */
+/* ---- Client ------------------------------------------------------------- */
 
 /* Before the SYN; the local address is known. */
 static __always_inline void on_connect(struct bpf_sock_ops *ops)
@@ -186,8 +184,7 @@ static __always_inline void on_connected(struct bpf_sock_ops *ops)
 	flags_restore(ops, m);
 }
 
-/* ---- Server ---------------------------------------------------------------
- */
+/* ---- Server ------------------------------------------------------------- */
 
 static __always_inline void place_of(struct place *place,
 				     struct bpf_sock_ops *ops)
@@ -215,7 +212,7 @@ static __always_inline void on_listen(struct bpf_sock_ops *ops)
 		return;
 	place_of(&place, ops);
 	if (!m->listed)
-		m->listed = place_add(&place);
+		m->listed = place_add(&place, m);
 	if (!m->listed)
 		return;
 	note_others(ops->bpf_sock_ops_cb_flags, m);
@@ -234,7 +231,7 @@ static __always_inline void on_state(struct bpf_sock_ops *ops)
 		return;
 	m->listed = 0;
 	place_of(&place, ops);
-	place_remove(&place);
+	place_remove(&place, m);
 }
 
 /*
@@ -359,8 +356,7 @@ int smc_option(struct bpf_sock_ops *ops)
 	return 1;
 }
 
-/* ---- The private socket option --------------------------------------------
- */
+/* ---- The private socket option ------------------------------------------ */
 
 static __always_inline bool is_ours(struct bpf_sockopt *ctx)
 {
@@ -403,31 +399,39 @@ static __always_inline int listener_flags(struct bpf_sock *sk, struct mark *m)
 	return 0;
 }
 
-/* Enters a listener in the map of places, or takes it out. */
+/* Enters a listener in the map of places, or takes it out. One that is there is
+ * entered anew, as it may have begun to defer. */
 static __always_inline int listener_set(struct bpf_sockopt *ctx,
 					struct bpf_sock *sk, struct mark *m,
-					bool wanted)
+					__u32 wanted)
 {
 	struct place place = {.netns = bpf_get_netns_cookie(ctx),
 			      .port = sk->src_port};
+	__s32 before;
 	int error;
 
 	address_of(place.address, sk->family, sk->src_ip4, sk->src_ip6);
 	if (!wanted) {
 		if (m->listed)
-			place_remove(&place);
+			place_remove(&place, m);
 		m->listed = 0;
 		return 0;
 	}
 	error = listener_flags(sk, m);
 	if (error)
 		return error;
-	if (!m->listed)
-		m->listed = place_add(&place);
+	if (m->listed) {
+		before = port_weight(m);
+		m->defers = (wanted & OPTION_DEFERS) != 0;
+		port_count(place.port, port_weight(m) - before);
+		return 0;
+	}
+	m->defers = (wanted & OPTION_DEFERS) != 0;
+	m->listed = place_add(&place, m);
 	return m->listed ? 0 : -ENOSPC;
 }
 
-static __always_inline int mark_set(struct bpf_sockopt *ctx, bool wanted)
+static __always_inline int mark_set(struct bpf_sockopt *ctx, __u32 wanted)
 {
 	struct bpf_sock *sk = ctx->sk;
 	struct mark *m;
@@ -441,6 +445,8 @@ static __always_inline int mark_set(struct bpf_sockopt *ctx, bool wanted)
 		return wanted ? -ENOMEM : 0;
 	if (sk->state == BPF_TCP_LISTEN)
 		error = listener_set(ctx, sk, m, wanted);
+	else
+		m->defers = (wanted & OPTION_DEFERS) != 0;
 	if (error)
 		return error;
 	if (wanted)
@@ -457,7 +463,8 @@ static __always_inline int mark_visitor(struct bpf_sockopt *ctx)
 
 	if ((void *)(visit + 1) > ctx->optval_end || visit->mark != 1)
 		return -EINVAL;
-	return port_is_marked(visit->port) ? mark_set(ctx, true) : -ENOENT;
+	return port_is_marked(visit->port) ? mark_set(ctx, OPTION_MARK)
+					   : -ENOENT;
 }
 
 SEC("cgroup/setsockopt")
@@ -471,10 +478,11 @@ int smc_mark(struct bpf_sockopt *ctx)
 	if (ctx->optlen == sizeof(struct option_visit))
 		error = mark_visitor(ctx);
 	else if (ctx->optlen != sizeof(*value) ||
-		 (void *)(value + 1) > ctx->optval_end || (*value & ~1) != 0)
+		 (void *)(value + 1) > ctx->optval_end ||
+		 (*value & ~(OPTION_MARK | OPTION_DEFERS)) != 0)
 		error = -EINVAL;
 	else
-		error = mark_set(ctx, *value);
+		error = mark_set(ctx, *value & OPTION_MARK ? *value : 0);
 	if (error) {
 		bpf_set_retval(error);
 		return 0;
@@ -522,6 +530,9 @@ int smc_state(struct bpf_sockopt *ctx)
 	*value = OPTION_ANSWER | (m ? m->state : 0);
 	if (m && (m->state & OFFER_AGREED) && has_met(ctx, sk, m))
 		*value |= OFFER_MET;
+	if (sk && m && (m->state & OFFER_AGREED) && !m->serves &&
+	    port_defers(bpf_ntohs(sk->dst_port)))
+		*value |= OFFER_DEFERS;
 	if (sk && named) {
 		answer->port = sk->src_port;
 		address_of(answer->address, sk->family, sk->src_ip4,

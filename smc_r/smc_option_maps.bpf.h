@@ -38,7 +38,7 @@ struct mark {
 	__u8 flags;  /* callback flags that were not set before us */
 	__u16 port;  /* a client's own, host order */
 	__u8 serves; /* came from a listener */
-	__u8 pad;
+	__u8 defers; /* listener with TCP_DEFER_ACCEPT */
 };
 
 /* Where a marked socket listens; address as in struct option_settings. */
@@ -100,8 +100,11 @@ struct {
 
 /*
  * Marked listeners of the host with a port, whatever their address and network
- * namespace: an address of this host may be in another namespace.
+ * namespace: an address of this host may be in another namespace. The upper
+ * half counts those of them that have TCP_DEFER_ACCEPT.
  */
+#define PORT_MARKED 0xffffu
+#define PORT_DEFERS 0x10000u
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PORTS);
@@ -134,8 +137,7 @@ struct {
 	__type(value, __u32);
 } accepted SEC(".maps");
 
-/* ---- What the settings say ------------------------------------------------
- */
+/* ---- What the settings say ---------------------------------------------- */
 
 /*
  * The verifier wants each access to a context on its own and with a constant
@@ -184,8 +186,7 @@ static __always_inline bool settings_match(const __u32 *local, __u16 port)
 	return false;
 }
 
-/* ---- Marked listeners -----------------------------------------------------
- */
+/* ---- Marked listeners --------------------------------------------------- */
 
 struct bpf_map;
 
@@ -234,24 +235,40 @@ static __always_inline bool port_is_marked(__u32 port)
 {
 	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
 
-	return count && *count;
+	return count && (*count & PORT_MARKED);
 }
 
-static __always_inline bool place_add(const struct place *place)
+/* All of them. */
+static __always_inline bool port_defers(__u32 port)
+{
+	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
+	__u32 marked = count ? *count & PORT_MARKED : 0;
+
+	return marked && *count / PORT_DEFERS == marked;
+}
+
+static __always_inline __s32 port_weight(const struct mark *m)
+{
+	return m->defers ? PORT_DEFERS + 1 : 1;
+}
+
+static __always_inline bool place_add(const struct place *place,
+				      const struct mark *m)
 {
 	if (!place_count_up(place))
 		return false;
-	port_count(place->port, 1);
+	port_count(place->port, port_weight(m));
 	__sync_fetch_and_add(&listening, 1);
 	return true;
 }
 
-static __always_inline void place_remove(const struct place *place)
+static __always_inline void place_remove(const struct place *place,
+					 const struct mark *m)
 {
 	__u32 *count = bpf_map_lookup_elem(&listeners, place);
 
 	__sync_fetch_and_add(&listening, -1);
-	port_count(place->port, -1);
+	port_count(place->port, -port_weight(m));
 	if (count)
 		__sync_fetch_and_add(count, -1);
 }
@@ -263,8 +280,7 @@ static __always_inline bool place_is_marked(const struct place *place)
 	return count && *count;
 }
 
-/* ---- SYN-ACKs under way ---------------------------------------------------
- */
+/* ---- SYN-ACKs under way ------------------------------------------------- */
 
 static __always_inline void handshake_drop(const struct handshake *h)
 {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "epoll_set.h"
+#include "epoll_member.h"
 #include "handshake.h"
 #include "socket_io.h"
 #include "stream.h"
@@ -21,18 +21,6 @@ static inline ssize_t socket_fail(int error)
 {
 	errno = error;
 	return -1;
-}
-
-/* How many of the buffers, from the first on, can be memory. */
-static inline size_t socket_good_buffers(const struct iovec *v, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count &&
-	       (v[i].iov_len == 0 || (socket_address(v[i].iov_base) &&
-				      v[i].iov_len <= ADDRESS_MOST)))
-		i++;
-	return i;
 }
 
 /* A sleep takes rings. Others who wait for the same in an epoll instance look
@@ -47,10 +35,18 @@ static inline void socket_wake_instances(struct connection *c)
  * REST_BUFFERS, has room for. Returns their number. */
 size_t socket_copy_buffers(struct iovec *v, const struct place *at, size_t i);
 
-/* The time-out of the option `name`, if it is set and socket_flags say so by
- * this bit. NULL: for ever. */
-const struct timespec *socket_time_out(struct connection *c, int fd, int name,
-				       uint32_t bit, struct timespec *out);
+/* When the time-out of a call is over: it counts from the first wait on. */
+struct call_time {
+	bool known;
+	bool limited;
+	uint64_t end_ns;
+	struct timespec left;
+};
+
+/* What is left of the time-out of the option `name`, if it is set and
+ * socket_flags say so. NULL: for ever. */
+const struct timespec *socket_time_left(struct connection *c, int fd, int name,
+					struct call_time *t);
 
 /* What a call returns before it comes to the ring; 0: goes on to it. */
 ssize_t socket_result_of_way(enum way way);

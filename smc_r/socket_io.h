@@ -29,15 +29,6 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 
-/* Can a program's memory be there? If not the kernel says EFAULT. Of what else
- * may be wrong with an address we learn as every function of libc does. */
-#define ADDRESS_LEAST 4096u
-#define ADDRESS_MOST  ((uintptr_t)1 << 56)
-static inline bool socket_address(const void *p)
-{
-	return (uintptr_t)p - ADDRESS_LEAST <= ADDRESS_MOST;
-}
-
 /* All buffers together, at most what Linux moves in one call. */
 static inline size_t socket_bytes(const struct iovec *v, size_t count)
 {

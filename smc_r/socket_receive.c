@@ -7,13 +7,16 @@
 #include <sys/ioctl.h>
 
 #include "demote.h"
+#include "direction.h"
 #include "handshake.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
 #include "socket_call.h"
+#include "socket_close.h"
 #include "stream.h"
 #include "sys.h"
+#include "tcp_end.h"
 #include "wait.h"
 
 static size_t low_water(struct connection *c, int fd, size_t want, int flags)
@@ -47,10 +50,13 @@ struct receive {
 	struct connection *c;
 	int fd;
 	int flags;
+	bool waits; /* as it was when the call began */
 	struct place place;
 	size_t want;
 	size_t need;
 	size_t done;
+	struct sleeper call;
+	struct call_time time;
 };
 
 /* TCP's bytes, if there are any, or all of them are waited for. An error is for
@@ -62,8 +68,8 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
 	int there = 0;
 	int at_mark = 0;
 
-	if (!(r->flags & MSG_WAITALL) &&
-	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+	if ((real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0) &&
+	    (!(r->flags & MSG_WAITALL) || tcp_error_waits(r->fd)))
 		return 0;
 	/* No call reads across the mark of urgent data (SO_OOBINLINE). */
 	if (real.ioctl(r->fd, SIOCATMARK, &at_mark) == 0 && at_mark)
@@ -125,7 +131,6 @@ static bool has_bytes_behind(struct connection *c, int fd)
 static bool receive_waits(struct receive *r, ssize_t *result)
 {
 	struct connection *c = r->c;
-	struct timespec storage;
 	size_t need = r->flags & MSG_PEEK ? r->need : 1;
 	int error;
 
@@ -152,16 +157,16 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	case INPUT_NONE:
 		c->streak = 0;
 		demote_serve(c, r->fd);
-		if (!socket_waits(c, r->flags)) {
+		if (!r->waits) {
 			*result =
 			    r->done ? (ssize_t)r->done : socket_fail(EAGAIN);
 			return false;
 		}
-		error =
-		    wait_for_input(c, r->fd, need,
-				   socket_time_out(c, r->fd, SO_RCVTIMEO,
-						   SOCKET_RCVTIMEO, &storage),
-				   r->done > 0);
+		error = wait_for_input(
+		    c, r->fd, need,
+		    socket_time_left(c, r->fd, SO_RCVTIMEO, &r->time),
+		    r->done > 0, &r->call);
+		r->fd = connection_fd(c, r->fd);
 		socket_wake_instances(c);
 		if (error == 0)
 			return true;
@@ -202,8 +207,12 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 		    stream_take(r->c, &r->place, r->want - r->done, 0, how);
 
 		if (n > 0 && (how & TAKE_PEEK)) {
-			r->done = (size_t)n;
-			if (r->done < r->want && stream_is_sealed(r->c))
+			/* Or it would come twice. */
+			bool moved = stream_is_recalled(r->c);
+
+			r->done = moved ? 0 : (size_t)n;
+			if (r->done < r->want && !moved &&
+			    stream_is_sealed(r->c))
 				return receive_rest(r);
 			if (r->done >= r->need)
 				return n;
@@ -232,19 +241,33 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 	}
 }
 
-/* A buffer is where none can be: EFAULT, unless the bytes end before it. */
-static ssize_t receive_beside(struct receive *r, const struct iovec *v,
-			      size_t good)
+static ssize_t receive_any(struct receive *r, const struct iovec *v,
+			   size_t count)
 {
-	ssize_t result = receive_nothing(r);
+	ssize_t result;
 
-	if (result != 0 || stream_fill(r->c) == 0)
-		return result;
-	r->want = socket_bytes(v, good);
-	if (stream_fill(r->c) > r->want)
-		return socket_fail(EFAULT);
-	r->need = 1;
-	return receive_ring(r, v, good);
+	r->want = socket_bytes(v, count);
+	if (r->want == 0)
+		return receive_nothing(r);
+	r->need = low_water(r->c, r->fd, r->want, r->flags);
+	result = receive_ring(r, v, count);
+	if (stream_is_sealed(r->c) || demote_is_guarded(r->c))
+		demote_guard(r->c, connection_fd(r->c, r->fd));
+	return result;
+}
+
+/* The number may mean something else by now. */
+static ssize_t receive_over(struct receive *r, const struct iovec *v,
+			    size_t count, ssize_t result)
+{
+	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
+			   .msg_iovlen = count};
+	int fd = connection_fd(r->c, r->fd);
+
+	if (result == SOCKET_KERNEL && atomic_load(&r->c->orphan) > 0)
+		result = real.recvmsg(fd, &h, r->flags);
+	sleeper_end(&r->call);
+	return result;
 }
 
 static ssize_t receive_before(struct connection *c, int fd, int flags)
@@ -256,10 +279,10 @@ static ssize_t receive_before(struct connection *c, int fd, int flags)
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags)
 {
-	struct receive r = {.c = c, .fd = fd, .flags = flags};
+	struct receive r = {
+	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
 	uint32_t phase = connection_phase(c);
 	ssize_t result;
-	size_t good;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
 		return SOCKET_KERNEL;
@@ -272,16 +295,10 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		if (result)
 			return result;
 	}
-	r.want = socket_bytes(v, count);
-	if (r.want == 0)
-		return receive_nothing(&r);
-	good = socket_good_buffers(v, count);
-	if (__builtin_expect(good < count, 0) && !(flags & MSG_TRUNC))
-		return receive_beside(&r, v, good);
-	r.need = low_water(c, fd, r.want, flags);
-	result = receive_ring(&r, v, count);
-	if (stream_is_sealed(c) || demote_is_guarded(c))
-		demote_guard(c, fd);
+	r.call = socket_sleeper(c);
+	result = receive_any(&r, v, count);
+	if (__builtin_expect(r.call.begun, 0))
+		result = receive_over(&r, v, count, result);
 	return result;
 }
 
@@ -303,8 +320,11 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 	}
 	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
 		return real.ioctl(fd, FIONREAD, out);
-	if (stream_is_sealed(c))
-		demote_guard(c, fd);
+	if (stream_is_sealed(c)) {
+		demote_serve(c, fd);
+		if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+			return real.ioctl(fd, FIONREAD, out);
+	}
 	*out = (int)stream_fill(c);
 	if (*out == 0 && input_state(c, fd, 1) == INPUT_KERNEL)
 		return real.ioctl(fd, FIONREAD, out);

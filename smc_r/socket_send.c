@@ -9,15 +9,18 @@
 #include <unistd.h>
 
 #include "demote.h"
-#include "epoll_set.h"
+#include "direction.h"
+#include "epoll_member.h"
 #include "handshake.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
 #include "segment.h"
 #include "socket_call.h"
+#include "socket_close.h"
 #include "stream.h"
 #include "sys.h"
+#include "tcp_end.h"
 #include "wait.h"
 
 static ssize_t broken_pipe(int flags)
@@ -39,6 +42,8 @@ static ssize_t send_rest(struct connection *c, int fd, const struct place *at,
 		ssize_t n;
 
 		h.msg_iovlen = socket_copy_buffers(v, at, i);
+		if (tcp_error_waits(fd))
+			break;
 		/* What was sent is told, and no signal with it. */
 		n = real.sendmsg(fd, &h, flags | MSG_NOSIGNAL);
 		done += n > 0 ? (size_t)n : 0;
@@ -95,26 +100,35 @@ static bool leave_dead_peer(struct connection *c, int fd)
 	return true;
 }
 
-static bool send_waits(struct connection *c, int fd, int flags, size_t done,
-		       ssize_t *result)
+/* A call, and what it needs to wait. */
+struct sending {
+	struct connection *c;
+	int fd;
+	int flags;
+	bool waits; /* as it was when the call began */
+	struct sleeper call;
+	struct call_time time;
+};
+
+static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 {
-	struct timespec storage;
+	struct connection *c = s->c;
 	int error;
 
-	demote_serve(c, fd);
+	demote_serve(c, s->fd);
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
-	if (!socket_waits(c, flags)) {
+	if (!s->waits) {
 		segment_count(buffer_full);
 		epoll_stalled(c);
-		if (output_is_ready(c, fd))
+		if (output_is_ready(c, s->fd))
 			return true;
 		*result = done ? (ssize_t)done : socket_fail(EAGAIN);
 		return false;
 	}
 	error = wait_for_output(
-	    c, fd,
-	    socket_time_out(c, fd, SO_SNDTIMEO, SOCKET_SNDTIMEO, &storage),
-	    done > 0);
+	    c, s->fd, socket_time_left(c, s->fd, SO_SNDTIMEO, &s->time),
+	    done > 0, &s->call);
+	s->fd = connection_fd(c, s->fd);
 	socket_wake_instances(c);
 	if (error == 0)
 		return true;
@@ -122,18 +136,27 @@ static bool send_waits(struct connection *c, int fd, int flags, size_t done,
 	return false;
 }
 
-/* One that the kernel would refuse is refused when there is room for it. */
-static bool has_bad_buffer(struct connection *c, const struct place *p)
+/* To the program the peer has closed and nothing else. What is sent to one that
+ * closed goes, and is answered by a reset; the kernel's came before. */
+static bool is_first_after_end(struct connection *c, int fd)
 {
-	return __builtin_expect(socket_good_buffers(p->v, p->count) < p->count,
-				0) &&
-	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP) &&
-	       stream_free(c) > 0;
+	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
+						    memory_order_relaxed) &
+			       STREAM_ENDED),
+			     1) ||
+	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ENDED) &
+	      STREAM_ENDED))
+		return false;
+	demote_input(c, fd);
+	atomic_store(&c->slot->error, EPIPE);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET);
+	return true;
 }
 
-static ssize_t send_ring(struct connection *c, int fd, struct place *place,
-			 size_t want, int flags)
+static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 {
+	struct connection *c = s->c;
+	int flags = s->flags;
 	size_t done = 0;
 	ssize_t result;
 
@@ -145,33 +168,48 @@ static ssize_t send_ring(struct connection *c, int fd, struct place *place,
 					     memory_order_relaxed) &
 			    STREAM_SHUT,
 			0))
-			return done ? (ssize_t)done : shut_pipe(c, fd, flags);
+			return done ? (ssize_t)done
+				    : shut_pipe(c, s->fd, flags);
+		if (done == 0 && is_first_after_end(c, s->fd))
+			return (ssize_t)want;
 		if (was_reset(c))
 			return done ? (ssize_t)done : reset_pipe(c, flags);
-		if (!leave_dead_peer(c, fd))
+		if (!leave_dead_peer(c, s->fd))
 			return done ? (ssize_t)done : broken_pipe(flags);
-		if (has_bad_buffer(c, place))
-			return done ? (ssize_t)done : socket_fail(EFAULT);
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
 			done += (size_t)n;
 			/* Asked since the call began: nobody else may come
 			 * to serve it for long. */
-			demote_serve(c, fd);
+			demote_serve(c, s->fd);
 			if (done == want)
 				return (ssize_t)done;
 			continue;
 		}
 		if (n == -EPIPE) {
-			demote_serve(c, fd);
+			demote_serve(c, s->fd);
 			demote_settle(c);
-			return send_rest(c, fd, place, done, flags);
+			return send_rest(c, s->fd, place, done, flags);
 		}
 		if (n < 0)
 			return done ? (ssize_t)done : socket_fail((int)-n);
-		if (!send_waits(c, fd, flags, done, &result))
+		if (!send_waits(s, done, &result))
 			return result;
 	}
+}
+
+/* The number may mean something else by now. */
+static ssize_t send_over(struct sending *s, const struct iovec *v, size_t count,
+			 ssize_t result)
+{
+	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
+			   .msg_iovlen = count};
+	int fd = connection_fd(s->c, s->fd);
+
+	if (result == SOCKET_KERNEL && atomic_load(&s->c->orphan) > 0)
+		result = real.sendmsg(fd, &h, s->flags);
+	sleeper_end(&s->call);
+	return result;
 }
 
 static ssize_t send_before(struct connection *c, int fd, int flags)
@@ -196,8 +234,11 @@ static bool is_zero_copy(int fd, int flags)
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags)
 {
+	struct sending s = {
+	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
 	uint32_t phase = connection_phase(c);
 	struct place place;
+	ssize_t result;
 	size_t want;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_FASTOPEN))
@@ -211,8 +252,7 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return SOCKET_KERNEL;
 	}
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
-		ssize_t result = send_before(c, fd, flags);
-
+		result = send_before(c, fd, flags);
 		if (result)
 			return result;
 	}
@@ -223,7 +263,11 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return SOCKET_KERNEL; /* moves nothing there either */
 	output_watch(c, fd);
 	place_init(&place, v, count);
-	return send_ring(c, fd, &place, want, flags);
+	s.call = socket_sleeper(c);
+	result = send_ring(&s, &place, want);
+	if (__builtin_expect(s.call.begun, 0))
+		result = send_over(&s, v, count, result);
+	return result;
 }
 
 /* ---- sendfile ---- */
@@ -274,12 +318,63 @@ static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
 	return end ? -ENODATA : 0;
 }
 
-ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
-			 size_t count)
+static ssize_t send_file_rest(const struct sending *s, int in, off_t *offset,
+			      size_t count, size_t done)
 {
+	ssize_t n;
+
+	/* Of a number that may mean something else by now only we know. */
+	if (done == 0 && atomic_load(&s->c->orphan) <= 0)
+		return SOCKET_KERNEL;
+	if (done > 0 && tcp_error_waits(s->fd))
+		return (ssize_t)done;
+	n = real.sendfile(s->fd, in, offset, count - done);
+	return n > 0 || done == 0 ? (ssize_t)done + n : (ssize_t)done;
+}
+
+static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
+{
+	struct connection *c = s->c;
 	size_t done = 0;
 	ssize_t result;
 	int error;
+
+	while (done < count) {
+		ssize_t n;
+
+		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+			return done ? (ssize_t)done : shut_pipe(c, s->fd, 0);
+		if (was_reset(c))
+			return done ? (ssize_t)done : reset_pipe(c, 0);
+		if (!leave_dead_peer(c, s->fd))
+			return done ? (ssize_t)done : broken_pipe(0);
+		n = fill_from_file(c, in, offset, count - done, &error);
+		if (n > 0) {
+			done += (size_t)n;
+			demote_serve(c, s->fd);
+			continue;
+		}
+		if (n == -ENODATA)
+			return error && !done ? socket_fail(error)
+					      : (ssize_t)done;
+		if (n == -EPIPE) {
+			demote_serve(c, s->fd);
+			demote_settle(c);
+			return send_file_rest(s, in, offset, count, done);
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : socket_fail((int)-n);
+		if (!send_waits(s, done, &result))
+			return result;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
+			 size_t count)
+{
+	struct sending s = {.c = c, .fd = fd, .waits = socket_waits(c, 0)};
+	ssize_t result;
 
 	if (connection_phase(c) == PHASE_NATIVE)
 		return SOCKET_KERNEL;
@@ -290,37 +385,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 	}
 	if (count > CALL_BYTES_MAX)
 		count = CALL_BYTES_MAX;
-	while (done < count) {
-		ssize_t n;
-
-		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-			return done ? (ssize_t)done : shut_pipe(c, fd, 0);
-		if (was_reset(c))
-			return done ? (ssize_t)done : reset_pipe(c, 0);
-		if (!leave_dead_peer(c, fd))
-			return done ? (ssize_t)done : broken_pipe(0);
-		n = fill_from_file(c, in, offset, count - done, &error);
-		if (n > 0) {
-			done += (size_t)n;
-			demote_serve(c, fd);
-			continue;
-		}
-		if (n == -ENODATA)
-			return error && !done ? socket_fail(error)
-					      : (ssize_t)done;
-		if (n == -EPIPE) {
-			demote_serve(c, fd);
-			demote_settle(c);
-			if (done == 0)
-				return SOCKET_KERNEL;
-			result = real.sendfile(fd, in, offset, count - done);
-			return result > 0 ? (ssize_t)done + result
-					  : (ssize_t)done;
-		}
-		if (n < 0)
-			return done ? (ssize_t)done : socket_fail((int)-n);
-		if (!send_waits(c, fd, 0, done, &result))
-			return result;
-	}
-	return (ssize_t)done;
+	s.call = socket_sleeper(c);
+	result = send_file(&s, in, offset, count);
+	sleeper_end(&s.call);
+	return result;
 }

@@ -10,19 +10,21 @@
 
 #include "status_file.h"
 
-#define SLOTS_AT_ONCE 32
-
 struct walk {
 	int (*each)(void *owner, const struct status_connection *c);
 	void *owner;
+	int result; /* of each() */
+	const struct status_file *file;
+	uint64_t living;
 };
 
-static int show_slot(const struct walk *w, const struct status_file *file,
-		     uint64_t living, const struct status_slot *slot)
+static int show_slot(void *owner, const struct status_slot *slot)
 {
+	struct walk *w = owner;
+	const struct status_file *file = w->file;
 	const struct status_holder *holder = file->header.holders;
 	struct status_connection c = {.slot = *slot};
-	uint64_t holders = slot->holders & living;
+	uint64_t holders = slot->holders & w->living;
 	int i;
 
 	if (slot->state == STATUS_FREE || !holders)
@@ -36,28 +38,20 @@ static int show_slot(const struct walk *w, const struct status_file *file,
 			c.holder[c.holder_count++] =
 			    holder[i].pid ? holder[i].pid : c.maker;
 	}
-	return w->each(w->owner, &c);
+	w->result = w->each(w->owner, &c);
+	return w->result;
 }
 
 static int show_segment(void *owner, struct status_file *file)
 {
-	struct status_slot slot[SLOTS_AT_ONCE];
-	uint64_t living = status_file_living(file);
-	int i, n, result = 0;
-	uint32_t first;
+	struct walk *w = owner;
 
-	if (!living)
-		return 0;
-	for (first = 0;; first += (uint32_t)n) {
-		n = status_file_slots(file, first, slot, SLOTS_AT_ONCE);
-		/* A file that is cut short ends here; the others go on. */
-		if (n <= 0)
-			return 0;
-		for (i = 0; i < n && !result; i++)
-			result = show_slot(owner, file, living, &slot[i]);
-		if (result)
-			return result;
-	}
+	w->file = file;
+	w->living = status_file_living(file);
+	/* A file that is cut short ends there; the others go on. */
+	if (w->living)
+		status_file_each_slot(file, show_slot, w);
+	return w->result;
 }
 
 int status_connections_each(const char *rundir,

@@ -18,6 +18,8 @@
 
 #include "alive.h"
 
+#define SLOTS_AT_ONCE 32
+
 int status_dir_open(const char *rundir)
 {
 	int error, dir;
@@ -157,6 +159,26 @@ int status_file_slots(const struct status_file *file, uint32_t first,
 	error = copy(file->fd, out, count * sizeof(*out),
 		     (off_t)(STATUS_SLOTS_AT + first * sizeof(*out)));
 	return error ? error : (int)count;
+}
+
+int status_file_each_slot(const struct status_file *file,
+			  int (*each)(void *owner,
+				      const struct status_slot *slot),
+			  void *owner)
+{
+	struct status_slot slot[SLOTS_AT_ONCE];
+	uint32_t first = 0;
+	int n, result;
+
+	while ((n = status_file_slots(file, first, slot, SLOTS_AT_ONCE)) > 0) {
+		for (int i = 0; i < n; i++) {
+			result = each(owner, &slot[i]);
+			if (result)
+				return result;
+		}
+		first += (uint32_t)n;
+	}
+	return n;
 }
 
 int status_dir_each(int dir,

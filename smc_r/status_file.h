@@ -68,6 +68,15 @@ int status_file_slots(const struct status_file *file, uint32_t first,
 		      struct status_slot *out, uint32_t count);
 
 /*
+ * Calls each() with a copy of every slot, free ones too; stops when it returns
+ * other than 0, and returns that. Else 0 or a negative errno.
+ */
+int status_file_each_slot(const struct status_file *file,
+			  int (*each)(void *owner,
+				      const struct status_slot *slot),
+			  void *owner);
+
+/*
  * Calls each() with the name of every directory entry; stops when it returns
  * other than 0, and returns that. Else 0 or a negative errno.
  */

@@ -15,42 +15,40 @@
 #include "status_totals.h"
 #include "status_users.h"
 
-#define LOCK_WAIT_MS  2000u
-#define SLOTS_AT_ONCE 32
-#define TRIES         4
+#define LOCK_WAIT_MS 2000u
+#define TRIES        4
 
-static void count_slot(const struct status_slot *slot, uint64_t living,
-		       struct status_sum *sum)
+struct count {
+	uint64_t living;
+	struct status_sum *sum;
+};
+
+static int count_slot(void *owner, const struct status_slot *slot)
 {
+	const struct count *count = owner;
+	struct status_sum *sum = count->sum;
 	uint32_t state = slot->state;
 
 	if (state == STATUS_FREE)
-		return;
-	if (!(slot->holders & living)) {
+		return 0;
+	if (!(slot->holders & count->living)) {
 		status_add_ended(&sum->counters, slot);
-		return;
+		return 0;
 	}
 	status_add_moved(&sum->counters, slot);
 	sum->starting += state == STATUS_INIT;
 	sum->active += state == STATUS_ACTIVE;
 	sum->closing += state == STATUS_CLOSING;
 	sum->tcp += state == STATUS_TCP;
+	return 0;
 }
 
 static int count_slots(const struct status_file *file, uint64_t living,
 		       struct status_sum *sum)
 {
-	struct status_slot slot[SLOTS_AT_ONCE];
-	uint32_t first;
-	int i, n;
+	struct count count = {.living = living, .sum = sum};
 
-	for (first = 0;; first += (uint32_t)n) {
-		n = status_file_slots(file, first, slot, SLOTS_AT_ONCE);
-		if (n <= 0)
-			return n;
-		for (i = 0; i < n; i++)
-			count_slot(&slot[i], living, sum);
-	}
+	return status_file_each_slot(file, count_slot, &count);
 }
 
 /* What moves from a slot to the counters when a connection ends. */

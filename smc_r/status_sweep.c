@@ -15,24 +15,13 @@
 #include "alive.h"
 #include "status_totals.h"
 
-#define LOCK_WAIT_MS  500u
-#define SLOTS_AT_ONCE 16
+#define LOCK_WAIT_MS 500u
 
-static int add_slots(const struct status_file *file,
-		     struct status_counters *sum)
+static int add_slot(void *sum, const struct status_slot *slot)
 {
-	struct status_slot slot[SLOTS_AT_ONCE];
-	uint32_t first;
-	int i, n;
-
-	for (first = 0;; first += (uint32_t)n) {
-		n = status_file_slots(file, first, slot, SLOTS_AT_ONCE);
-		if (n <= 0)
-			return n;
-		for (i = 0; i < n; i++)
-			if (slot[i].state != STATUS_FREE)
-				status_add_ended(sum, &slot[i]);
-	}
+	if (slot->state != STATUS_FREE)
+		status_add_ended(sum, slot);
+	return 0;
 }
 
 /* Never below 0: the word is shared with all processes of this user. */
@@ -79,7 +68,8 @@ static int merge_locked(int dir, const char *name, struct status_file *file,
 		return -EBUSY;
 	error = status_file_refresh(file);
 	if (!error)
-		error = add_slots(file, &file->header.counters);
+		error = status_file_each_slot(file, add_slot,
+					      &file->header.counters);
 	if (!error)
 		error = status_totals_lock(dir, LOCK_EX, LOCK_WAIT_MS);
 	if (error)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "pages.h"
 #include "reason.h"
 #include "segment.h"
 #include "stream_steps.h"
@@ -20,6 +21,9 @@
  * sys_ticks. */
 #define SINCE_WRITES  16
 #define SINCE_TICKS   65536u
+/* A reader waits so often for the writer to say what it recalls. */
+#define CUT_NAPS      10000
+#define CUT_NAP_NS    100000
 /* What a call that fills the ring itself leaves to handlers on top of it. */
 #define HANDLER_BYTES 4096u
 
@@ -73,6 +77,17 @@ static void copy_pieces(struct connection *c, struct place *p, uint8_t *ring,
 		scatter(p, ring, n - first, out);
 }
 
+static void skip_bytes(struct place *p, size_t n)
+{
+	while (n > 0 && p->count > 0) {
+		size_t k = p->v->iov_len - p->offset;
+
+		k = k < n ? k : n;
+		n -= k;
+		pass(p, k);
+	}
+}
+
 /* Nearly always one buffer takes it all, and the ring does not end there. */
 static inline void copy_ring(struct connection *c, struct place *p,
 			     uint8_t *ring, size_t at, size_t n, bool out)
@@ -90,6 +105,30 @@ static inline void copy_ring(struct connection *c, struct place *p,
 	else
 		copy(ring + at, user, n);
 	pass(p, n);
+}
+
+/* Is there memory behind the next n bytes of the buffers? */
+static bool holds_pieces(const struct place *p, size_t n, bool write)
+{
+	struct place at = *p;
+
+	while (n > 0 && at.count > 0) {
+		size_t k = at.v->iov_len - at.offset;
+
+		k = k < n ? k : n;
+		if (!pages_hold((char *)at.v->iov_base + at.offset, k, write))
+			return false;
+		n -= k;
+		pass(&at, k);
+	}
+	return true;
+}
+
+static inline bool holds(const struct place *p, size_t n, bool write)
+{
+	return (p->count > 0 && p->v->iov_len - p->offset >= n &&
+		pages_know((char *)p->v->iov_base + p->offset, n, write)) ||
+	       holds_pieces(p, n, write);
 }
 
 /* ---- reading ---- */
@@ -123,6 +162,27 @@ void stream_let_more_come(struct connection *c, uint64_t position, size_t want)
 	}
 }
 
+/* The writer says where the final cursor is in a moment; it may have died. */
+size_t stream_cut(struct connection *c, uint64_t position, size_t n)
+{
+	struct timespec nap = {0, CUT_NAP_NS};
+	uint64_t at = 0;
+
+	for (int i = 0; i < CUT_NAPS && at == 0; i++) {
+		at = atomic_load(&c->in_producer->recalled);
+		if (!(atomic_load(&c->in_producer->flags) & PRODUCER_RECALLS))
+			return n;
+		if (at == 0)
+			SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+	if (at == 0 || at - 1 >= position + n)
+		return n;
+	at = at - 1 < position ? position : at - 1;
+	atomic_store(&c->slot->rx.position, at);
+	atomic_store(&c->in_consumer->cursor, at);
+	return (size_t)(at - position);
+}
+
 static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			  unsigned how)
 {
@@ -148,6 +208,8 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			n = TAKE_BYTES;
 		if (n == 0)
 			return 0;
+		if (!(how & TAKE_DISCARD) && !holds(to, n, true))
+			return -EFAULT;
 		if (!(how & TAKE_DISCARD))
 			copy_ring(c, to, c->in,
 				  connection_offset(c, position,
@@ -155,7 +217,13 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 				  n, true);
 	} while (!stream_swap(&rx->position, position, position + n));
 	tell_taken(c, used, n, position + n);
-	return (ssize_t)n;
+	used = cut(c, position, n);
+	if (used == n)
+		return (ssize_t)n;
+	*to = start;
+	if (!(how & TAKE_DISCARD))
+		skip_bytes(to, used);
+	return (ssize_t)used;
 }
 
 static ssize_t peek(struct connection *c, struct place *to, size_t want,
@@ -176,6 +244,8 @@ static ssize_t peek(struct connection *c, struct place *to, size_t want,
 	there -= skip;
 	if (there < want)
 		want = there;
+	if (!holds(to, want, true))
+		return -EFAULT;
 	copy_ring(c, to, c->in,
 		  connection_offset(c, position + skip, window_shift(window)),
 		  want, true);
@@ -210,7 +280,7 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 	bool taken = stream_lock(rx);
 	ssize_t n = check_in(c);
 
-	if (n == 0)
+	if (n == 0 && !stream_is_recalled(c))
 		n = how & TAKE_PEEK ? peek(c, to, want, skip)
 				    : take_all(c, to, want, how);
 	stream_unlock(rx, taken);
@@ -271,6 +341,17 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 	c->heard = heard;
 	c->rewind_at = position + c->rewind_step;
 	return shift;
+}
+
+/* So much TCP takes at a time, as a whole. */
+#define CHECK_BYTES 32768u
+
+/* How many of the next bytes can be read, 0 for none. */
+static inline size_t readable(const struct place *from, size_t want)
+{
+	size_t n = want < CHECK_BYTES ? want : CHECK_BYTES;
+
+	return __builtin_expect(holds(from, n, false), 1) ? n : 0;
 }
 
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
@@ -359,13 +440,22 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 	size_t least = is_whole(c, want) ? want : 1;
 	bool taken = stream_lock(tx);
 	ssize_t result = check_out(c);
+	size_t known = 0;
 	size_t done = 0;
 
 	if (taken)
 		put_begin(c);
 	while (result == 0 && done < want) {
-		size_t n = put_piece(c, from, want - done, least, taken);
+		size_t n;
 
+		if (known == done)
+			known += readable(from, want - done);
+		/* Where there is no room nobody looks. */
+		if (known == done && stream_free(c) > 0) {
+			result = -EFAULT;
+			break;
+		}
+		n = put_piece(c, from, known - done, least, taken);
 		if (n == 0) {
 			if (done == 0 && is_stuck(c, taken))
 				result = -EAGAIN;

@@ -163,6 +163,24 @@ static inline void tell_taken(struct connection *c, size_t used, size_t n,
 }
 
 /*
+ * n bytes from `position` on were taken, and the peer was told. How many of
+ * them the caller may keep: less where the writer recalled them meanwhile
+ * (recall.h).
+ */
+size_t stream_cut(struct connection *c, uint64_t position, size_t n);
+static inline size_t cut(struct connection *c, uint64_t position, size_t n)
+{
+	/* The writer's fence is one for us, too. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&c->in_producer->flags,
+						  memory_order_relaxed) &
+				 PRODUCER_RECALLS,
+			     0))
+		return stream_cut(c, position, n);
+	return n;
+}
+
+/*
  * A reader as fast as the writer would look after every small write, and each
  * look takes the cursor's line away from the writer. In a stream, where reads
  * find bytes time after time and nothing is written back, it lets some more

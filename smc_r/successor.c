@@ -8,21 +8,18 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "epoll_member.h"
 #include "epoll_set.h"
 #include "offer.h"
 #include "process.h"
 #include "reason.h"
 #include "registry.h"
+#include "socket_listen.h"
 #include "sys.h"
 
 /* Descriptors that are looked at although we know nothing of them: those that
  * inetd and socket activation use. */
 #define HEIRLOOM_END 16
-
-static struct listener *listener_of(int fd)
-{
-	return (struct listener *)(void *)fdtable_kind(fd, FDENTRY_LISTENER);
-}
 
 /* Inherited by us, perhaps, and only to be handed on, as by a shell. */
 static bool is_heirloom(int fd)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -78,6 +79,15 @@ static inline long sys_close(int fd)
 	return SYS_CALL3(SYS_close, fd, 0, 0);
 }
 
+/* epoll_ctl(2); for EPOLL_CTL_DEL events and data do not matter. */
+static inline long sys_epoll_ctl(int ep, int op, int fd, uint32_t events,
+				 uint64_t data)
+{
+	struct epoll_event e = {.events = events, .data.u64 = data};
+
+	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
+}
+
 /* The word may be in memory that other processes map. A NULL time waits for
  * ever; else the time is relative. */
 static inline long sys_futex_wait(_Atomic uint32_t *word, uint32_t value,
@@ -97,6 +107,31 @@ static inline uint64_t sys_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Of a time-out that the kernel would take. One of centuries is as good as
+ * any: no clock comes there, and sums with it do not wrap. */
+static inline uint64_t sys_timeout_ns(const struct timespec *t)
+{
+	uint64_t seconds = (uint64_t)t->tv_sec;
+
+	if (seconds >= INT64_MAX / 1000000000u)
+		return INT64_MAX;
+	return seconds * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+/* When it is over, by sys_now_ns. NULL: never. */
+static inline uint64_t sys_end_ns(const struct timespec *timeout)
+{
+	return timeout ? sys_now_ns() + sys_timeout_ns(timeout) : UINT64_MAX;
+}
+
+static inline struct timespec sys_timespec(uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / 1000000000u),
+			     (long)(ns % 1000000000u)};
+
+	return t;
 }
 
 /* The cheapest clock that all processors share, in units of its own. */

@@ -15,6 +15,7 @@
 
 #include "process.h"
 #include "sys.h"
+#include "text.h"
 
 #define LOCK_TRIES 200
 #define COUNTERS   (sizeof(struct status_counters) / sizeof(uint64_t))
@@ -34,18 +35,7 @@ struct dirent64_kernel {
 
 static void name_of(char *out, uint32_t uid)
 {
-	char digits[12];
-	int n = 0;
-
-	memcpy(out, "totals.", 7);
-	out += 7;
-	do {
-		digits[n++] = (char)('0' + uid % 10);
-		uid /= 10;
-	} while (uid > 0);
-	while (n > 0)
-		*out++ = digits[--n];
-	*out = '\0';
+	text_put_number(text_put(out, "totals."), uid);
 }
 
 static int lock_within(int fd, int how)
@@ -359,6 +349,27 @@ int totals_merge(int status_dir, const char *name, struct status_header *h,
 	return result;
 }
 
+#define UNBORN    (1ull << 63) /* and milliseconds */
+#define UNBORN_MS 5000u
+
+uint64_t totals_unborn(void)
+{
+	return UNBORN | sys_now_ns() / 1000000u;
+}
+
+static bool is_born_soon(uint64_t start)
+{
+	return start != PROCESS_HIDDEN && (start & UNBORN) &&
+	       totals_unborn() - start < UNBORN_MS;
+}
+
+static bool is_living(int32_t pid, uint64_t start)
+{
+	if (is_born_soon(start))
+		return true;
+	return process_is_same(pid, start & UNBORN ? PROCESS_HIDDEN : start);
+}
+
 bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 {
 	for (;;) {
@@ -367,7 +378,7 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 		*pid = now;
 		if (now <= 0)
 			return now && process_start_time(-now) != 0;
-		if (process_is_same(now, atomic_load(&h->start)))
+		if (is_living(now, atomic_load(&h->start)))
 			return true;
 		if (atomic_load(&h->pid) == now)
 			return false;

@@ -49,6 +49,11 @@ int totals_merge(int status_dir, const char *name, struct status_header *h,
 
 /* The entry's process lives, or is writing it. *pid is what the entry said. */
 bool totals_holder_lives(const struct status_holder *h, int32_t *pid);
+/* Instead of a start, in an entry for a child that is being forked, under the
+ * number of its parent: the child lives until it has put in its own, although
+ * the parent may end at once (daemon(3)); but for some seconds at most, as it
+ * may be killed before. */
+uint64_t totals_unborn(void);
 /* Writes an entry that the caller has taken, or inherits. */
 void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start);
 

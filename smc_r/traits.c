@@ -17,6 +17,8 @@
 #define KEPT       4u /* what slot->socket_flags repeats may be set: ask */
 #define LINGERS    8u
 #define STREAM     16u /* stdio has it */
+#define RCVNEVER   32u /* SOCKET_RCVNEVER */
+#define SNDNEVER   64u
 
 static uint8_t *table;
 
@@ -73,12 +75,23 @@ void traits_option(int fd, int level, int name)
 	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
 		bit = KEPT;
 	} else if (level == IPPROTO_TCP &&
-		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN ||
-		    name == TCP_DEFER_ACCEPT)) {
+		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN)) {
 		bit = UNSUITABLE;
 	}
 	if (bit && (unsigned)fd < FDTABLE_SIZE && have_table())
 		table[fd] |= bit;
+}
+
+void traits_time_out(int fd, int name, bool never)
+{
+	uint8_t bit = name == SO_RCVTIMEO ? RCVNEVER : SNDNEVER;
+
+	if ((unsigned)fd >= FDTABLE_SIZE || !have_table())
+		return;
+	if (never)
+		table[fd] |= bit;
+	else
+		table[fd] &= (uint8_t)~bit;
 }
 
 /* ---- asking ---- */
@@ -125,11 +138,15 @@ bool traits_tells_time(int fd)
 	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0;
 }
 
-static uint32_t ask_options(int fd)
+static uint32_t ask_options(int fd, uint8_t seen)
 {
 	uint32_t options = ask_time(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
 			   ask_time(fd, SO_SNDTIMEO, SOCKET_SNDTIMEO);
 
+	if (seen & RCVNEVER)
+		options |= SOCKET_RCVNEVER;
+	if (seen & SNDNEVER)
+		options |= SOCKET_SNDNEVER;
 	if (integer_option(fd, SOL_SOCKET, SO_RCVLOWAT) > 1)
 		options |= SOCKET_RCVLOWAT;
 	if (traits_tells_input(fd))
@@ -155,7 +172,7 @@ struct traits traits_of(int fd)
 	if (seen & STREAM)
 		t.unsuitable = true;
 	if (!known || (seen & KEPT))
-		t.options = ask_options(fd);
+		t.options = ask_options(fd, seen);
 	t.lingers = !known || (seen & LINGERS);
 	return t;
 }

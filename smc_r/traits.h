@@ -27,6 +27,9 @@ void traits_made(int fd, int domain, int type, int protocol);
 void traits_accepted(int listener, int fd);
 /* Before setsockopt of any descriptor. */
 void traits_option(int fd, int level, int name);
+/* After setsockopt of SO_RCVTIMEO or SO_SNDTIMEO. never: to less than nothing,
+ * which only who saw it knows from no time-out. */
+void traits_time_out(int fd, int name, bool never);
 /* libc reads and writes it from here on, below us. */
 void traits_stream(int fd);
 

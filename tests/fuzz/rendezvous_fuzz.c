@@ -4,9 +4,10 @@
  * socket: any bytes, with any number of descriptors, the first of which stands
  * for an RMB.
  *
- * Input: number of descriptors; what the first one is; then the message. With
- * the high bit of the second byte set magic and version are made right, so
- * that most inputs come past the first checks.
+ * Input: number of descriptors; what they are; then the message. With the high
+ * bit of the second byte set magic and version are made right, and with the
+ * next one clear the first descriptor is memory, so that most inputs come past
+ * the first checks. The others are pipes, or one of them is not.
  *
  * Whatever came, no descriptor and no mapping may be left.
  */
@@ -24,8 +25,8 @@
 #include "smc_r/fdtable.h"
 #include "smc_r/process.h"
 
-#define DESCRIPTORS_MAX 70
-#define LIMIT           400 /* of descriptors: all numbers are looked at */
+#define DESCRIPTORS_MAX (RENDEZVOUS_FDS_MAX + 4)
+#define LIMIT           600 /* of descriptors: all numbers are looked at */
 #define MEMORY_MAX      (8u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -75,6 +76,24 @@ static int memory(const struct rendezvous_message *m, uint8_t kind)
 	return fd;
 }
 
+static int pipe_end(int end)
+{
+	int fds[2];
+
+	must(pipe(fds) == 0);
+	close(fds[!end]);
+	return fds[end];
+}
+
+static int descriptor(const struct rendezvous_message *m, uint8_t kind, int i)
+{
+	if (i == 0 && !(kind & 0x40))
+		return memory(m, kind);
+	if (kind & 0x20 && i % 5 == (kind >> 3 & 3))
+		return dup(ends[0]);
+	return pipe_end(i % 2);
+}
+
 static void send_all(const void *message, size_t n, const int *fds, int count)
 {
 	union {
@@ -120,7 +139,7 @@ static void receive(void)
 	if (count <= 0)
 		return;
 	must(rmb_size_is_valid(m.elements, m.rmbe_bytes));
-	must(count == (int)(1 + 2 * m.elements));
+	must(count == (int)RENDEZVOUS_FDS(m.elements));
 	for (int i = 0; i < count; i++)
 		must(fdtable_kind(fds[i], FDENTRY_HIDDEN) != NULL);
 	if ((uint64_t)m.elements * m.rmbe_bytes * 2 <= MEMORY_MAX &&
@@ -129,8 +148,15 @@ static void receive(void)
 		use(&map);
 		rmb_unmap(&map);
 	}
-	while (count > 0)
-		hidden_close(fds[--count]);
+	hidden_close(fds[0]);
+	for (int i = 1; i < count; i += BELLS_COUNT) {
+		struct bells b;
+
+		memcpy(&b, fds + i, sizeof(b));
+		if (bells_adopt(&b) == 0)
+			bell_ring(b.peer_data);
+		bells_close(&b);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -155,8 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	before = open_descriptors();
 	for (int i = 0; i < count; i++)
-		fds[i] = i == 0 && !(data[1] & 0x40) ? memory(&m, data[1])
-						     : dup(ends[0]);
+		fds[i] = descriptor(&m, data[1], i);
 	send_all(bytes, size - 2, fds, count);
 	for (int i = 0; i < count; i++)
 		close(fds[i]);

@@ -8,7 +8,6 @@
 #
 # y: the segment carried the option once. W marked, or accepted and agreed; S
 # sent, A agreed.
-# limit: 120
 
 bats_require_minimum_version 1.5.0
 
@@ -139,6 +138,19 @@ lose() { # namespace, address, other namespace
 	expect "syn=- synack=- other=0 client=- server=-"
 	across mark-client=visit mark-server=undone
 	expect "syn=- synack=- other=0 client=- server=-"
+}
+
+@test "a client learns that whoever listens there defers" {
+	local deferred="${AGREED/client=WSA/client=WSAD}"
+	across mark-server=defers
+	expect "$deferred"
+	across mark-server=defers-after
+	expect "$deferred"
+	# It was marked so, and is marked without it now.
+	across mark-server=defers remark=yes
+	expect "$AGREED"
+	across mark-server=before
+	expect "$AGREED"
 }
 
 @test "a listener that nobody marked answers none" {

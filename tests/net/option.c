@@ -16,11 +16,13 @@
  * pair makes one connection and prints
  *        syn=y synack=y other=0 client=WSA server=WSA
  * where each SYN and SYN-ACK is one character (wiretap.h), and W, S, A stand
- * for OFFER_WANT, OFFER_SENT, OFFER_AGREED; "-" for none of them. Keys:
+ * for OFFER_WANT, OFFER_SENT, OFFER_AGREED, and D for OFFER_DEFERS; "-" for
+ * none of them. Keys:
  *        port=N listen=ADDRESS to=ADDRESS from=ADDRESS
  *        tap=INTERFACE (of the client's namespace)
  *        client-ns=NAME server-ns=NAME client-run=DIR server-run=DIR
  *        mark-client=yes|no mark-server=before|after|undone|no
+ *        mark-server=defers|defers-after
  *        heal=N:COMMAND (runs it when N SYNs or N SYN-ACKs have been seen)
  *        between=COMMAND (runs it when the server listens)
  *        remark=yes (marks the listener once more, after that)
@@ -58,8 +60,7 @@ void option_die(const char *what)
 	abort();
 }
 
-/* ---- Settings -------------------------------------------------------------
- */
+/* ---- Settings ----------------------------------------------------------- */
 
 static void parse_addresses(struct snapshot *s, char *list)
 {
@@ -117,8 +118,7 @@ static int configure(const char *rundir, bool attach, char **argv)
 	return error ? 1 : 0;
 }
 
-/* ---- Maps that are full ---------------------------------------------------
- */
+/* ---- Maps that are full ------------------------------------------------- */
 
 static uint64_t boot_ns(void)
 {

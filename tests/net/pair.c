@@ -92,10 +92,14 @@ static int server_listen(const struct pair *p)
 	if (strcmp(p->mark_server, "before") == 0 ||
 	    strcmp(p->mark_server, "undone") == 0)
 		option_check(offer_mark(fd), "mark the listener");
+	if (strcmp(p->mark_server, "defers") == 0)
+		option_check(offer_mark_deferred(fd), "mark the listener");
 	if (listen(fd, 16) != 0)
 		option_die("listen");
 	if (strcmp(p->mark_server, "after") == 0)
 		option_check(offer_mark(fd), "mark the listener, after listen");
+	if (strcmp(p->mark_server, "defers-after") == 0)
+		option_check(offer_mark_deferred(fd), "mark it, after listen");
 	if (strcmp(p->mark_server, "undone") == 0)
 		option_check(offer_unmark(fd), "unmark the listener");
 	return fd;
@@ -225,9 +229,10 @@ static const char *state_words(int state)
 
 	if (state < 0)
 		return strerrorname_np(-state);
-	snprintf(w, sizeof(words[0]), "%s%s%s%s", state & OFFER_WANT ? "W" : "",
-		 state & OFFER_SENT ? "S" : "", state & OFFER_AGREED ? "A" : "",
-		 state ? "" : "-");
+	snprintf(w, sizeof(words[0]), "%s%s%s%s%s",
+		 state & OFFER_WANT ? "W" : "", state & OFFER_SENT ? "S" : "",
+		 state & OFFER_AGREED ? "A" : "",
+		 state & OFFER_DEFERS ? "D" : "", state ? "" : "-");
 	return w;
 }
 

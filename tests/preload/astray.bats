@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # astray: threads that leave a call by longjmp or are cancelled in it, on plain
 # TCP and on SMC.
-# limit: 120
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
@@ -23,6 +22,14 @@ both_ways() { # how
 
 @test "a handler that jumps out of a sleeping poll" {
 	both_ways jump-poll
+}
+
+@test "a handler that jumps out of a sleeping poll, and a close" {
+	both_ways jump-close
+}
+
+@test "a thread that is cancelled in poll" {
+	both_ways cancel-poll
 }
 
 @test "a thread that is cancelled in recv" {

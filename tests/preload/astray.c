@@ -4,7 +4,9 @@
  *
  *   astray jump	a handler leaves a sleeping recv() by siglongjmp
  *   astray jump-poll	the same out of poll()
+ *   astray jump-close	and closes at once
  *   astray cancel	a thread is cancelled in recv()
+ *   astray cancel-poll	in poll()
  *   astray cancel-send	and in send()
  *
  * After that the connection carries bytes as before, another sleep on it is
@@ -74,6 +76,14 @@ static void *receive(void *argument)
 	return NULL;
 }
 
+static void *poll_for_ever(void *argument)
+{
+	struct pollfd p = {.fd = *(int *)argument, .events = POLLIN};
+
+	check(poll(&p, 1, -1) == 12345, "poll came back");
+	return NULL;
+}
+
 /* What was sent of the block that a cancellation cut is unknown: the peer reads
  * until nothing more comes. */
 static void *send_for_ever(void *argument)
@@ -121,14 +131,14 @@ static void mark(int fd)
 }
 
 /* Bytes after a while, so that the reader sleeps. */
-static void answer(int fd, bool drains)
+static void answer(int fd, bool drains, uint32_t rounds)
 {
 	char bytes[BLOCK];
 	size_t wrong;
 
 	if (drains)
 		drain(fd);
-	for (uint32_t i = 0; i < ROUNDS; i++) {
+	for (uint32_t i = 0; i < rounds; i++) {
 		check(recv_all(fd, bytes, BLOCK) == BLOCK, "question");
 		check(bytes_match(bytes, BLOCK, i, 0, &wrong), "its bytes");
 		nap_us(20000);
@@ -167,6 +177,7 @@ int main(int argc, char **argv)
 {
 	const char *how = argc == 2 ? argv[1] : "";
 	bool sends = !strcmp(how, "cancel-send");
+	bool closes = !strcmp(how, "jump-close");
 	int port, status, listener = duct_listen(&port);
 	int fd;
 	pid_t peer;
@@ -181,7 +192,7 @@ int main(int argc, char **argv)
 		send_all(fd, "x", 1);
 		if (sends)
 			nap_us(200000);
-		answer(fd, sends);
+		answer(fd, sends, closes ? 0 : ROUNDS);
 		_exit(0);
 	}
 	close(listener);
@@ -189,17 +200,21 @@ int main(int argc, char **argv)
 	check(recv_all(fd, &(char){0}, 1) == 1, "first byte");
 	if (!strcmp(how, "jump"))
 		jump_out(fd);
-	else if (!strcmp(how, "jump-poll"))
+	else if (!strcmp(how, "jump-poll") || closes)
 		jump_out_of_poll(fd);
 	else if (!strcmp(how, "cancel"))
 		cancel(fd, receive);
+	else if (!strcmp(how, "cancel-poll"))
+		cancel(fd, poll_for_ever);
 	else if (sends)
 		cancel(fd, send_for_ever);
 	else
-		check(false, "astray jump|jump-poll|cancel|cancel-send");
+		check(false, "astray jump|jump-poll|jump-close|cancel|"
+			     "cancel-poll|cancel-send");
 	if (sends)
 		mark(fd);
-	go_on(fd);
+	if (!closes)
+		go_on(fd);
 	close(fd);
 	check(waitpid(peer, &status, 0) == peer && status == 0, "the peer");
 	puts("well");

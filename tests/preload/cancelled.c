@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cancelled: a thread that is cancelled asleep in epoll_wait() leaves nothing
- * behind. So the instance, which has no members, is a forked child's as if
- * nobody had ever slept in it, and the child's connection stays on SMC.
+ * cancelled: a thread that is cancelled asleep in epoll_wait(), or with an
+ * argument, one that leaves it by longjmp, leaves nothing behind. So the
+ * instance, which has no members, is a forked child's as if nobody had ever
+ * slept in it, and the child's connection stays on SMC.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,6 +76,33 @@ static void cancel_sleeper(void)
 	check(result == PTHREAD_CANCELED, "cancelled");
 }
 
+static sigjmp_buf out;
+
+static void on_alarm(int number)
+{
+	(void)number;
+	siglongjmp(out, 1);
+}
+
+/* Signals come until one finds it asleep. That it was left is known to who is
+ * less deep on the stack. */
+static void jump_out(void)
+{
+	volatile char deep[16384];
+	struct itimerval often = {{0, 20000}, {0, 20000}}, never;
+	struct epoll_event e;
+
+	memset(&never, 0, sizeof(never));
+	deep[0] = (char)(signal(SIGALRM, on_alarm) == SIG_ERR);
+	check(deep[0] == 0, "signal");
+	if (sigsetjmp(out, 1) == 0) {
+		setitimer(ITIMER_REAL, &often, NULL);
+		epoll_wait(ep, &e, 1, -1);
+		check(0, "epoll_wait");
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static void serve(int listener)
 {
 	struct epoll_event e = {.events = EPOLLIN};
@@ -90,7 +121,7 @@ static void serve(int listener)
 	exit(0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET};
 	socklen_t n = sizeof(a);
@@ -103,7 +134,11 @@ int main(void)
 	check(listen(listener, 1) == 0, "listen");
 	check(getsockname(listener, (void *)&a, &n) == 0, "getsockname");
 	ep = epoll_create1(0);
-	cancel_sleeper();
+	(void)argv;
+	if (argc > 1)
+		jump_out();
+	else
+		cancel_sleeper();
 	if (fork() == 0)
 		serve(listener);
 	fd = socket(AF_INET, SOCK_STREAM, 0);

@@ -222,11 +222,26 @@ static void serve(int listener)
 	_exit(0);
 }
 
+/* As browsers do before they have a connection: without a filter nothing
+ * begins, and the error tells whether it could. */
+static void ask_for_modes(void)
+{
+	check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) < 0 &&
+		  errno == EFAULT,
+	      "prctl without a filter");
+	check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		      SECCOMP_FILTER_FLAG_TSYNC, NULL) < 0 &&
+		  errno == EFAULT,
+	      "seccomp without a filter");
+}
+
 static void talk(const char *dir)
 {
 	int port, listener = duct_listen(&port), fd;
-	pid_t server = fork();
+	pid_t server;
 
+	ask_for_modes();
+	server = fork();
 	if (!server && dir)
 		serve_in_chroot(listener, dir);
 	if (!server)
@@ -314,6 +329,14 @@ static void *small_client(void *unused)
 	return NULL;
 }
 
+/* Who listens first reads the settings. */
+static void *small_listener(void *unused)
+{
+	(void)unused;
+	stacks_listener = duct_listen(&stacks_port);
+	return NULL;
+}
+
 static void run(void *(*body)(void *), pthread_t *threads, int count)
 {
 	pthread_attr_t a;
@@ -335,7 +358,8 @@ static void stacks(void)
 	pthread_t threads[COUNT];
 	pid_t server;
 
-	stacks_listener = duct_listen(&stacks_port);
+	run(small_listener, threads, 1);
+	pthread_join(threads[0], NULL);
 	server = fork();
 	run(server ? small_client : small_server, threads, COUNT);
 	for (int i = 0; i < COUNT; i++)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # death: processes that die by SIGKILL anywhere in the life of a connection.
-# limit: 240
+# limit: 400
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash

@@ -32,6 +32,8 @@ bool bytes_match(const void *from, size_t size, uint32_t seed,
 void send_all(int fd, const void *bytes, size_t size);
 /* Until size bytes or the end of the stream: how many. */
 size_t recv_all(int fd, void *bytes, size_t size);
+/* What comes goes back, until the end of the stream. */
+void echo_all(int fd);
 
 /* A generator that is as good on every machine. */
 uint32_t dice(uint64_t *state, uint32_t below);

@@ -20,11 +20,15 @@
  *   edges together COUNT	so many connections that two processes hold at
  *one end, and leave at the same moment: the other end is told
  *   edges cut		waits for bytes, with a time-out; says what ended it
+ *   edges far		waits with time-outs that no clock reaches
+ *   edges refused	is refused what it asks for a descriptor, which stays
  *   edges range		closes everything from 3 on, as daemons do, and
  *				goes on with a connection that it kept as 0
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,6 +38,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,16 +140,27 @@ static void server_end(pid_t pid)
 	check(waitpid(pid, &status, 0) == pid && !status, "the server");
 }
 
-static void use(int fd, uint32_t seed)
+static void ask(int fd, uint32_t seed)
 {
 	unsigned char bytes[BLOCK];
-	size_t wrong;
 
 	bytes_fill(bytes, BLOCK, seed, 0);
 	send_all(fd, bytes, BLOCK);
-	memset(bytes, 0, BLOCK);
+}
+
+static void hear(int fd, uint32_t seed)
+{
+	unsigned char bytes[BLOCK] = {0};
+	size_t wrong;
+
 	check(recv_all(fd, bytes, BLOCK) == BLOCK, "no echo");
 	check(bytes_match(bytes, BLOCK, seed, 0, &wrong), "wrong echo");
+}
+
+static void use(int fd, uint32_t seed)
+{
+	ask(fd, seed);
+	hear(fd, seed);
 }
 
 /* Fills the table with connections; how many there were. */
@@ -189,33 +205,55 @@ static void descriptors(int limit)
 	      "what was closed does not come back");
 }
 
+/* Each time in an epoll instance of its own. */
 static void come_and_go(int port, int count)
 {
 	for (int i = 0; i < count; i++) {
+		struct epoll_event e = {.events = EPOLLOUT};
 		int fd = duct_connect(port);
+		int ep = epoll_create1(EPOLL_CLOEXEC);
 
+		check(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
 		use(fd, (uint32_t)i);
+		check(epoll_wait(ep, &e, 1, -1) == 1, "room");
+		close(ep);
 		close(fd);
 	}
+}
+
+static int anonymous_kb(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	int kb = -1;
+
+	check(f != NULL, "/proc/self/status");
+	while (kb < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "RssAnon: %d", &kb);
+	fclose(f);
+	return kb;
 }
 
 /* What is let go may stay for a moment, until others follow. */
 static void leak(int count)
 {
-	int port, fds, maps;
+	int port, fds, maps, kb;
 	pid_t server = server_start(&port);
 
-	come_and_go(port, 20);
+	come_and_go(port, 600);
 	fds = count_fds();
+	kb = anonymous_kb();
 	maps = count_lines("/proc/self/maps");
 	come_and_go(port, count);
 	nap_us(1200000);
 	come_and_go(port, 10);
 	server_end(server);
-	printf("descriptors %d, then %d; mappings %d, then %d\n", fds,
-	       count_fds(), maps, count_lines("/proc/self/maps"));
+	printf("descriptors %d, then %d; mappings %d, then %d; %d KiB, %d\n",
+	       fds, count_fds(), maps, count_lines("/proc/self/maps"), kb,
+	       anonymous_kb());
 	check(count_fds() <= fds + 4, "descriptors are left");
 	check(count_lines("/proc/self/maps") <= maps + 12, "mappings are left");
+	check(anonymous_kb() < kb + 2 * count, "memory is left");
 }
 
 static void crowd(int count)
@@ -348,6 +386,108 @@ static void cut(void)
 	printf("%s\n", strerror(errno));
 	close(fd);
 	check(waitpid(pid, &status, 0) == pid && !status, "the server");
+}
+
+static int far_select(int fd, const struct timespec *t)
+{
+	struct timeval v = {t->tv_sec, 0};
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, &set, NULL, NULL, &v);
+}
+
+static int far_pselect(int fd, const struct timespec *t)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return pselect(fd + 1, &set, NULL, NULL, t, NULL);
+}
+
+static int far_ppoll(int fd, const struct timespec *t)
+{
+	struct pollfd p = {fd, POLLIN, 0};
+
+	return ppoll(&p, 1, t, NULL);
+}
+
+static int far_epoll(int fd, const struct timespec *t)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int n, ep = epoll_create1(EPOLL_CLOEXEC);
+
+	check(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+	n = epoll_pwait2(ep, &e, 1, t, NULL);
+	close(ep);
+	return n;
+}
+
+static int far_receive(int fd, const struct timespec *t)
+{
+	struct timeval v = {t->tv_sec, 0};
+	char byte;
+
+	check(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &v, sizeof(v)),
+	      "SO_RCVTIMEO");
+	return (int)recv(fd, &byte, 1, MSG_PEEK);
+}
+
+/* Who sends answers each byte with another one, but not at once. */
+static void far_times(void)
+{
+	static int (*const calls[])(int, const struct timespec *) = {
+	    far_select, far_pselect, far_ppoll, far_epoll, far_receive};
+	static const time_t times[] = {LONG_MAX, LONG_MAX / 1000000000,
+				       20000000000, INT_MAX / 1000 + 1};
+	int status, port, listener = duct_listen(&port);
+	char byte;
+	int fd;
+
+	if (fork() == 0) {
+		fd = accept(listener, NULL, NULL);
+		while (recv(fd, &byte, 1, 0) == 1) {
+			nap_us(20000);
+			send_all(fd, &byte, 1);
+		}
+		_exit(0);
+	}
+	close(listener);
+	fd = duct_connect(port);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		for (size_t k = 0; k < sizeof(calls) / sizeof(*calls); k++) {
+			struct timespec t = {.tv_sec = times[i]};
+
+			send_all(fd, "x", 1);
+			check(calls[k](fd, &t) == 1, "the byte ends the wait");
+			check(recv_all(fd, &byte, 1) == 1, "the byte");
+		}
+	close(fd);
+	check(wait(&status) > 0 && !status, "the other end");
+}
+
+/* A call that is refused closes nothing, and what came can still be read. */
+static void refused(void)
+{
+	int port;
+	pid_t server = server_start(&port);
+	int fd = duct_connect(port);
+	struct pollfd p = {fd, POLLIN, 0};
+
+	use(fd, 1);
+	ask(fd, 2);
+	check(poll(&p, 1, -1) == 1, "poll");
+	check(dup3(STDERR_FILENO, fd, O_APPEND) == -1 && errno == EINVAL,
+	      "dup3 of wrong flags");
+	check(close_range((unsigned)fd, (unsigned)fd, 1 << 10) == -1 &&
+		  errno == EINVAL,
+	      "close_range of wrong flags");
+	hear(fd, 2);
+	use(fd, 3);
+	close(fd);
+	server_end(server);
 }
 
 /* All of them are open at once, so no memory is used twice. */
@@ -630,6 +770,10 @@ int main(int argc, char **argv)
 		hasty(number);
 	else if (argc == 2 && !strcmp(argv[1], "cut"))
 		cut();
+	else if (argc == 2 && !strcmp(argv[1], "far"))
+		far_times();
+	else if (argc == 2 && !strcmp(argv[1], "refused"))
+		refused();
 	else if (argc == 2 && !strcmp(argv[1], "range"))
 		range();
 	else

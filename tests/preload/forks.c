@@ -5,13 +5,17 @@
  * answers; what each process must see is known, so the program judges itself.
  *
  *   forks [HOW]	all cases, or those of one way; prints what failed
+ *   forks orphans N	so many times a child leaves a grandchild, as
+ *			daemons do, which goes on with a connection
  *   forks --heir ACTION FD STATE	the image that exec puts in the child
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +39,7 @@ enum how {
 	CLONE,
 	CLONE_CALL,
 	CLONE_SHARED,
+	CLONE_HANDLED,
 	DAEMON,
 	FORK_EXEC,
 	VFORK_EXEC,
@@ -60,8 +65,8 @@ enum action {
 };
 
 static const char *const how_names[] = {
-    "fork",   "_Fork",     "clone",      "clone()",    "clone-files",
-    "daemon", "fork+exec", "vfork+exec", "posix_spawn"};
+    "fork",          "_Fork",  "clone",     "clone()",    "clone-files",
+    "clone-handled", "daemon", "fork+exec", "vfork+exec", "posix_spawn"};
 static const char *const state_names[] = {
     "fresh", "used", "peer-finished", "own-finished", "unread", "peer-gone"};
 static const char *const action_names[] = {"writes", "reads", "closes", "dies",
@@ -246,16 +251,65 @@ static pid_t start_image(int fd, enum how h, enum action a, enum state s)
 	return pid;
 }
 
+/* ---- a program that runs the handlers of pthread_atfork() by itself ---- */
+
+/* Firefox does, around the clone() by which it starts its processes: it has
+ * the function that libraries give them to. */
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
+
+static struct {
+	void (*before)(void), (*in_parent)(void), (*in_child)(void);
+} handlers[8];
+static int handler_count;
+
+static void before_clone(void)
+{
+	for (int i = handler_count; i-- > 0;)
+		if (handlers[i].before)
+			handlers[i].before();
+}
+
+static void after_clone(bool child)
+{
+	for (int i = 0; i < handler_count; i++)
+		if (child && handlers[i].in_child)
+			handlers[i].in_child();
+		else if (!child && handlers[i].in_parent)
+			handlers[i].in_parent();
+}
+
+/* Libraries find it here before libc's, which is told as well. */
+__attribute__((visibility("default"))) int
+__register_atfork(void (*before)(void), void (*in_parent)(void),
+		  void (*in_child)(void), void *library)
+{
+	int (*of_libc)(void (*)(void), void (*)(void), void (*)(void), void *);
+
+	of_libc = (int (*)(void (*)(void), void (*)(void), void (*)(void),
+			   void *))dlsym(RTLD_NEXT, "__register_atfork");
+	if (handler_count < (int)(sizeof(handlers) / sizeof(*handlers))) {
+		handlers[handler_count].before = before;
+		handlers[handler_count].in_parent = in_parent;
+		handlers[handler_count++].in_child = in_child;
+	}
+	return of_libc(before, in_parent, in_child, library);
+}
+
+/* ---- the new process ---- */
+
 struct role {
 	int fd;
 	enum action action;
 	enum state state;
+	bool handled;
 };
 
 static int begin(void *argument)
 {
 	const struct role *r = argument;
 
+	if (r->handled)
+		after_clone(true);
 	heir(r->fd, r->action, r->state);
 	return 0;
 }
@@ -263,21 +317,25 @@ static int begin(void *argument)
 static pid_t start(int fd, enum how h, enum action a, enum state s)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	struct role role = {fd, a, s};
+	struct role role = {fd, a, s, h == CLONE_HANDLED};
 	pid_t pid = -1;
 
 	if (h >= FORK_EXEC)
 		return start_image(fd, h, a, s);
+	if (h == CLONE_HANDLED)
+		before_clone();
 	if (h == RAW_FORK)
 		pid = _Fork();
 	else if (h == CLONE)
 		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-	else if (h == CLONE_CALL || h == CLONE_SHARED)
+	else if (h == CLONE_CALL || h == CLONE_SHARED || h == CLONE_HANDLED)
 		pid = clone(begin, stack + sizeof(stack),
 			    SIGCHLD | (h == CLONE_SHARED ? CLONE_FILES : 0),
 			    &role);
 	else
 		pid = fork();
+	if (h == CLONE_HANDLED)
+		after_clone(false);
 	if (pid)
 		return pid;
 	if (h == DAEMON) {
@@ -382,9 +440,58 @@ static bool run_case(enum how h, enum state s, enum action a)
 	return false;
 }
 
+/* It may not have run at all when its parent ends. */
+static void orphan_start(int fd, int ours)
+{
+	if (fork() > 0)
+		_exit(0);
+	send_all(fd, "orphan", 6);
+	check(recv_all(fd, (char[6]){0}, 6) == 6, "the answer");
+	check(write(ours, "", 1) == 1, "write");
+	_exit(0);
+}
+
+/* Nor when its grandparent closes. */
+static void orphan_round(void)
+{
+	int port, ends[2], listener = duct_listen(&port);
+	pid_t peer = fork();
+	int fd, status;
+	char byte;
+
+	if (!peer) {
+		echo_all(accept(listener, NULL, NULL));
+		_exit(0);
+	}
+	close(listener);
+	fd = duct_connect(port);
+	send_all(fd, "x", 1);
+	check(recv_all(fd, &byte, 1) == 1, "the first answer");
+	check(!pipe(ends), "pipe");
+	if (!fork())
+		orphan_start(fd, ends[1]);
+	check(wait(&status) > 0 && !status, "the child");
+	close(fd);
+	close(ends[1]);
+	check(read(ends[0], &byte, 1) == 1, "the orphan");
+	close(ends[0]);
+	check(waitpid(peer, &status, 0) == peer && !status, "the peer");
+}
+
+static int orphans(int rounds)
+{
+	watchdog_start(CASE_SECONDS);
+	for (int i = 0; i < rounds; i++, progress())
+		orphan_round();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
+
+	if (argc == 3 && !strcmp(argv[1], "orphans"))
+		return orphans(atoi(argv[2]));
 
 	if (argc == 5 && !strcmp(argv[1], "--heir"))
 		heir(atoi(argv[3]), (enum action)atoi(argv[2]),

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # heirs: a listener that is marked promises its clients an engine, whoever
 # accepts in the end: a program that is executed, spawned, or given it.
-# limit: 120
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
@@ -173,6 +172,19 @@ served_by() { # name
 	all_on_smc 1 300000
 }
 
+@test "and sleeps meanwhile, whole seconds too" {
+	need strace
+	export SMC_R_HANDSHAKE=60000
+	start server smc_run "$heir" slow "$port"
+	await_port "$port"
+	smc_run strace -o "$place/calls" -e trace=ppoll \
+		"$heir" gift "$port" 300000
+	await_true gone "$last"
+	grep -q ppoll "$place/calls"
+	run grep EINVAL "$place/calls"
+	[ "$status" = 1 ]
+}
+
 # What libc does inside itself goes past the names that are ours.
 @test "shells, asynchronous I/O and others that libc has inside" {
 	local game inside=$programs/preload/inside
@@ -184,6 +196,23 @@ served_by() { # name
 	smc_count
 	[ "$smc_new" = 16 ]
 	[ "$errors_new" = 0 ]
+}
+
+# It waits until no message can come any more. The server answers its Decline,
+# if that has just come, which ends the wait: seen by the reason at the server.
+@test "a client that gives its connection away before the server accepts" {
+	local early=$BATS_TEST_DIRNAME/early.py
+	local i
+	python3 "$early" >"$place/plain"
+	for ((i = 0; i < 30; i++)); do
+		smc_run python3 "$early" >"$place/smc"
+		diff "$place/plain" "$place/smc"
+		# Without BPF it proposes to a server that has accepted only.
+		if [ "$(id -u)" != 0 ] || smc_reasons | grep -q "^PEERDECL "; then
+			return
+		fi
+	done
+	false
 }
 
 # Its server's word is in the queue, unread, when the server has gone already.

@@ -156,7 +156,7 @@ static uint32_t claim(struct line *l, uint8_t *bytes)
 	getsockname(l->fd, (struct sockaddr *)&local, &n);
 	n = sizeof(peer);
 	getpeername(l->fd, (struct sockaddr *)&peer, &n);
-	return registry_claim(l->fd, &local, &peer, bytes);
+	return registry_claim(&local, &peer, bytes);
 }
 
 void line_await_proposal(struct line *l)

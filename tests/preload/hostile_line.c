@@ -223,8 +223,8 @@ void line_tcp_echo(struct line *l)
 
 void line_ring_bells(struct line *l)
 {
-	bell_ring(l->rmb->bell_in[l->element]);
-	bell_ring(l->rmb->bell_out[l->element]);
+	bell_ring(l->rmb->bells[l->element].peer_data);
+	bell_ring(l->rmb->bells[l->element].peer_room);
 }
 
 void line_put(struct line *l, const void *bytes, size_t n)

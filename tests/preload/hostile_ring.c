@@ -339,11 +339,10 @@ static void flood_of_rings(struct line *l, uint16_t port)
 		line_ring_echo(l);
 }
 
-static void bells_shut(struct line *l, uint16_t port)
+static void bells_gone(struct line *l, uint16_t port)
 {
 	begin_talk(l, port);
-	shutdown(l->rmb->bell_in[l->element], SHUT_RDWR);
-	shutdown(l->rmb->bell_out[l->element], SHUT_RDWR);
+	bells_close(&l->rmb->bells[l->element]);
 	line_sleep(1500);
 	/* TCP still stands, and the cursors too. */
 	if (!l->server)
@@ -424,7 +423,7 @@ const struct attack ring_attacks[] = {
     A(retired),
     A(holes),
     A(flood_of_rings),
-    A(bells_shut),
+    A(bells_gone),
     A(armed_for_ever),
     A(never_reads),
     A(killed_in_the_middle),

@@ -206,7 +206,8 @@ static void with_memory(struct line *l, uint16_t port, int memfd)
 				       .rmb_number = 1,
 				       .elements = 1,
 				       .rmbe_bytes = 16384};
-	int fds[3] = {memfd, 1, 1};
+	struct bells ours, theirs;
+	int fds[RENDEZVOUS_FDS(1)] = {memfd};
 	int channel;
 
 	up_to_proposal(l, port);
@@ -216,7 +217,9 @@ static void with_memory(struct line *l, uint16_t port, int memfd)
 	memcpy(m.server_id, l->own_id, PEER_ID_BYTES);
 	memcpy(m.client_id, l->peer_id, PEER_ID_BYTES);
 	memcpy(m.nonce, l->nonce, NONCE_BYTES);
-	must(rendezvous_send(channel, &m, fds, 3) == 0);
+	must(bells_make(&ours, &theirs) == 0);
+	memcpy(fds + 1, &theirs, sizeof(theirs));
+	must(rendezvous_send(channel, &m, fds, RENDEZVOUS_FDS(1)) == 0);
 	l->size = 16384;
 	line_send_accept(l);
 	must_fall_back(l);

@@ -31,16 +31,6 @@
 
 #define ROUND 10
 
-static void echo(int fd)
-{
-	char bytes[4096];
-	ssize_t n;
-
-	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
-		send_all(fd, bytes, (size_t)n);
-	_exit(0);
-}
-
 static void round_trip(int fd)
 {
 	char bytes[ROUND];
@@ -61,7 +51,8 @@ static int begin(void)
 	child = fork();
 	if (child == 0) {
 		close(listener);
-		echo(duct_connect(port));
+		echo_all(duct_connect(port));
+		_exit(0);
 	}
 	check(child > 0, "fork");
 	fd = accept(listener, NULL, NULL);

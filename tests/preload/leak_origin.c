@@ -9,11 +9,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define LIBRARY     "libsmc_r.so"
-#define LIBC        "libc.so"
-#define PICTURES    16
-#define MAPS_MAX    256
-#define STACK_WORDS 32 /* a wrapper of the C library has a small frame */
+#define LIBRARY      "libsmc_r.so"
+#define LIBC         "libc.so"
+#define PICTURES     16
+#define MAPS_MAX     256
+#define STACK_WORDS  32 /* a wrapper of the C library has a small frame */
+#define FUNCTION_MAX 2048
 
 struct mapping {
 	uint64_t start, end, offset;
@@ -116,15 +117,61 @@ static bool follows_call(pid_t tid, uint64_t address)
 	return false;
 }
 
+static bool in_library(uint64_t address)
+{
+	const struct mapping *m = mapping_of(address);
+
+	return m && !strcmp(m->name, LIBRARY);
+}
+
+/* Where the program's call that ends at `back` led: directly, by a stub that
+ * jumps through a table of addresses, or through that table itself. */
+static uint64_t call_target(pid_t tid, uint64_t back)
+{
+	unsigned char code[6], stub[12];
+	uint64_t target = 0;
+	int32_t away;
+	size_t at = 0;
+
+	if (!memory_read(tid, back - sizeof(code), code, sizeof(code)))
+		return 0;
+	memcpy(&away, code + 2, sizeof(away));
+	back += (uint64_t)(int64_t)away;
+	if (code[0] != 0xff || code[1] != 0x15) {
+		if (code[1] != 0xe8 || !memory_read(tid, back, stub, 12))
+			return 0;
+		/* endbr64, and a prefix of the jump. */
+		at += stub[at] == 0xf3 ? 4 : 0;
+		at += stub[at] == 0xf2 ? 1 : 0;
+		if (stub[at] != 0xff || stub[at + 1] != 0x25)
+			return back;
+		memcpy(&away, stub + at + 2, sizeof(away));
+		back += at + 6 + (uint64_t)(int64_t)away;
+	}
+	memory_read(tid, back, &target, sizeof(target));
+	return target;
+}
+
+/* Can the call that ends at `back` have led to this instruction? What called
+ * something else was on the stack before. Of many it is not known. */
+static bool leads_to(pid_t tid, uint64_t back, uint64_t instruction)
+{
+	uint64_t target = call_target(tid, back);
+
+	return !target || in_library(target) ||
+	       (target <= instruction && instruction - target < FUNCTION_MAX);
+}
+
 /* The first address on the stack that code will return to. */
-static uint64_t caller(pid_t tid)
+static uint64_t caller(pid_t tid, uint64_t instruction)
 {
 	uint64_t words[STACK_WORDS], sp = stack_pointer(tid);
 
 	if (!sp || !memory_read(tid, sp, words, sizeof(words)))
 		return 0;
 	for (int i = 0; i < STACK_WORDS; i++)
-		if (mapping_of(words[i]) && follows_call(tid, words[i]))
+		if (mapping_of(words[i]) && follows_call(tid, words[i]) &&
+		    leads_to(tid, words[i], instruction))
 			return words[i];
 	return 0;
 }
@@ -138,13 +185,6 @@ static void describe(char *text, size_t size, uint64_t address)
 			 address - m->start + m->offset);
 	else
 		snprintf(text, size, "0x%lx", address);
-}
-
-static bool in_library(uint64_t address)
-{
-	const struct mapping *m = mapping_of(address);
-
-	return m && !strcmp(m->name, LIBRARY);
 }
 
 /* Images and libraries change; a stale picture would not know the place. */
@@ -168,8 +208,12 @@ void origin_find(struct origin *o, pid_t tid, uint64_t instruction)
 	uint64_t back;
 
 	picture_choose(tid, instruction);
-	back = caller(tid);
-	o->is_library = in_library(instruction) || in_library(back);
+	back = caller(tid, instruction);
+	/* What the library leaves to the kernel, as it is refused there or
+	 * moves no byte, it calls by a jump: that leaves no address of its own.
+	 */
+	o->is_library = in_library(instruction) || in_library(back) ||
+			in_library(call_target(tid, back));
 	describe(self, sizeof(self), instruction);
 	describe(from, sizeof(from), back);
 	snprintf(o->text, sizeof(o->text), "%s, called by %s", self, from);

@@ -105,6 +105,21 @@ nginx_start() { # words before the program...
 	all_on_smc 6 25000000
 }
 
+# So many that readiness is told by bits; each file is larger than a ring, so
+# all of them wait for room.
+@test "nginx: 200 files at once, each larger than a ring" {
+	need nginx curl
+	nginx_start smc_run
+	make_data "$place/www/file" 600000
+	smc_run curl -sS -Z --parallel-immediate --parallel-max 200 -m 60 \
+		-o /dev/null -w '%{size_download}\n' \
+		"http://127.0.0.1:$port/file?[1-200]" \
+		>"$place/sizes" 2>"$place/curl.log"
+	[ "$(grep -c '^600000$' "$place/sizes")" = 200 ]
+	smc_count
+	[ "$smc_new" -ge 200 ]
+}
+
 @test "nginx: one curl, many files over one connection" {
 	need nginx curl
 	nginx_start smc_run

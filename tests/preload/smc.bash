@@ -143,6 +143,12 @@ smc_reasons() {
 	entstat -j smc_r0 | jq -r '.reasons[] | "\(.name) \(.count)"'
 }
 
+# How often so far; 0 where it never was the reason.
+smc_reason() { # name
+	entstat -j smc_r0 | jq --arg name "$1" \
+		'[.reasons[] | select(.name == $name) | .count] | add // 0'
+}
+
 # What this test added: smc_new, tcp_new, demoted_new, errors_new, bytes_new.
 smc_count() {
 	local before after

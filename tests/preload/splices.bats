@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # splices: proxies that move bytes by splice(2), in ways that seeds say.
-# limit: 180
+# limit: 400
 # long: 1200
 
 load smc

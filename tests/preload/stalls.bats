@@ -14,7 +14,7 @@ setup() {
 }
 
 stalled() {
-	smc_reasons | sed -n 's/^DEMOTED_STALLED //p'
+	smc_reason DEMOTED_STALLED
 }
 
 # Plain TCP shows that the program itself is right.
@@ -25,7 +25,7 @@ all_ways() { # game
 		"$stalls" "$1" $how
 		before=$(stalled)
 		smc_run "$stalls" "$1" $how
-		[ "$(stalled)" -gt "${before:-0}" ]
+		[ "$(stalled)" -gt "$before" ]
 	done
 	smc_count
 	[ "$smc_new" = 16 ]
@@ -52,7 +52,7 @@ all_ways() { # game
 		timeout 30 smc_run python3 \
 			"$BATS_TEST_DIRNAME/alone.py" $how
 	done
-	[ "$(stalled)" = $((${before:-0} + 4)) ]
+	[ "$(stalled)" = $((before + 4)) ]
 }
 
 @test "the peer reads when all was written" {

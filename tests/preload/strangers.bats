@@ -54,6 +54,10 @@ stranger() {
 	stranger
 }
 
+@test "axel" {
+	stranger
+}
+
 @test "beanstalkd" {
 	stranger
 }
@@ -82,6 +86,10 @@ stranger() {
 	stranger
 }
 
+@test "dask" {
+	stranger
+}
+
 @test "dbus" {
 	stranger
 }
@@ -91,6 +99,10 @@ stranger() {
 }
 
 @test "dns" {
+	stranger
+}
+
+@test "dns_tcp" {
 	stranger
 }
 
@@ -107,6 +119,14 @@ stranger() {
 }
 
 @test "exim" {
+	stranger
+}
+
+@test "ffmpeg" {
+	stranger
+}
+
+@test "firefox" {
 	stranger
 }
 
@@ -127,6 +147,10 @@ stranger() {
 }
 
 @test "git_http" {
+	stranger
+}
+
+@test "gnutls" {
 	stranger
 }
 
@@ -166,7 +190,15 @@ stranger() {
 	stranger
 }
 
+@test "irc" {
+	stranger
+}
+
 @test "java" {
+	stranger
+}
+
+@test "krb5" {
 	stranger
 }
 
@@ -182,7 +214,15 @@ stranger() {
 	stranger
 }
 
+@test "mbuffer" {
+	stranger
+}
+
 @test "memcached" {
+	stranger
+}
+
+@test "mini_httpd" {
 	stranger
 }
 
@@ -191,6 +231,10 @@ stranger() {
 }
 
 @test "mosquitto" {
+	stranger
+}
+
+@test "mpd" {
 	stranger
 }
 
@@ -207,6 +251,10 @@ stranger() {
 }
 
 @test "netcat_traditional" {
+	stranger
+}
+
+@test "nfs" {
 	stranger
 }
 
@@ -258,6 +306,14 @@ stranger() {
 	stranger
 }
 
+@test "prosody" {
+	stranger
+}
+
+@test "pulse" {
+	stranger
+}
+
 @test "puma" {
 	stranger
 }
@@ -271,6 +327,10 @@ stranger() {
 }
 
 @test "python_managers" {
+	stranger
+}
+
+@test "qemu_nbd" {
 	stranger
 }
 
@@ -318,11 +378,19 @@ stranger() {
 	stranger
 }
 
+@test "socks" {
+	stranger
+}
+
 @test "squid" {
 	stranger
 }
 
 @test "ssh" {
+	stranger
+}
+
+@test "starman" {
 	stranger
 }
 
@@ -346,11 +414,19 @@ stranger() {
 	stranger
 }
 
+@test "tgt" {
+	stranger
+}
+
 @test "tinyproxy" {
 	stranger
 }
 
 @test "trafficserver" {
+	stranger
+}
+
+@test "transmission" {
 	stranger
 }
 
@@ -363,6 +439,10 @@ stranger() {
 }
 
 @test "varnish" {
+	stranger
+}
+
+@test "vnc" {
 	stranger
 }
 

@@ -49,6 +49,23 @@ ask() { # command...
 	return "$status"
 }
 
+# nginx with what comes on standard input in its http block.
+serve_nginx() { # name [number of processes]
+	mkdir -p tmp && chmod 777 tmp
+	cat >nginx.conf <<-EOT
+		daemon off; user root; pid $place/pid; error_log $place/error.log;
+		worker_processes ${2-1};
+		events { worker_connections 256; }
+		http {
+			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
+			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
+			scgi_temp_path $place/tmp;
+			$(cat)
+		}
+	EOT
+	serve "$1" nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
+}
+
 # The same bytes each time, no two lines alike.
 data() { # file, bytes
 	seq 1000000000 | head -c "$2" >"$1"
@@ -69,7 +86,8 @@ certificate() {
 
 # A second port, and a third: port2=$(another).
 another() {
-	free_port
+	local first=$port
+	while [ "$port" = "$first" ]; do free_port; done
 	echo "$port"
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # suites: what other programs test of themselves ends the same with the
 # library. "make check-long" runs all of it, "make check" the short ones.
-# limit: 300
+# limit: 600
 # long: 5000
 
 load smc

@@ -21,6 +21,9 @@ mount -t tmpfs tmpfs "$place/etc" &&
 	mkdir "$place/etc/upper" "$place/etc/work" &&
 	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$place/etc/upper,$(
 		)workdir=$place/etc/work" /etc || exit 77
+# What daemons note must not stay.
+mount -t tmpfs tmpfs /run && mkdir /run/sshd &&
+	mount -t tmpfs tmpfs /var/log || exit 2
 file=/etc/ld.so.preload
 unset SMC_R_LDPRELOAD_FILE
 
@@ -146,18 +149,71 @@ file_server() {
 	rm -rf "$dir"
 }
 
-# Without a window; its own words on stderr have times and numbers in them.
-browser() {
-	local dir port pid
-	dir=$(mktemp -d) && port=$(free_port) || return
-	mkdir "$dir/www" "$dir/home"
-	seq 100000 >"$dir/www/data.txt"
-	cat >"$dir/www/index.html" <<-'END'
+# A user who comes over sshd: commands, a terminal, files, a forwarded port.
+remote_shell() {
+	local dir port web pids options
+	dir=$(mktemp -d) && port=$(free_port) && web=$(free_port) || return
+	useradd -M -d "$dir/home" -s /bin/bash guest
+	install -d -o guest "$dir/home"
+	chmod 755 "$dir"
+	ssh-keygen -q -t ed25519 -N '' -f "$dir/host"
+	ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
+	seq 100000 >"$dir/data.txt"
+	/usr/sbin/sshd -D -h "$dir/host" -p "$port" \
+		-o "AuthorizedKeysFile=$dir/key.pub" -o StrictModes=no \
+		-o "SetEnv=SMC_R_RUNDIR=$SMC_R_RUNDIR" \
+		-o ListenAddress=127.0.0.1 2>/dev/null &
+	pids=$!
+	python3 -m http.server -b 127.0.0.1 -d "$dir" "$web" \
+		>/dev/null 2>&1 &
+	pids+=" $!"
+	await_port "$port"
+	await_port "$web"
+	options=(-F none -i "$dir/key" -o StrictHostKeyChecking=no
+		-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR
+		-o User=guest -o "Port=$port")
+	ssh "${options[@]}" 127.0.0.1 'id -un; tty; cat | sha256sum; exit 3' \
+		<"$dir/data.txt"
+	echo "status $?"
+	ssh -tt "${options[@]}" 127.0.0.1 \
+		'test -t 0 && echo a terminal'
+	# shellcheck disable=SC2029 # the port is known here
+	ssh "${options[@]}" 127.0.0.1 "curl -sS --noproxy '*' \
+		http://127.0.0.1:$web/data.txt" | sha256sum
+	scp -q "${options[@]}" "$dir/data.txt" 127.0.0.1:copy
+	echo "get copy $dir/back" |
+		sftp -q -b - "${options[@]}" 127.0.0.1 >/dev/null
+	sha256sum <"$dir/back"
+	ssh "${options[@]}" -o ClearAllForwardings=no -W "127.0.0.1:$web" \
+		127.0.0.1 <<<$'GET /data.txt HTTP/1.0\r\n\r' |
+		sed '1,/^\r$/d' | sha256sum
+	# shellcheck disable=SC2086 # one word each
+	kill $pids
+	wait
+	userdel guest
+	rm -rf "$dir"
+}
+
+# Pages for browsers without a window: a script loads a file, writes its length
+# into the page, and asks for that.
+web_site() { # directory
+	mkdir "$1/www" "$1/home"
+	seq 100000 >"$1/www/data.txt"
+	cat >"$1/www/index.html" <<-'END'
 		<html><body><p id=a>no</p><script>
-		fetch('data.txt').then(r => r.text()).then(t => {
-			document.getElementById('a').textContent = t.length; });
+		var r = new XMLHttpRequest();
+		r.open('GET', 'data.txt', false); r.send();
+		document.getElementById('a').textContent = r.responseText.length;
+		r.open('GET', 'loaded?' + r.responseText.length, false); r.send();
 		</script></body></html>
 	END
+}
+
+# Their own words on stderr have times and numbers in them.
+with_chromium() {
+	local dir port pid
+	dir=$(mktemp -d) && port=$(free_port) || return
+	web_site "$dir"
 	python3 -m http.server -b 127.0.0.1 -d "$dir/www" "$port" \
 		>/dev/null 2>&1 &
 	pid=$!
@@ -172,18 +228,49 @@ browser() {
 	rm -rf "$dir"
 }
 
+# It prints no pages; the server heard what the page asked for.
+with_firefox() {
+	local dir port pid
+	dir=$(mktemp -d) && port=$(free_port) || return
+	web_site "$dir"
+	python3 -um http.server -b 127.0.0.1 -d "$dir/www" "$port" \
+		>"$dir/log" 2>&1 &
+	pid=$!
+	await_port "$port"
+	HOME=$dir/home timeout 50 firefox-esr --headless --no-remote \
+		--profile "$dir/home" --screenshot "$dir/picture.png" \
+		"http://127.0.0.1:$port/index.html" >"$dir/err" 2>&1
+	echo "exit $?"
+	file -b --mime-type "$dir/picture.png"
+	grep -o 'GET /loaded[^ ]*' "$dir/log"
+	grep -c -e 'ld\.so' -e libsmc_r "$dir/err"
+	kill $pid
+	wait $pid 2>/dev/null
+	rm -rf "$dir"
+}
+
 chores=(shell_session cron_like compiler git_server package_manager other_user
 	interpreters file_server)
-if [ -n "${SMC_R_LONG-}" ] && command -v chromium >/dev/null; then
-	chores+=(browser)
+# What has its packages from "make check-long" only.
+if [ -n "${SMC_R_LONG-}" ]; then
+	[ ! -x /usr/sbin/sshd ] || chores+=(remote_shell)
+	! command -v chromium >/dev/null || chores+=(with_chromium)
+	! command -v firefox-esr >/dev/null || chores+=(with_firefox)
 fi
+
+# How many connections were on SMC so far, both ends counted.
+served() {
+	entstat -j smc_r0 | jq .absolute.smc_connections
+}
 
 all_chores() { # plain or smc
 	local chore
 	for chore in "${chores[@]}"; do
-		(bash -c "$(declare -f free_port await_port "$chore"); $chore") \
-			>"$place/$chore.$1" 2>&1 </dev/null
+		served >"$place/$chore.$1.before"
+		(bash -c "$(declare -f free_port await_port web_site "$chore")
+			$chore") >"$place/$chore.$1" 2>&1 </dev/null
 		echo "exit $?" >>"$place/$chore.$1"
+		served >"$place/$chore.$1.after"
 	done
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # wakeups: many threads sleep on few connections, in every way there is to
 # sleep, and share what they sleep in. A wake-up that is lost stops the game, and its watchdog says so.
-# limit: 300
+# limit: 900
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash

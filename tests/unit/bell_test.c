@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "smc_r/bell.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include "crew.h"
@@ -11,14 +14,28 @@
 #include "smc_r/process.h"
 #include "smc_r/real.h"
 
-static int ours, theirs;
+/* Both sides of an element; and most tests need but one of its bells. */
+static struct bells server, client;
+static int bell, ringer;
+
+static void hide(struct bells *b)
+{
+	b->data = hidden_fd(b->data);
+	b->room = hidden_fd(b->room);
+	b->peer_data = hidden_fd(b->peer_data);
+	b->peer_room = hidden_fd(b->peer_room);
+}
 
 static void setup(void)
 {
 	real_init();
 	process_init();
 	cr_assert_eq(fdtable_init(), 0);
-	cr_assert_eq(bell_pair(&ours, &theirs), 0);
+	cr_assert_eq(bells_make(&server, &client), 0);
+	hide(&client);
+	cr_assert_eq(bells_adopt(&client), 0);
+	bell = server.data;
+	ringer = client.peer_data;
 	alarm(20);
 }
 
@@ -28,36 +45,57 @@ static const struct timespec now = {0, 0};
 static const struct timespec soon = {0, 20000000};
 static const struct timespec late = {15, 0};
 
-Test(bell, ours_is_hidden_and_neither_passes_an_exec)
+static void must_be_ready(const struct bells *b)
 {
-	cr_assert_not_null(fdtable_kind(ours, FDENTRY_HIDDEN));
-	cr_assert_null(fdtable_get(theirs));
-	cr_assert(fcntl(ours, F_GETFD) & FD_CLOEXEC);
-	cr_assert(fcntl(theirs, F_GETFD) & FD_CLOEXEC);
+	const int fds[] = {b->data, b->room, b->peer_data, b->peer_room};
+
+	for (int i = 0; i < BELLS_COUNT; i++) {
+		cr_assert_not_null(fdtable_kind(fds[i], FDENTRY_HIDDEN));
+		cr_assert(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+		/* Sleepers block, ringers do not, whatever the peer sets. */
+		cr_assert_eq(fcntl(fds[i], F_GETFL) & (O_ACCMODE | O_NONBLOCK),
+			     i < 2 ? O_RDONLY : O_RDWR | O_NONBLOCK);
+	}
+}
+
+Test(bell, both_sides_are_hidden_and_none_passes_an_exec)
+{
+	must_be_ready(&server);
+	must_be_ready(&client);
+}
+
+static void must_wake(int ring, int sleeper)
+{
+	const int all[] = {server.data, server.room, client.data, client.room};
+
+	bell_ring(ring);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		cr_assert_eq(bell_rings(all[i]), all[i] == sleeper);
+	cr_assert_eq(bell_wait(sleeper, NULL), BELL_RUNG);
+}
+
+Test(bell, each_wakes_the_one_it_is_for)
+{
+	must_wake(client.peer_data, server.data);
+	must_wake(client.peer_room, server.room);
+	must_wake(server.peer_data, client.data);
+	must_wake(server.peer_room, client.room);
 }
 
 Test(bell, a_ring_before_the_sleep_ends_it_at_once)
 {
-	bell_ring(theirs);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
-	bell_ring(theirs);
-	cr_assert_eq(bell_wait(ours, &late), BELL_RUNG);
+	bell_ring(ringer);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
+	bell_ring(ringer);
+	cr_assert_eq(bell_wait(bell, &late), BELL_RUNG);
 	/* It was taken. */
-	cr_assert_eq(bell_wait(ours, &now), BELL_TIMEOUT);
-}
-
-Test(bell, it_rings_both_ways)
-{
-	bell_ring(ours);
-	cr_assert_eq(bell_wait(theirs, NULL), BELL_RUNG);
-	bell_ring(theirs);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, &now), BELL_TIMEOUT);
 }
 
 Test(bell, without_a_ring_the_time_passes)
 {
-	cr_assert_eq(bell_wait(ours, &now), BELL_TIMEOUT);
-	cr_assert_eq(bell_wait(ours, &soon), BELL_TIMEOUT);
+	cr_assert_eq(bell_wait(bell, &now), BELL_TIMEOUT);
+	cr_assert_eq(bell_wait(bell, &soon), BELL_TIMEOUT);
 }
 
 static void ring_from_child(int number, void *argument)
@@ -65,30 +103,30 @@ static void ring_from_child(int number, void *argument)
 	(void)number;
 	(void)argument;
 	nanosleep(&soon, NULL);
-	bell_ring(theirs);
+	bell_ring(ringer);
 }
 
 Test(bell, a_sleeper_is_woken_from_another_process)
 {
 	pid_t pid = crew_start(ring_from_child, 0, NULL);
 
-	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
 	cr_assert_eq(crew_wait(pid), 0);
 	pid = crew_start(ring_from_child, 0, NULL);
-	cr_assert_eq(bell_wait(ours, &late), BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, &late), BELL_RUNG);
 	cr_assert_eq(crew_wait(pid), 0);
 }
 
 Test(bell, many_rings_never_hold_up_the_ringer)
 {
 	for (int i = 0; i < 20000; i++)
-		bell_ring(theirs);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
-	cr_assert_eq(bell_drain(ours), 0);
-	cr_assert_eq(bell_wait(ours, &now), BELL_TIMEOUT);
+		bell_ring(ringer);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
+	cr_assert_not(bell_drain(bell));
+	cr_assert_eq(bell_wait(bell, &now), BELL_TIMEOUT);
 	/* And it works on. */
-	bell_ring(theirs);
-	cr_assert_eq(bell_wait(ours, &now), BELL_RUNG);
+	bell_ring(ringer);
+	cr_assert_eq(bell_wait(bell, &now), BELL_RUNG);
 }
 
 Test(bell, draining_takes_all_and_waits_for_nothing)
@@ -98,34 +136,122 @@ Test(bell, draining_takes_all_and_waits_for_nothing)
 
 	for (i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
 		for (int k = 0; k < rings[i]; k++)
-			bell_ring(theirs);
-		cr_assert_eq(bell_drain(ours), 0, "%d rings", rings[i]);
-		cr_assert_eq(bell_wait(ours, &now), BELL_TIMEOUT);
+			bell_ring(ringer);
+		cr_assert_not(bell_drain(bell), "%d rings", rings[i]);
+		cr_assert_eq(bell_wait(bell, &now), BELL_TIMEOUT);
 	}
+}
+
+/* One who rings faster than we take would keep us for ever. */
+Test(bell, a_bell_that_the_peer_made_larger_is_not_emptied_in_one_go)
+{
+	static const char rings[65536];
+	int before;
+
+	cr_assert_gt(fcntl(ringer, F_SETPIPE_SZ, sizeof(rings)), 0);
+	cr_assert_eq(write(ringer, rings, sizeof(rings)), sizeof(rings));
+	cr_assert_not(bell_drain(bell));
+	before = bell_rings(bell);
+	cr_assert_gt(before, 0);
+	cr_assert_not(bell_drain(bell));
+	cr_assert_lt(bell_rings(bell), before);
+	cr_assert_eq(bell_wait(bell, &now), BELL_RUNG);
 }
 
 Test(bell, a_peer_that_is_gone_is_told_and_harms_nobody)
 {
-	close(theirs);
-	bell_ring(ours);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_HUNG_UP);
-	cr_assert_eq(bell_wait(ours, &late), BELL_HUNG_UP);
-	cr_assert_neq(bell_drain(ours), 0);
+	bells_close(&client);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
+	cr_assert_eq(bell_wait(bell, &late), BELL_HUNG_UP);
+	cr_assert(bell_drain(bell));
+	cr_assert(bell_drain(server.room));
+	/* No SIGPIPE. */
+	bell_ring(server.peer_data);
+	bell_ring(server.peer_room);
 }
 
-Test(bell, a_ring_that_was_never_heard_still_counts_as_gone)
+Test(bell, what_was_rung_before_the_end_is_heard_before_it)
 {
-	/* The peer ends with a ring of ours unread: a reset, not an end. */
-	bell_ring(ours);
-	close(theirs);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_HUNG_UP);
+	bell_ring(ringer);
+	bells_close(&client);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
+}
+
+static void *wait_for_ever(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)bell_wait(bell, NULL);
+}
+
+Test(bell, our_own_sleeper_can_be_woken_and_the_end_still_comes)
+{
+	pthread_t thread;
+	void *result;
+
+	cr_assert_eq(pthread_create(&thread, NULL, wait_for_ever, NULL), 0);
+	nanosleep(&soon, NULL);
+	bell_ring_own(bell);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_assert_eq((intptr_t)result, BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, &now), BELL_TIMEOUT);
+	bells_close(&client);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
+}
+
+/* ---- a peer that means harm ---- */
+
+Test(bell, one_that_the_peer_made_not_to_block_is_no_bell_any_more)
+{
+	cr_assert_eq(fcntl(bell, F_SETFL, O_NONBLOCK), 0);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
+}
+
+/* Taking rings from a writing end would be a write to it, and SIGPIPE. */
+Test(bell, only_a_reading_end_is_slept_on)
+{
+	struct bells mine, theirs, wrong;
+
+	cr_assert_eq(bells_make(&mine, &theirs), 0);
+	hide(&theirs);
+	wrong = theirs;
+	wrong.data = theirs.peer_data;
+	bells_close(&mine);
+	cr_assert_eq(bells_adopt(&wrong), -EPROTO);
+	wrong.data = wrong.peer_data;
+	cr_assert_eq(bells_adopt(&wrong), -EPROTO);
+	wrong.data = theirs.data;
+	wrong.room = wrong.peer_room;
+	cr_assert_eq(bells_adopt(&wrong), -EPROTO);
+}
+
+Test(bell, only_pipes_are_taken_from_a_peer)
+{
+	const int others[] = {memfd_create("bell", MFD_CLOEXEC),
+			      open("/dev/null", O_RDWR | O_CLOEXEC),
+			      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0),
+			      open("/proc/self/stat", O_RDONLY | O_CLOEXEC)};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		for (int place = 0; place < BELLS_COUNT; place++) {
+			struct bells mine, theirs;
+			int *at[] = {&theirs.data, &theirs.room,
+				     &theirs.peer_data, &theirs.peer_room};
+
+			cr_assert_eq(bells_make(&mine, &theirs), 0);
+			cr_assert_eq(dup2(others[i], *at[place]), *at[place]);
+			hide(&theirs);
+			cr_assert_eq(bells_adopt(&theirs), -EPROTO);
+			bells_close(&theirs);
+			bells_close(&mine);
+		}
 }
 
 static void sleep_and_die(int number, void *argument)
 {
 	(void)number;
 	(void)argument;
-	close(ours);
+	bells_close(&server);
 	nanosleep(&soon, NULL);
 	raise(SIGKILL);
 }
@@ -134,19 +260,19 @@ Test(bell, the_death_of_the_peer_wakes_a_sleeper)
 {
 	pid_t pid = crew_start(sleep_and_die, 0, NULL);
 
-	close(theirs);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_HUNG_UP);
+	bells_close(&client);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
 	cr_assert_eq(crew_wait(pid), 256 + SIGKILL);
 }
 
 Test(bell, ringing_what_there_is_not_does_nothing)
 {
-	int gone = dup(theirs);
+	int gone = dup(ringer);
 
 	close(gone);
 	bell_ring(-1);
 	bell_ring(gone);
-	cr_assert_eq(bell_drain(-1), 0);
+	cr_assert_not(bell_drain(-1));
 }
 
 /* ---- signals ---- */
@@ -163,7 +289,7 @@ static void ignore(int number)
 static void ring_on_signal(int number)
 {
 	(void)number;
-	bell_ring(theirs);
+	bell_ring(ringer);
 }
 
 /* Again and again: the first one may come before the sleep. */
@@ -180,23 +306,23 @@ static void alarm_every(long us, void (*handler)(int), int flags)
 Test(bell, a_signal_without_restart_ends_the_sleep)
 {
 	alarm_every(20000, ignore, 0);
-	cr_assert_eq(bell_wait(ours, NULL), -EINTR);
+	cr_assert_eq(bell_wait(bell, NULL), -EINTR);
 	alarm_every(20000, ignore, 0);
-	cr_assert_eq(bell_wait(ours, &late), -EINTR);
+	cr_assert_eq(bell_wait(bell, &late), -EINTR);
 }
 
 /* Were it not restarted the result would be -EINTR. */
 Test(bell, a_signal_with_restart_does_not_end_the_sleep)
 {
 	alarm_every(20000, ring_on_signal, SA_RESTART);
-	cr_assert_eq(bell_wait(ours, NULL), BELL_RUNG);
+	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
 }
 
 /* A read with a time-out is not restarted: signal(7). */
 Test(bell, a_sleep_with_a_time_is_never_restarted)
 {
 	alarm_every(20000, ignore, SA_RESTART);
-	cr_assert_eq(bell_wait(ours, &late), -EINTR);
+	cr_assert_eq(bell_wait(bell, &late), -EINTR);
 }
 
 #endif
@@ -208,7 +334,7 @@ Test(bell, a_sleep_with_a_time_is_never_restarted)
 
 static void *sleep_for_ever(void *timeout)
 {
-	bell_wait(ours, timeout);
+	bell_wait(bell, timeout);
 	return NULL;
 }
 
@@ -234,18 +360,28 @@ Test(bell, a_sleeper_can_be_cancelled)
 
 #endif
 
-Test(bell, without_descriptors_there_is_no_pair_and_nothing_is_lost)
+static int open_below(int limit)
 {
-	struct rlimit limit;
-	int first = dup(1);
-	int a = -1;
-	int b = -1;
+	int n = 0;
 
-	close(first);
-	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	limit.rlim_cur = limit.rlim_max = (rlim_t)first + 1;
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	cr_assert_eq(bell_pair(&a, &b), -EMFILE);
-	/* The one free number is free again. */
-	cr_assert_eq(dup(1), first);
+	for (int fd = 0; fd < limit; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+Test(bell, without_descriptors_there_is_none_and_nothing_is_lost)
+{
+	/* Room for a part of them, and at last for none. */
+	for (int room = 6; room >= 0; room -= 3) {
+		int limit = dup(1) + room;
+		const struct rlimit l = {(rlim_t)limit, (rlim_t)limit};
+		struct bells a, b;
+		int before;
+
+		close(limit - room);
+		before = open_below(limit);
+		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &l), 0);
+		cr_assert_eq(bells_make(&a, &b), -EMFILE);
+		cr_assert_eq(open_below(limit), before);
+	}
 }

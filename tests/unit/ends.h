@@ -67,7 +67,7 @@ static inline void ends_attach(struct ends *e, int side)
 	c->peer_ready = &e->ready[!side];
 	c->out = e->ring[side];
 	c->in = e->ring[!side];
-	c->bell_in = c->bell_out = -1;
+	c->bells = BELLS_NONE;
 	atomic_store(&c->slot->phase, PHASE_ACTIVE);
 }
 

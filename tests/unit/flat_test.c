@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/flat.h"
+#include "smc_r/sys.h"
 
 #define DONTWAIT MSG_DONTWAIT
 
@@ -149,6 +150,33 @@ Test(flat, a_send_leaves_everything_else_alone)
 	cr_assert_eq(put(NULL, 1), 0);
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 	cr_assert_eq(put(&byte, 1), 0);
+}
+
+/* It was rung for, and stands where it stood: a dead one would, too. */
+static bool asks_tcp(struct connection *c, uint64_t asked_ns)
+{
+	c->asked_ns = asked_ns;
+	cr_assert_eq(put("x", 1), 1);
+	return c->asked_ns != asked_ns;
+}
+
+Test(flat, a_reader_that_has_moved_since_its_ring_is_not_asked_after)
+{
+	struct connection *c;
+	char bytes[8];
+
+	e = ends_make(1024, ENDS_HIGH);
+	c = &e->c[0];
+	cr_assert_not(asks_tcp(c, 0));
+	c->unheard = RANG;
+	c->rang_at = atomic_load(&c->out_consumer->cursor);
+	cr_assert(asks_tcp(c, sys_now_ns()), "at once");
+	cr_assert_not(asks_tcp(c, sys_now_ns()), "and not for each write");
+	cr_assert(asks_tcp(c, 0), "but again, later");
+	c->unheard = RANG;
+	cr_assert_eq(take(bytes, sizeof(bytes)), 4);
+	cr_assert_not(asks_tcp(c, 0));
+	cr_assert_eq(c->unheard, HEARD);
 }
 
 static void assert_no_receive(_Atomic uint32_t *word, uint32_t bit)

@@ -184,6 +184,120 @@ Test(linkgroup, memory_comes_back_when_connections_end)
 	assert_talk(&p[0]);
 }
 
+/* The client returns its element when the next connection is there already. */
+static struct pair late_client(int times)
+{
+	struct pair p = connect_pair();
+
+	for (int i = 0; i < times; i++) {
+		struct pair next;
+
+		peer_return(&server, p.s.held);
+		next = connect_pair();
+		peer_return(&client, p.c.held);
+		assert_talk(&next);
+		p = next;
+	}
+	return p;
+}
+
+Test(linkgroup, a_client_that_is_late_each_time_costs_no_new_memory)
+{
+	struct pair p = late_client(100);
+
+	cr_assert_leq(peer_look(&server).rmbs_made, 5);
+	cr_assert_leq(place_rmb_bytes(),
+		      4 * rmb_bytes(p.s.elements, p.s.rmbe_bytes));
+}
+
+Test(linkgroup, what_late_clients_needed_comes_back_when_none_is_late)
+{
+	struct pair p = late_client(10);
+
+	for (int i = 0; i < 1000; i++) {
+		part(&p);
+		p = connect_pair();
+	}
+	part(&p);
+	cr_assert_eq(peer_look(&server).rmb_bytes,
+		     rmb_bytes(p.s.elements, p.s.rmbe_bytes));
+}
+
+#define BURST 4
+#define RMBE  262144u /* with plenty of memory */
+
+static void burst(void)
+{
+	struct pair p[BURST];
+
+	for (int i = 0; i < BURST; i++)
+		p[i] = connect_pair();
+	assert_apart(p, BURST);
+	for (int i = 0; i < BURST; i++)
+		part(&p[i]);
+}
+
+static int rest(struct peer *p)
+{
+	return peer_ask(p, (struct peer_message){.order = PEER_REST}).value;
+}
+
+Test(linkgroup, bursts_that_come_again_cost_no_new_memory)
+{
+	struct peer_message before;
+
+	burst();
+	burst();
+	before = peer_look(&server);
+	for (int i = 0; i < 20; i++)
+		burst();
+	cr_assert_leq(peer_look(&server).rmbs_made, before.rmbs_made + 3);
+	cr_assert_leq(peer_look(&server).descriptors, before.descriptors + 50);
+}
+
+/* As by a server that forks for each connection. */
+Test(linkgroup, what_was_spoilt_is_nothing_to_keep)
+{
+	for (int i = 0; i < 5; i++)
+		burst();
+	for (int i = 0; i < 30; i++) {
+		struct pair p = connect_pair();
+
+		peer_ask(&server, (struct peer_message){.order = PEER_LEAK,
+							.held = p.s.held});
+		peer_return(&client, p.c.held);
+	}
+	cr_assert_leq(peer_look(&server).rmb_bytes, rmb_bytes(2 * BURST, RMBE));
+}
+
+Test(linkgroup, a_burst_that_comes_once_leaves_nothing)
+{
+	burst();
+	cr_assert_eq(rest(&server), -1);
+	cr_assert_leq(peer_look(&server).rmb_bytes, rmb_bytes(BURST / 2, RMBE));
+}
+
+Test(linkgroup, what_bursts_needed_goes_when_none_has_come_for_a_while)
+{
+	const struct timespec nap = {0, 10000000};
+	struct pair p;
+	uint64_t kept;
+	int ms;
+
+	for (int i = 0; i < 5; i++)
+		burst();
+	kept = peer_look(&server).rmb_bytes;
+	cr_assert_geq(kept, rmb_bytes(BURST, RMBE));
+	while ((ms = rest(&server)) > 0) {
+		cr_assert_leq(ms, 1001);
+		nanosleep(&nap, NULL);
+	}
+	cr_assert_eq(rest(&server), -1);
+	cr_assert_leq(peer_look(&server).rmb_bytes, rmb_bytes(BURST / 2, RMBE));
+	p = connect_pair();
+	assert_talk(&p);
+}
+
 Test(linkgroup, less_free_memory_means_smaller_rings_and_the_limit_holds)
 {
 	uint32_t last = UINT32_MAX;

@@ -79,6 +79,7 @@ Test(offer, before_init_and_without_programs_nothing_is_offered)
 	cr_assert_geq(fd, 0);
 	errno = EDOM;
 	cr_expect_eq(offer_mark(fd), -EOPNOTSUPP);
+	cr_expect_eq(offer_mark_deferred(fd), -EOPNOTSUPP);
 	cr_expect_eq(offer_unmark(fd), -EOPNOTSUPP);
 	cr_expect_eq(offer_state(fd), -EOPNOTSUPP);
 	/* A path that no device has. */

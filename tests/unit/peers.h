@@ -27,6 +27,7 @@ enum peer_order {
 	PEER_TAKE_NAMED,  /* id, nonce, number, element: as client; held */
 	PEER_GIVE,        /* held */
 	PEER_LEAK,        /* held */
+	PEER_REST,        /* value: linkgroup_rest_ms() before it is told */
 	PEER_WRITE,       /* held, value: into the ring of its side */
 	PEER_READ,        /* held: value out of the other side's ring */
 	PEER_STATE,       /* descriptors, mappings, memory, groups */
@@ -204,6 +205,10 @@ static inline void peer_obey(struct peer_message *m)
 		break;
 	case PEER_LEAK:
 		peer_give(m, false);
+		break;
+	case PEER_REST:
+		m->value = linkgroup_rest_ms();
+		linkgroup_rest();
 		break;
 	case PEER_WRITE:
 		*peer_ring(m->held, true) = (uint8_t)m->value;

@@ -42,7 +42,7 @@ static char answer(int fd)
 	n = sizeof(peer);
 	if (getpeername(fd, (struct sockaddr *)&peer, &n) < 0)
 		return 'N';
-	if (registry_claim(fd, &local, &peer, bytes) == 0)
+	if (registry_claim(&local, &peer, bytes) == 0)
 		return 'N';
 	memcpy(&w, bytes, sizeof(w));
 	/* Not another client's offer. */
@@ -279,7 +279,7 @@ Test(registry_race, a_claim_is_of_the_offer_that_was_asked_for)
 	/* Most claims find nothing; enough of them is enough. */
 	while (got < CLAIMS && time(NULL) < end) {
 		uint8_t bytes[REGISTRY_PROPOSAL_MAX];
-		uint32_t n = registry_claim(-1, &t->local, &t->peer, bytes);
+		uint32_t n = registry_claim(&t->local, &t->peer, bytes);
 
 		if (n == 0)
 			continue;

@@ -79,7 +79,7 @@ static struct line draw(int family)
 
 static uint32_t claim(const struct line *l, void *proposal)
 {
-	return registry_claim(l->server, &l->local, &l->peer, proposal);
+	return registry_claim(&l->local, &l->peer, proposal);
 }
 
 /* ---- offers ---- */

@@ -9,6 +9,9 @@
 
 TestSuite(rendezvous, .init = place_make, .fini = place_remove);
 
+#define ONE   RENDEZVOUS_FDS(1)
+#define THREE RENDEZVOUS_FDS(3)
+
 static const uint8_t id[8] = {0xde, 0xad, 0xbe, 0xef, 0x7f, 0xff, 0xff, 0xff};
 
 static struct rendezvous_message valid(uint32_t elements)
@@ -150,13 +153,16 @@ static void make_channel(void)
 	other_end = hidden_fd(pair[1]);
 }
 
-static int some_descriptors(int *fds, int n)
+/* Pipes, as bells are. */
+static void some_descriptors(int *fds, int n)
 {
+	int ends[2];
+
 	for (int i = 0; i < n; i++) {
-		fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
-		cr_assert_geq(fds[i], 0);
+		cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
+		fds[i] = ends[0];
+		close(ends[1]);
 	}
-	return n;
 }
 
 static void close_all(int *fds, int n)
@@ -175,15 +181,15 @@ Test(rendezvous, a_message_brings_its_descriptors_hidden)
 
 	make_channel();
 	memset(m.nonce, 7, sizeof(m.nonce));
-	some_descriptors(fds, 7);
+	some_descriptors(fds, THREE);
 	cr_assert_eq(rendezvous_receive(other_end, &got, in), -EAGAIN);
-	cr_assert_eq(rendezvous_send(one_end, &m, fds, 7), 0);
-	close_all(fds, 7);
+	cr_assert_eq(rendezvous_send(one_end, &m, fds, THREE), 0);
+	close_all(fds, THREE);
 	before = place_descriptors();
-	cr_assert_eq(rendezvous_receive(other_end, &got, in), 7);
-	cr_assert_eq(place_descriptors(), before + 7);
+	cr_assert_eq(rendezvous_receive(other_end, &got, in), THREE);
+	cr_assert_eq(place_descriptors(), before + THREE);
 	cr_assert_arr_eq(&got, &m, sizeof(m));
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < THREE; i++) {
 		cr_assert_not_null(fdtable_kind(in[i], FDENTRY_HIDDEN));
 		cr_assert(fcntl(in[i], F_GETFD) & FD_CLOEXEC);
 		hidden_close(in[i]);
@@ -208,24 +214,24 @@ Test(rendezvous, the_largest_message_fits)
 Test(rendezvous, sending_to_one_that_is_gone_is_an_error_and_no_signal)
 {
 	struct rendezvous_message m = valid(1);
-	int fds[3];
+	int fds[ONE];
 
 	make_channel();
-	some_descriptors(fds, 3);
+	some_descriptors(fds, ONE);
 	hidden_close(other_end);
-	cr_assert_eq(rendezvous_send(one_end, &m, fds, 3), -EPIPE);
+	cr_assert_eq(rendezvous_send(one_end, &m, fds, ONE), -EPIPE);
 }
 
 Test(rendezvous, a_channel_that_is_full_holds_nobody_up)
 {
 	struct rendezvous_message m = valid(1);
-	int fds[3];
+	int fds[ONE];
 	int result = 0;
 
 	make_channel();
-	some_descriptors(fds, 3);
+	some_descriptors(fds, ONE);
 	for (int i = 0; i < 100000 && result == 0; i++)
-		result = rendezvous_send(one_end, &m, fds, 3);
+		result = rendezvous_send(one_end, &m, fds, ONE);
 	cr_assert_lt(result, 0);
 }
 
@@ -274,7 +280,8 @@ Test(rendezvous, a_message_that_is_wrong_costs_no_descriptor)
 	struct rendezvous_message m = valid(1);
 	struct rendezvous_message bad;
 	unsigned char longer[sizeof(m) + 64] = {0};
-	const int counts[] = {0, 1, 2, 4, 5, 64, 65, 66, 100, 253};
+	const int counts[] = {0,         1,   ONE - 1, ONE + 1, ONE + 2, THREE,
+			      THREE + 1, 128, 129,     130,     253};
 	const uint32_t elements[] = {0, 2, 33, 64, 1u << 16, UINT32_MAX};
 	const uint32_t bytes[] = {0, 1, 8192, 16383, 2097152, UINT32_MAX};
 	size_t i;
@@ -285,33 +292,33 @@ Test(rendezvous, a_message_that_is_wrong_costs_no_descriptor)
 	for (i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
 		bad = m;
 		bad.elements = elements[i];
-		assert_refused(&bad, sizeof(bad), 3);
+		assert_refused(&bad, sizeof(bad), ONE);
 	}
 	for (i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		bad = m;
 		bad.rmbe_bytes = bytes[i];
-		assert_refused(&bad, sizeof(bad), 3);
+		assert_refused(&bad, sizeof(bad), ONE);
 	}
 	bad = m;
 	bad.magic ^= 1;
-	assert_refused(&bad, sizeof(bad), 3);
+	assert_refused(&bad, sizeof(bad), ONE);
 	bad = m;
 	bad.version++;
-	assert_refused(&bad, sizeof(bad), 3);
-	for (i = 1; i < sizeof(m); i += 7)
-		assert_refused(&m, i, 3);
+	assert_refused(&bad, sizeof(bad), ONE);
+	for (i = 0; i < sizeof(m); i += 7)
+		assert_refused(&m, i, ONE);
 	memcpy(longer, &m, sizeof(m));
-	assert_refused(longer, sizeof(m) + 1, 3);
-	assert_refused(longer, sizeof(longer), 3);
+	assert_refused(longer, sizeof(m) + 1, ONE);
+	assert_refused(longer, sizeof(longer), ONE);
 	/* After all that a good one is still taken. */
 	{
 		struct rendezvous_message got;
-		int fds[3];
+		int fds[ONE];
 		int in[RENDEZVOUS_FDS_MAX];
 
-		some_descriptors(fds, 3);
-		send_raw(&m, sizeof(m), fds, 3);
-		cr_assert_eq(rendezvous_receive(other_end, &got, in), 3);
+		some_descriptors(fds, ONE);
+		send_raw(&m, sizeof(m), fds, ONE);
+		cr_assert_eq(rendezvous_receive(other_end, &got, in), ONE);
 	}
 }
 
@@ -372,17 +379,17 @@ static int sealed_memfd(size_t bytes, int seals)
 static int send_memory(const uint8_t *from, const uint8_t *nonce, int memfd)
 {
 	struct rendezvous_message m = valid(1);
-	int fds[3];
+	int fds[ONE];
 	int channel = knock();
 
 	memcpy(m.server_id, from, 8);
 	memcpy(m.client_id, client_id.id, 8);
 	memcpy(m.nonce, nonce, 16);
-	some_descriptors(fds, 3);
+	some_descriptors(fds, ONE);
 	close(fds[0]);
 	fds[0] = memfd;
-	cr_assert_eq(rendezvous_send(channel, &m, fds, 3), 0);
-	close_all(fds, 3);
+	cr_assert_eq(rendezvous_send(channel, &m, fds, ONE), 0);
+	close_all(fds, ONE);
 	return channel;
 }
 
@@ -429,7 +436,8 @@ Test(rendezvous, strangers_with_memory_get_no_connection_and_go_away)
 		hidden_close(channel[i]);
 	let_look();
 	/* The server's own group is what stays. */
-	cr_assert_leq(peer_look(&client).descriptors, before.descriptors + 4);
+	cr_assert_leq(peer_look(&client).descriptors,
+		      before.descriptors + 2 + BELLS_COUNT);
 }
 
 /* All but the memory is right: the client looks for this very nonce. */
@@ -448,6 +456,42 @@ static void assert_not_mapped(int mark, int memfd)
 	cr_assert_eq(peer_look(&client).descriptors, before.descriptors);
 }
 
+/* Until the channel is full; so many it took. */
+static int fill(int channel, const uint8_t *nonce)
+{
+	struct rendezvous_message m = valid(1);
+	int fds[ONE];
+	int n = 0;
+
+	memcpy(m.server_id, server_id.id, 8);
+	memcpy(m.client_id, client_id.id, 8);
+	memcpy(m.nonce, nonce, 16);
+	some_descriptors(fds, ONE);
+	while (rendezvous_send(channel, &m, fds, ONE) == 0)
+		n++;
+	close_all(fds, ONE);
+	return n;
+}
+
+/* It could send for as long as the client reads. */
+Test(rendezvous, who_sends_without_end_is_not_heard_to_the_end)
+{
+	static const uint8_t nonce[16] = {0x31};
+	struct peer_message m = {.number = 99};
+	int channel, full;
+
+	start_peers();
+	let_look();
+	channel = send_memory(server_id.id, nonce,
+			      sealed_memfd(rmb_bytes(1, 16384), F_SEAL_SHRINK));
+	full = fill(channel, nonce);
+	memcpy(m.nonce, nonce, sizeof(m.nonce));
+	cr_assert_eq(peer_accept(&client, &server_id, &m).reason, REASON_SYNC);
+	cr_assert_lt(fill(channel, nonce), full / 2, "of %d", full);
+	hidden_close(channel);
+	assert_served();
+}
+
 Test(rendezvous, memory_that_can_be_cut_is_not_mapped)
 {
 	start_peers();
@@ -463,7 +507,7 @@ Test(rendezvous, messages_to_another_client_are_not_taken)
 {
 	struct rendezvous_message m = valid(1);
 	struct peer_message before;
-	int fds[3];
+	int fds[ONE];
 	int channel;
 
 	start_peers();
@@ -473,8 +517,8 @@ Test(rendezvous, messages_to_another_client_are_not_taken)
 	memcpy(m.server_id, server_id.id, 8);
 	memcpy(m.client_id, client_id.id, 8);
 	m.client_id[0] ^= 1;
-	some_descriptors(fds, 3);
-	cr_assert_eq(rendezvous_send(channel, &m, fds, 3), 0);
+	some_descriptors(fds, ONE);
+	cr_assert_eq(rendezvous_send(channel, &m, fds, ONE), 0);
 	let_look();
 	cr_assert_eq(peer_look(&client).descriptors, before.descriptors);
 	assert_served();

@@ -587,7 +587,7 @@ static void merge_many(void)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		forged_fill(&f, 1, UINT64_MAX - 1 - (uint64_t)i);
+		forged_fill(&f, 1, (UINT64_MAX >> 1) - (uint64_t)i);
 		f.header.counters.bytes_sent = PER_ROUND - 1;
 		forged_add_slot(&f, STATUS_ACTIVE)->tx.position = 1;
 		forged_write_as("new", &f, forged_size(&f));
@@ -634,7 +634,7 @@ Test(status_read, sweepers_at_once_count_each_segment_once, .timeout = 60)
 	char byte;
 
 	for (i = 0; i < SEGMENTS; i++) {
-		forged_fill(&f, 1, UINT64_MAX - 1 - (uint64_t)i);
+		forged_fill(&f, 1, (UINT64_MAX >> 1) - (uint64_t)i);
 		f.header.counters.doorbells = 1;
 		forged_write(&f, NULL);
 	}

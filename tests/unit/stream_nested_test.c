@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/flat.h"
+#include "smc_r/pages.h"
 
 #define BYTES 6000u /* one piece; across the two pages of the buffer */
 
@@ -51,8 +52,11 @@ static void setup(void)
 
 TestSuite(stream_nested, .init = setup);
 
+/* What is known to be there is not asked about again. */
 static void close_page(void)
 {
+	cr_assert(pages_hold(closed - 2 * (size_t)ENDS_PAGE,
+			     3 * (size_t)ENDS_PAGE, true));
 	cr_assert_eq(mprotect(closed, ENDS_PAGE, PROT_NONE), 0);
 }
 

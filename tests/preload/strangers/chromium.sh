@@ -7,7 +7,7 @@
 # gets: smc=2 may=TIMEOUT,CLOSED
 stranger() {
 	local i
-	mkdir -p www tmp home && chmod 777 tmp home
+	mkdir -p www home && chmod 777 home
 	data www/data.txt 2000000
 	for i in 1 2 3 4 5 6; do
 		echo "document.title += ' $i';" >"www/$i.js"
@@ -19,19 +19,11 @@ stranger() {
 		<script src=1.js></script><script src=2.js></script><script src=3.js></script>
 		<script src=4.js></script><script src=5.js></script><script src=6.js></script></body></html>
 	EOT
-	cat >nginx.conf <<-EOT
-		daemon off; user root; pid $place/pid; error_log $place/error.log;
-		events { worker_connections 64; }
-		http {
-			access_log off;
-			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
-			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
-			scgi_temp_path $place/tmp;
-			types { text/html html; text/javascript js; text/plain txt; }
-			server { listen 127.0.0.1:$port; root $place/www; }
-		}
+	serve_nginx server <<-EOT
+		access_log off;
+		types { text/html html; text/javascript js; text/plain txt; }
+		server { listen 127.0.0.1:$port; root $place/www; }
 	EOT
-	serve server nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 	await_port "$port"
 	export HOME=$place/home
 	ask_limit=60 ask chromium --headless --no-sandbox --disable-gpu \

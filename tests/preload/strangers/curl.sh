@@ -3,35 +3,26 @@
 # curl: downloads, uploads, ranges, many at once, keep-alive, TLS
 # programs: curl, nginx
 # needs: nginx curl openssl
-# gets: smc=10
+# gets: smc=10 may=DEMOTED_STALLED,DEMOTED_PEER
 stranger() {
 	local tls
 	tls=$(another)
 	certificate
-	mkdir -p www tmp upload/up && data www/file 3000000
-	chmod 777 upload/up tmp
-	cat >nginx.conf <<-EOT
-		daemon off; user root; pid $place/pid; error_log $place/error.log;
-		worker_processes 2;
-		events { worker_connections 256; }
-		http {
-			access_log off; sendfile on;
-			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
-			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
-			scgi_temp_path $place/tmp;
-			server {
-				listen 127.0.0.1:$port;
-				listen 127.0.0.1:$tls ssl;
-				listen [::1]:$port;
-				ssl_certificate cert.pem; ssl_certificate_key key.pem;
-				client_max_body_size 20m;
-				root $place/www;
-				location /up { dav_methods PUT; root $place/upload; }
-				location /gone { return 410; }
-			}
+	mkdir -p www upload/up && data www/file 3000000
+	chmod 777 upload/up
+	serve_nginx server 2 <<-EOT
+		access_log off; sendfile on;
+		server {
+			listen 127.0.0.1:$port;
+			listen 127.0.0.1:$tls ssl deferred;
+			listen [::1]:$port;
+			ssl_certificate cert.pem; ssl_certificate_key key.pem;
+			client_max_body_size 20m;
+			root $place/www;
+			location /up { dav_methods PUT; root $place/upload; }
+			location /gone { return 410; }
 		}
 	EOT
-	serve server nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 	await_port "$tls"
 	ask curl -sS "http://127.0.0.1:$port/file" | digest
 	ask curl -sSg "http://[::1]:$port/file" | digest

@@ -4,7 +4,7 @@
 # programs: distcc
 # needs: distccd distcc gcc
 # length: long
-# gets: smc=1 must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK,CLOSED
+# gets: smc=1 must=DEMOTED_EXEC may=DEMOTED_STDIO,DEMOTED_PEER,TIMEOUT,FORK,CLOSED
 stranger() {
 	local i
 	mkdir d && chmod 777 d .

@@ -4,8 +4,8 @@
 # programs: H2O
 # needs: h2o curl nghttp python3 h2load
 # length: long
-# gets: smc=1 must=PEER_NO_SMC
-# Its listeners have TCP_DEFER_ACCEPT; what it proxies is on SMC.
+# gets: smc=20 may=TIMEOUT,CLOSED
+# Its listeners have TCP_DEFER_ACCEPT.
 stranger() {
 	local tls back
 	tls=$(another) back=$(another)

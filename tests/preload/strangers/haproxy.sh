@@ -20,14 +20,14 @@ stranger() {
 		  timeout server 20s
 		frontend f
 		  bind 127.0.0.1:$front
-		  bind 127.0.0.1:$tls ssl crt $place/both.pem
+		  bind 127.0.0.1:$tls ssl crt $place/both.pem defer-accept
 		  default_backend b
 		backend b
 		  server s 127.0.0.1:$back
 		listen t
 		  mode tcp
 		  option splice-auto
-		  bind 127.0.0.1:$tcp
+		  bind 127.0.0.1:$tcp defer-accept
 		  server s 127.0.0.1:$back
 	EOT
 	serve back python3 -u -m http.server "$back" --bind 127.0.0.1 -d www

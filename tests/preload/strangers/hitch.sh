@@ -4,8 +4,8 @@
 # programs: hitch
 # needs: hitch curl python3 :nobody
 # length: long
-# gets: smc=5 must=PEER_NO_SMC
-# Its listeners have TCP_DEFER_ACCEPT; what it proxies is on SMC.
+# gets: smc=16 may=TIMEOUT,CLOSED
+# Its listeners have TCP_DEFER_ACCEPT.
 stranger() {
 	local tls
 	tls=$(another)

@@ -21,6 +21,7 @@ stranger() {
 		server.bind = "127.0.0.1"
 		server.errorlog = "$place/error.txt"
 		server.modules = ("mod_cgi")
+		server.defer-accept = 5
 		cgi.assign = ( ".cgi" => "" )
 	EOT
 	serve server lighttpd -D -f conf

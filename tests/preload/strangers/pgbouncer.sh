@@ -2,10 +2,9 @@
 # shellcheck shell=bash disable=SC2154 # set by strangers.sh
 # pgbouncer: a pool of connections between psql, pgbench and PostgreSQL
 # programs: PgBouncer
-# with: tcp_defer_accept = 0
 # needs: pgbouncer psql :postgres /usr/lib/postgresql/*/bin/pgbench
 # length: long
-# gets: smc=16 may=FORK,CLOSED
+# gets: smc=16 may=FORK,CLOSED,TIMEOUT
 stranger() {
 	local bins bin pool run_as
 	bins=(/usr/lib/postgresql/*/bin)
@@ -27,7 +26,6 @@ stranger() {
 		listen_port = $pool
 		auth_type = any
 		unix_socket_dir =
-		tcp_defer_accept = 0
 		pool_mode = transaction
 		default_pool_size = 3
 		ignore_startup_parameters = extra_float_digits

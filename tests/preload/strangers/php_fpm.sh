@@ -8,7 +8,7 @@
 stranger() {
 	local f fpm=(/usr/sbin/php-fpm*)
 	f=$(another)
-	mkdir tmp www && chmod 777 tmp
+	mkdir www
 	echo '<?php echo strlen(file_get_contents("php://input")), str_repeat("y", 200000);' >www/a.php
 	cat >fpm.conf <<-EOT
 		[global]
@@ -20,29 +20,21 @@ stranger() {
 		pm = static
 		pm.max_children = 2
 	EOT
-	cat >nginx.conf <<-EOT
-		daemon off; user root; pid $place/pid; error_log $place/error.log;
-		events { worker_connections 64; }
-		http {
-			access_log off;
-			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
-			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
-			scgi_temp_path $place/tmp;
-			server {
-				listen 127.0.0.1:$port;
-				client_max_body_size 20m;
-				location / {
-					fastcgi_pass 127.0.0.1:$f;
-					fastcgi_param SCRIPT_FILENAME $place/www\$fastcgi_script_name;
-					fastcgi_param REQUEST_METHOD \$request_method;
-					fastcgi_param CONTENT_LENGTH \$content_length;
-					fastcgi_param CONTENT_TYPE \$content_type;
-				}
+	serve fpm "${fpm[0]}" -F -y fpm.conf
+	serve_nginx server <<-EOT
+		access_log off;
+		server {
+			listen 127.0.0.1:$port;
+			client_max_body_size 20m;
+			location / {
+				fastcgi_pass 127.0.0.1:$f;
+				fastcgi_param SCRIPT_FILENAME $place/www\$fastcgi_script_name;
+				fastcgi_param REQUEST_METHOD \$request_method;
+				fastcgi_param CONTENT_LENGTH \$content_length;
+				fastcgi_param CONTENT_TYPE \$content_type;
 			}
 		}
 	EOT
-	serve fpm "${fpm[0]}" -F -y fpm.conf
-	serve server nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 	await_port "$f" && await_port "$port"
 	data in 1000000
 	ask curl -sS "http://127.0.0.1:$port/a.php" | digest

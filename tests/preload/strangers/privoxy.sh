@@ -8,19 +8,7 @@
 stranger() {
 	local p
 	p=$(another)
-	mkdir -p www tmp && data www/file.html 1000000 && data www/file 3000000
-	cat >nginx.conf <<-EOT
-		daemon off; user root; pid $place/pid; error_log $place/error.log;
-		events { worker_connections 256; }
-		http {
-			access_log off;
-			types { text/html html; } default_type application/octet-stream;
-			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
-			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
-			scgi_temp_path $place/tmp;
-			server { listen 127.0.0.1:$port; root $place/www; }
-		}
-	EOT
+	mkdir -p www && data www/file.html 1000000 && data www/file 3000000
 	cat >config <<-EOT
 		confdir /etc/privoxy
 		logdir $place
@@ -34,7 +22,11 @@ stranger() {
 	EOT
 	printf '{+filter{digits} +limit-connect{-}}\n/\n' >actions
 	printf 'FILTER: digits letters for digits\ns/7/seven/g\n' >filters
-	serve back nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
+	serve_nginx back <<-EOT
+		access_log off;
+		types { text/html html; } default_type application/octet-stream;
+		server { listen 127.0.0.1:$port; root $place/www; }
+	EOT
 	await_port "$port"
 	serve server privoxy --no-daemon "$place/config"
 	await_port "$p"

@@ -13,6 +13,9 @@ stranger() {
 		RABBITMQ_DIST_PORT=$d RABBITMQ_MNESIA_BASE=$place/db RABBITMQ_LOG_BASE=$place/log HOME=$place/db \
 		RABBITMQ_ENABLED_PLUGINS_FILE=$place/plugins ERL_EPMD_PORT=$e RABBITMQ_CONF_ENV_FILE=/dev/null
 	echo '[].' >plugins
+	# Where there is none, the broker leaves one running.
+	serve epmd epmd -port "$e"
+	await_port "$e"
 	start server setpriv --reuid rabbitmq --regid rabbitmq --init-groups "${wrap[@]}" /usr/lib/rabbitmq/bin/rabbitmq-server
 	# Erlang takes its time.
 	await_port "$port" 2>/dev/null || await_port "$port"

@@ -4,7 +4,7 @@
 # programs: squid
 # needs: squid curl python3 :proxy
 # length: long
-# gets: smc=4 may=TIMEOUT,CLOSED
+# gets: smc=3 may=TIMEOUT,CLOSED
 stranger() {
 	local p
 	p=$(another)

@@ -2,27 +2,18 @@
 # shellcheck shell=bash disable=SC2154 # set by strangers.sh
 # trafficserver: a caching proxy of threads: cache, ranges, tunnels, many at once
 # programs: Traffic Server
-# with: defer_accept 0
 # needs: traffic_server curl nginx h2load :trafficserver
 # length: long
-# gets: smc=12 may=CLOSED,TIMEOUT
+# gets: smc=6 may=CLOSED,TIMEOUT
 stranger() {
 	local p
 	p=$(another)
-	mkdir -p www tmp ats/etc ats/var/log ats/var/cache ats/var/run
+	mkdir -p www ats/etc ats/var/log ats/var/cache ats/var/run
 	data www/file 3000000 && echo small >www/small
-	cat >nginx.conf <<-EOT
-		daemon off; user root; pid $place/pid; error_log $place/error.log;
-		events { worker_connections 256; }
-		http {
-			access_log off; expires 1h;
-			client_body_temp_path $place/tmp; proxy_temp_path $place/tmp;
-			fastcgi_temp_path $place/tmp; uwsgi_temp_path $place/tmp;
-			scgi_temp_path $place/tmp;
-			server { listen 127.0.0.1:$port; root $place/www; }
-		}
+	serve_nginx back <<-EOT
+		access_log off; expires 1h;
+		server { listen 127.0.0.1:$port; root $place/www; }
 	EOT
-	serve back nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 	await_port "$port"
 	cp -r /etc/trafficserver/. ats/etc
 	cat >runroot.yaml <<-EOT
@@ -47,7 +38,6 @@ stranger() {
 		CONFIG proxy.config.admin.user_id STRING trafficserver
 		CONFIG proxy.config.exec_thread.autoconfig INT 0
 		CONFIG proxy.config.exec_thread.limit INT 3
-		CONFIG proxy.config.net.defer_accept INT 0
 		CONFIG proxy.config.hostdb.host_file.path STRING /etc/hosts
 	EOT
 	chmod -R 777 ats && chmod 777 .

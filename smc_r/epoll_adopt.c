@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_adopt: registrations that were made before connect(). */
+#include "epoll_adopt.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "epoll_attach.h"
+#include "epoll_common.h"
+#include "epoll_instance.h"
+#include "epoll_member.h"
+#include "epoll_nested.h"
+#include "process.h"
+#include "registrations.h"
+#include "sys.h"
+
+static _Atomic uint8_t
+    *_Atomic registered; /* by fd: was once put into an epoll */
+
+/* Two threads may be the first. */
+static _Atomic uint8_t *make_table(void)
+{
+	_Atomic uint8_t *there = NULL;
+	void *table = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (table == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&registered, &there, table))
+		return table;
+	munmap(table, FDTABLE_SIZE);
+	return there;
+}
+
+/* An fd that is registered with the kernel may become a candidate later. */
+void epoll_remember(int fd)
+{
+	_Atomic uint8_t *table = atomic_load(&registered);
+
+	if (!table)
+		table = make_table();
+	if (table && (unsigned)fd < FDTABLE_SIZE)
+		atomic_store(&table[fd], 1);
+}
+
+/* The list knows numbers only, and ours may be another file in a parent. */
+static bool is_registered(struct epoll *e, int fd, struct epoll_event *event)
+{
+	long result;
+
+	if (!registrations_find(e->fd, fd, event))
+		return false;
+	result = sys_epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, 0, 0);
+	if (result == 0)
+		sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
+	return result == -EEXIST;
+}
+
+/* True: it is registered in one that is not ours alone. */
+static bool adopt_one(struct epoll *e, struct connection *c, int fd)
+{
+	struct epoll_event event;
+	struct epoll_member *m;
+
+	if (epoll_is_anothers(e) || !is_registered(e, fd, &event))
+		return false;
+	if (e->given || epoll_make_shadow(e) < 0)
+		return e->given;
+	m = epoll_member_add(e, c, fd, &event);
+	if (!m)
+		return false;
+	/* The kernel adds these to all but what EPOLLONESHOT has silenced. */
+	if (!(event.events & (EPOLLERR | EPOLLHUP)))
+		atomic_store(&m->enabled, 0);
+	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
+	epoll_member_attach(m);
+	if (e->is_nested)
+		epoll_nested_adopt(e);
+	epoll_wake(e);
+	return false;
+}
+
+bool epoll_adopt(struct connection *c, int fd)
+{
+	_Atomic uint8_t *table = atomic_load(&registered);
+	struct epoll_event event;
+	bool common = false;
+	sigset_t saved;
+
+	if (!table || !atomic_exchange(&table[fd], 0))
+		return false;
+	for (int ep = 0; ep < fdtable_end(); ep++) {
+		struct epoll *e = epoll_of(ep);
+
+		if (e && epoll_user(e) == EPOLL_NOBODY &&
+		    is_registered(e, fd, &event))
+			epoll_meet(e);
+	}
+	engine_lock(&saved);
+	for (int ep = 0; ep < fdtable_end(); ep++)
+		if (epoll_of(ep))
+			common |= adopt_one(epoll_of(ep), c, fd);
+	engine_unlock(&saved);
+	return common;
+}

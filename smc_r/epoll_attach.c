@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_attach: a member's descriptors in the shadows of its instance. */
+#include "epoll_attach.h"
+
+#include <errno.h>
+
+#include "barrier.h"
+#include "epoll_common.h"
+#include "epoll_instance.h"
+#include "epoll_order.h"
+#include "epoll_ready.h"
+#include "epoll_shadow.h"
+#include "sys.h"
+
+/* One instance may own a connection's waiter word; a second one is served by
+ * the connection's own bells. */
+static void take_waiter_word(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t none = 0;
+
+	m->shared = m->epoll->waiter == 0 ||
+		    !atomic_compare_exchange_strong(&c->own_wait->waiter, &none,
+						    m->epoll->waiter);
+	/* From here on writers without fences see the word and fence. */
+	if (!m->shared && atomic_load(&c->in_producer->unfenced))
+		barrier_all();
+}
+
+/* It may be there already, under a member that another process made. known: it
+ * surely was. */
+static void watch(int ep, int fd, uint32_t events, uint64_t data, bool known)
+{
+	if (known &&
+	    sys_epoll_ctl(ep, EPOLL_CTL_MOD, fd, events, data) != -ENOENT)
+		return;
+	if (sys_epoll_ctl(ep, EPOLL_CTL_ADD, fd, events, data) == -EEXIST)
+		sys_epoll_ctl(ep, EPOLL_CTL_MOD, fd, events, data);
+}
+
+static void attach_bells(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	int bells = m->epoll->bells;
+	uint64_t data = (uint64_t)(uintptr_t)m;
+
+	take_waiter_word(m);
+	epoll_order_join(m);
+	watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
+	if (m->shared) {
+		watch(bells, c->bells.room, EPOLLIN | EPOLLET, data, false);
+		m->hears_room = true;
+	}
+	m->attached = true;
+	if (!m->shared)
+		epoll_ready_join(m);
+}
+
+void epoll_attach_sibling(const struct epoll *e, struct connection *c)
+{
+	struct epoll_member *m = c->members;
+
+	while (m && (m->epoll != e || !m->attached))
+		m = m->next;
+	if (!m || !c->rmb || e->shadow < 0 || epoll_is_anothers(e))
+		return;
+	epoll_ready_leave(m);
+	if (!m->shared)
+		atomic_store(&c->own_wait->waiter, 0);
+	attach_bells(m);
+}
+
+void epoll_member_attach(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	int shadow = m->epoll->shadow;
+	bool ring = connection_phase(c) == PHASE_ACTIVE;
+	/* All of it: half demoted, one direction is TCP's. */
+	uint32_t tcp = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
+	uint64_t data = (uint64_t)(uintptr_t)m;
+
+	/* Once more when it becomes active: what was told before concerned the
+	 * handshake. */
+	watch(shadow, m->fd, tcp, data, m->watched);
+	m->watched = true;
+	if (ring && !m->attached)
+		attach_bells(m);
+	/* That it is ready now is no edge of the kernel's. */
+	if (atomic_load(&m->events) & EPOLLET) {
+		epoll_harvest_locked(m->epoll);
+		epoll_wake(m->epoll);
+	}
+}
+
+void epoll_member_detach(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	struct connection *c = m->connection;
+
+	/* Else another process may go on waiting for the connection. */
+	if (e->shadow >= 0 && !epoll_is_anothers(e)) {
+		sys_epoll_ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
+		if (c->rmb && m->attached) {
+			sys_epoll_ctl(e->bells, EPOLL_CTL_DEL, c->bells.data, 0,
+				      0);
+			if (m->hears_room)
+				sys_epoll_ctl(e->bells, EPOLL_CTL_DEL,
+					      c->bells.room, 0, 0);
+		}
+		if (c->rmb && !m->shared)
+			atomic_store(&c->own_wait->waiter, 0);
+	}
+	epoll_ready_leave(m);
+	m->attached = m->watched = m->hears_room = false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_attach: a member's descriptors in the shadows of its instance.
+ *
+ * Locking: engine lock.
+ */
+#ifndef SMC_R_EPOLL_ATTACH_H
+#define SMC_R_EPOLL_ATTACH_H
+
+#include "epoll_set.h"
+
+/* (Re)places them for the connection's phase. */
+void epoll_member_attach(struct epoll_member *m);
+/* Out of both; the peer need not ring for it any more. */
+void epoll_member_detach(struct epoll_member *m);
+/* After a member of c left e. A connection has its bells in B once, however
+ * many of its descriptors are registered. */
+void epoll_attach_sibling(const struct epoll *e, struct connection *c);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_connect: what connect() begins. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "handshake.h"
+#include "handshake_begin.h"
+#include "offer.h"
+#include "plain.h"
+#include "process.h"
+#include "proposal.h"
+#include "reason.h"
+#include "registry.h"
+#include "segment.h"
+#include "settings.h"
+#include "sys.h"
+#include "traits.h"
+
+static uint16_t port_of(const struct sockaddr *a, socklen_t n)
+{
+	const struct sockaddr_in *v4 = (const void *)a;
+
+	/* The port stands at the same place in both families. */
+	if (n >= sizeof(*v4) &&
+	    (a->sa_family == AF_INET || a->sa_family == AF_INET6))
+		return ntohs(v4->sin_port);
+	return 0;
+}
+
+static void offer_by_registry(struct connection *c, int fd)
+{
+	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
+	int n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
+	socklen_t l = sizeof(c->slot->cookie);
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &c->slot->cookie,
+		  &l, 0);
+	if (n > 0)
+		c->offer_entry =
+		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);
+}
+
+static void make_offer(struct connection *c, int fd, uint16_t port, bool marked)
+{
+	uint8_t id[PEER_ID_BYTES];
+
+	if (identity_get(id) < 0)
+		return;
+	if (marked || offer_mark(fd) == 0)
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_OFFERED);
+	else if (registry_has_listener(port))
+		offer_by_registry(c, fd);
+}
+
+static uint32_t nonblock_flag(int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	return flags > 0 && (flags & O_NONBLOCK) ? SOCKET_NONBLOCK : 0;
+}
+
+static void copy_name(struct sockaddr_storage *copy, const struct sockaddr *a,
+		      socklen_t n)
+{
+	memset(copy, 0, sizeof(*copy));
+	memcpy(copy, a, n < sizeof(*copy) ? n : sizeof(*copy));
+}
+
+static void fill_peer(struct connection *c, const struct sockaddr *a,
+		      socklen_t n)
+{
+	struct sockaddr_storage copy;
+
+	copy_name(&copy, a, n);
+	connection_set_peer(c, &copy);
+}
+
+static bool is_near(const struct sockaddr *a, socklen_t n)
+{
+	struct sockaddr_storage copy;
+	struct in6_addr where = IN6ADDR_ANY_INIT;
+	uint16_t port;
+
+	copy_name(&copy, a, n);
+	connection_name(&copy, &where, &port);
+	return handshake_is_here(&where);
+}
+
+/* Engine lock held. marked: the offer is made already. */
+static bool begin_client(int fd, const struct sockaddr *a, socklen_t n,
+			 const struct traits *t, bool marked)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+	struct connection *c = NULL;
+
+	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE)
+		c = connection_new(STATUS_CLIENT,
+				   t->options | nonblock_flag(fd), false);
+	if (!c)
+		return false;
+	c->lingers = t->lingers;
+	c->begun_ns = sys_now_ns();
+	fill_peer(c, a, n);
+	if (t->unsuitable || segment_is_crowded())
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
+	else
+		make_offer(c, fd, port_of(a, n), marked);
+	fdtable_set(fd, &c->entry);
+	return true;
+}
+
+enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
+				       socklen_t n)
+{
+	uint16_t port = port_of(a, n);
+	struct traits t;
+	bool begun, marked;
+	int visit = -EAGAIN;
+	sigset_t saved;
+
+	if (port == 0 || !settings_may_match(port))
+		return PROSPECT_NOT_OURS;
+	t = traits_of(fd);
+	if (!t.tcp)
+		return PROSPECT_NOT_OURS;
+	if (is_near(a, n) && !t.unsuitable)
+		visit = offer_mark_visitor(fd, port);
+	if (visit == -ENOENT)
+		return PROSPECT_NOBODY;
+	engine_lock(&saved);
+	begun = begin_client(fd, a, n, &t, visit == 0);
+	marked = begun && (atomic_load(&connection_of(fd)->slot->socket_flags) &
+			   SOCKET_OFFERED);
+	engine_unlock(&saved);
+	if (visit == 0 && !marked)
+		offer_unmark(fd);
+	return begun ? PROSPECT_OURS : PROSPECT_NOT_OURS;
+}
+
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	return SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0;
+}
+
+/* What begins now is SMC-R's by address and port. No lock needed. */
+bool handshake_is_served(const struct in6_addr *local, uint16_t server_port)
+{
+	uint32_t reason;
+	sigset_t saved;
+
+	if (settings_moved(settings_generation())) {
+		engine_lock(&saved);
+		settings_now(&reason);
+		engine_unlock(&saved);
+	}
+	return settings_may_match(server_port) && settings_has_address(local);
+}
+
+bool handshake_local_name(int fd, struct sockaddr_storage *a)
+{
+	socklen_t n = sizeof(*a);
+
+	memset(a, 0, sizeof(*a));
+	return SYS_CALL3(SYS_getsockname, fd, a, &n) == 0;
+}
+
+void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
+			   int result, int error)
+{
+	struct plain p = {.role = STATUS_CLIENT, .reason = REASON_PEER_NO_SMC};
+	struct sockaddr_storage name;
+
+	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
+		return;
+	if (!handshake_local_name(fd, &name))
+		return;
+	connection_name(&name, &p.local, &p.local_port);
+	copy_name(&name, a, n);
+	connection_name(&name, &p.peer, &p.peer_port);
+	if (handshake_is_served(&p.local, p.peer_port))
+		plain_keep(fd, &p);
+}
+
+/* A connect that failed leaves nothing; the program may try another. */
+static void forget(struct connection *c, int fd)
+{
+	struct fdentry *e;
+
+	if (c->offer_entry)
+		registry_withdraw(c->offer_entry);
+	c->offer_entry = 0;
+	connection_set_native(c);
+	if (c->members)
+		connection_on_native(c, true);
+	if (fdtable_clear(fd, &e))
+		connection_release(c);
+}
+
+void handshake_after_connect(int fd, int result, int error)
+{
+	struct connection *c = connection_of(fd);
+	sigset_t saved;
+
+	if (!c || connection_phase(c) != PHASE_CONNECTING ||
+	    (result < 0 && (error == EINPROGRESS || error == EALREADY)))
+		return;
+	engine_lock(&saved);
+	if (result < 0 && error != EINTR) {
+		forget(c, fd);
+	} else if (result == 0) {
+		c->connected = true;
+		handshake_step_locked(c, fd);
+		if (connection_phase(c) == PHASE_NATIVE &&
+		    c->slot->reason == REASON_ADDRESS)
+			forget(c, fd);
+	}
+	engine_unlock(&saved);
+}

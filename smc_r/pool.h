@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * pool: memory without malloc, which the program may have replaced or be in the
+ * middle of.
+ *
+ * Freed memory is kept for the next user of the same size, never unmapped: a
+ * thread that comes late reads old values, not a hole.
+ *
+ * Locking: engine lock held by the caller.
+ */
+#ifndef SMC_R_POOL_H
+#define SMC_R_POOL_H
+
+#include <stddef.h>
+
+#define POOL_BYTES_MAX 8192
+
+/* Zeroed memory of `bytes` (at most POOL_BYTES_MAX), NULL when there is none.
+ */
+void *pool_get(size_t bytes);
+void pool_put(void *memory, size_t bytes);
+
+/* The same for what a thread may still stand on, that does not hold the lock:
+ * nobody gets it before POOL_LATE more went this way. */
+#define POOL_LATE 512
+void pool_put_late(void *memory, size_t bytes);
+
+#endif

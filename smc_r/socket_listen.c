@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_listen: listeners, and the marks by which they offer SMC. */
+#include "socket_listen.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "lock.h"
+#include "offer.h"
+#include "pool.h"
+#include "process.h"
+#include "reason.h"
+#include "registry.h"
+#include "settings.h"
+#include "sys.h"
+#include "traits.h"
+
+static uint16_t local_port(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	memset(&a, 0, sizeof(a));
+	if (SYS_CALL3(SYS_getsockname, fd, &a, &n) < 0 ||
+	    (a.ss_family != AF_INET && a.ss_family != AF_INET6))
+		return 0;
+	return ntohs(((struct sockaddr_in *)(void *)&a)->sin_port);
+}
+
+static bool is_tcp_listener(int fd)
+{
+	int value[2] = {0, 0};
+	socklen_t n = sizeof(int);
+
+	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &value[0],
+			 &n, 0) == 0 &&
+	       value[0] == IPPROTO_TCP &&
+	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
+			 &value[1], &n, 0) == 0 &&
+	       value[1];
+}
+
+/* The registry knows no clients that wait with their offer: deferred.h. */
+static void offer(struct listener *l, int fd)
+{
+	int error;
+
+	l->deferred = traits_deferred(fd);
+	if (l->given)
+		return;
+	error = l->deferred ? offer_mark_deferred(fd) : offer_mark(fd);
+	if (error < 0 && l->deferred)
+		registry_unlisten(l->port);
+	else if (error < 0)
+		registry_listen(l->port);
+}
+
+/* Marked whatever the port is: the settings may come to match later, and then
+ * the BPF program alone decides. */
+static void mark(struct listener *l, int fd)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+
+	if (l->marked_at == settings_generation() &&
+	    l->marked_by == process.pid)
+		return;
+	l->marked_at = settings_generation();
+	l->marked_by = process.pid;
+	if (!s)
+		return;
+	/* Once true it stays: a client may have been answered before the
+	 * settings changed. */
+	if (settings_match(s, NULL, l->port) == REASON_NONE)
+		l->matched = true;
+	offer(l, fd);
+}
+
+/* Whoever listened marked it, and clients may have been answered. */
+static bool is_marked(int fd)
+{
+	int state = offer_state(fd);
+
+	return state > 0 && (state & OFFER_WANT);
+}
+
+static struct listener *track_listener(int fd)
+{
+	struct listener *l = listener_of(fd);
+
+	if (l || process.off || !is_tcp_listener(fd))
+		return l;
+	l = pool_get(sizeof(*l));
+	if (!l)
+		return NULL;
+	l->entry.kind = FDENTRY_LISTENER;
+	l->port = local_port(fd);
+	l->matched = is_marked(fd);
+	l->forks = atomic_load(&process.forks);
+	fdtable_set(fd, &l->entry);
+	return l;
+}
+
+void socket_listening(int fd)
+{
+	struct listener *l;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	l = track_listener(fd);
+	if (l)
+		mark(l, fd);
+	engine_unlock(&saved);
+}
+
+bool socket_before_accept(int fd)
+{
+	struct listener *l = listener_of(fd);
+	sigset_t saved;
+
+	if (!l && fdtable_get(fd))
+		return false;
+	if (l && !settings_moved(l->marked_at) && l->marked_by == process.pid)
+		return l->matched;
+	/* An inherited listener is met here for the first time. */
+	engine_lock(&saved);
+	l = track_listener(fd);
+	if (l)
+		mark(l, fd);
+	engine_unlock(&saved);
+	return l && l->matched;
+}
+
+void socket_defer_changed(int fd)
+{
+	struct listener *l = listener_of(fd);
+	sigset_t saved;
+
+	if (!l || l->deferred == traits_deferred(fd))
+		return;
+	engine_lock(&saved);
+	offer(l, fd);
+	engine_unlock(&saved);
+}
+
+bool socket_is_deferred(int fd)
+{
+	const struct listener *l = listener_of(fd);
+
+	return l && l->deferred;
+}
+
+void listener_free(struct listener *l)
+{
+	registry_unlisten(l->port);
+	pool_put(l, sizeof(*l));
+}

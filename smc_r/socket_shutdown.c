@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_shutdown: halves of a connection that end. */
+#include "socket_shutdown.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+
+#include "demote.h"
+#include "epoll_member.h"
+#include "handshake.h"
+#include "lock.h"
+#include "real.h"
+#include "reason.h"
+#include "socket_io.h"
+#include "stream.h"
+#include "talk.h"
+#include "tcp_end.h"
+
+static void shut_output(struct connection *c)
+{
+	struct status_stream *tx = &c->slot->tx;
+	bool taken = stream_lock(tx);
+
+	atomic_fetch_or(&tx->flags, STREAM_SHUT);
+	stream_says_since(c);
+	if (!(atomic_load(&tx->flags) & STREAM_TCP))
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
+	stream_unlock(tx, taken);
+	connection_signal_data(c);
+	connection_wake_writers(c);
+}
+
+static bool is_shut_already(const struct connection *c, int how)
+{
+	uint32_t in = atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
+	uint32_t out = atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+
+	return (how == SHUT_WR || in) && (how == SHUT_RD || out);
+}
+
+int socket_shut_state(struct connection *c)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+	uint32_t in = atomic_load(&c->slot->rx.flags);
+	bool peer_ended;
+
+	if (connection_phase(c) != PHASE_ACTIVE || (own & STREAM_TCP) ||
+	    (in & STREAM_RESET))
+		return 0;
+	peer_ended = (atomic_load(&c->in_producer->flags) &
+		      (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+		     atomic_load(&c->tcp_ended);
+	/* TCP tells, but for an end that went by the ring: input_look(). */
+	if ((in & STREAM_TCP) &&
+	    !(peer_ended &&
+	      atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+		return 0;
+	if (own & STREAM_SHUT)
+		return peer_ended ? TCP_CLOSE : TCP_FIN_WAIT2;
+	return peer_ended ? TCP_CLOSE_WAIT : 0;
+}
+
+/* The end of reading alone waits until the ring is empty: demote_input(). */
+static int shut_tcp(struct connection *c, int fd, int how)
+{
+	if (connection_is_shut(c))
+		return real.shutdown(fd, SHUT_RDWR);
+	if (how == SHUT_RD && !(atomic_load(&c->slot->rx.flags) & STREAM_TCP) &&
+	    !tcp_has_ended(c, fd))
+		return 0;
+	return (int)SOCKET_KERNEL;
+}
+
+int socket_shutdown(struct connection *c, int fd, int how)
+{
+	uint32_t phase = connection_phase(c);
+
+	/* On TCP its end alone is said: deferred.h. */
+	if (c->quiet)
+		handshake_abort(c, fd, REASON_CLOSED);
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		if (handshake_for_write(c, fd, true) != WAY_RING)
+			return (int)SOCKET_KERNEL;
+		/* A thread that sleeps for the Confirm must wake, whenever
+		 * that comes; both halves shut, the kernel wakes it. */
+		if (how == SHUT_RD && handshake_withdraw(c, fd))
+			return (int)SOCKET_KERNEL;
+	} else if (phase == PHASE_NATIVE) {
+		return (int)SOCKET_KERNEL;
+	}
+	talk_end();
+	demote_serve(c, fd);
+	demote_settle(c);
+	if (connection_phase(c) == PHASE_NATIVE)
+		return (int)SOCKET_KERNEL;
+	/* TIME_WAIT: there is nothing left to shut. */
+	if (socket_shut_state(c) == TCP_CLOSE) {
+		epoll_again(c);
+		epoll_poke(c);
+		errno = ENOTCONN;
+		return -1;
+	}
+	if (is_shut_already(c, how))
+		epoll_again(c);
+	if (how == SHUT_WR || how == SHUT_RDWR)
+		shut_output(c);
+	if (how == SHUT_RD || how == SHUT_RDWR) {
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+		connection_wake_readers(c);
+	}
+	epoll_poke(c);
+	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		return shut_tcp(c, fd, how);
+	/* Half closed, TCP must stay open: demotion may still need it. */
+	if (!is_shut_already(c, SHUT_RDWR))
+		return 0;
+	/* One half after the other is the same to it as both at once. */
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
+	return real.shutdown(fd, SHUT_RDWR);
+}

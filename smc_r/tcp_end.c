@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* tcp_end: what TCP tells of the peer's end. */
+#include "tcp_end.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "sys.h"
+
+#define LOOKS_A_CLOCK 8
+#define ASK_TCP_NS    1000000u
+
+/* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
+ * too; the kernel has not seen those that went by the ring. */
+int tcp_error_of(struct connection *c, int error)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	if (error != ECONNRESET ||
+	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
+		return error;
+	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
+}
+
+/* A process that dies with bytes unread makes TCP reset the connection. Its
+ * kernel did not know of ours, so the cursors decide. Once, by whoever of this
+ * end sees it first. */
+static void judge_end(struct connection *c, short bits)
+{
+	uint32_t flags;
+
+	/* Before it is attached there is nothing to judge by. */
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	/* The kernel knows of a reset, and tells it. */
+	if (bits & POLLERR)
+		return;
+	flags = atomic_load(&c->in_producer->flags);
+	/* After a seal it may be one that the program shut there, and a frozen
+	 * cursor says nothing. */
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
+	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
+	    atomic_load(&c->out_consumer->cursor) ==
+		atomic_load(&c->slot->tx.position))
+		return;
+	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
+		atomic_store(&c->slot->error,
+			     (uint32_t)tcp_error_of(c, ECONNRESET));
+}
+
+int tcp_error(struct connection *c, int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	return tcp_error_of(c, error);
+}
+
+bool tcp_error_waits(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/* A server that died with our Confirm unread: its kernel reset the connection,
+ * and not because of anything that the program sent. */
+static void forgive_confirm(struct connection *c, int fd)
+{
+	uint32_t flags;
+	int error;
+
+	if (connection_phase(c) != PHASE_ACTIVE || c->side != SIDE_CLIENT ||
+	    atomic_load(&c->control->confirmed) ==
+		atomic_load(&c->control->epoch) ||
+	    atomic_load(&c->out_consumer->cursor) !=
+		atomic_load(&c->slot->tx.position))
+		return;
+	flags = atomic_load(&c->in_producer->flags) |
+		atomic_load(&c->out_producer->flags);
+	if (flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED))
+		return;
+	error = tcp_error(c, fd);
+	if (error == ECONNRESET || error == EPIPE)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	else if (error != 0)
+		atomic_store(&c->slot->error, (uint32_t)error);
+}
+
+/* What the program shut for reading looks to poll() as if the peer had ended.
+ */
+static bool is_our_own_end(const struct connection *c, int fd, short bits)
+{
+	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
+	    (bits & POLLERR))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
+	       state == TCP_FIN_WAIT2;
+}
+
+bool tcp_has_ended(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
+
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
+	    is_our_own_end(c, p.fd, p.revents))
+		return false;
+	judge_end(c, p.revents);
+	forgive_confirm(c, p.fd);
+	atomic_store(&c->tcp_ended, 1);
+	return true;
+}
+
+bool tcp_ended_now_and_then(struct connection *c, int fd)
+{
+	uint64_t now;
+
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	if (++c->idle_looks % LOOKS_A_CLOCK)
+		return false;
+	now = sys_now_ns();
+	if (now - c->asked_ns < ASK_TCP_NS)
+		return false;
+	c->asked_ns = now;
+	return tcp_has_ended(c, fd);
+}
+
+/* A ring does not tell whether anybody is there; the reader's cursor does. */
+static bool is_unheard(struct connection *c)
+{
+	if (c->unheard &&
+	    atomic_load_explicit(&c->out_consumer->cursor,
+				 memory_order_relaxed) != c->rang_at)
+		c->unheard = HEARD;
+	return c->unheard;
+}
+
+void output_ask(struct connection *c, int fd)
+{
+	uint64_t now;
+
+	if ((!is_unheard(c) && c->sends % SENDS_A_LOOK) ||
+	    connection_phase(c) != PHASE_ACTIVE)
+		return;
+	now = sys_now_ns();
+	if (now - c->asked_ns < ASK_TCP_NS && c->unheard != RANG)
+		return;
+	c->asked_ns = now;
+	if (c->unheard)
+		c->unheard = ASKED;
+	tcp_has_ended(c, fd);
+}
