@@ -3,7 +3,7 @@
 # rxe: the core and the Linux kernel's rdma_rxe, in a virtual machine, with each
 # other; both directions. "make check" runs a part, and of that only what begins in
 # the first 90 seconds; "make check-kernel" runs all.
-# limit: 300
+# limit: 500
 # long: 1800
 
 bats_require_minimum_version 1.5.0

@@ -50,7 +50,7 @@ mitigations=off tsc=reliable random.trust_cpu=on net.ifnames=0" \
 		-device virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,romfile= \
 		>"$BATS_FILE_TMPDIR/qemu" 2>&1 3>&- </dev/null &
 	echo $! >"$BATS_FILE_TMPDIR/vm.pid"
-	if ! wait_long 90 guest true; then
+	if ! wait_long 300 guest true; then
 		cat "$BATS_FILE_TMPDIR/qemu"
 		tail -n 20 "$console"
 		return 1

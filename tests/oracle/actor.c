@@ -17,7 +17,7 @@
 static const struct operation *const tables[] = {
     socket_operations, send_operations,    receive_operations, ready_operations,
     epoll_operations,  process_operations, stream_operations,  odd_operations,
-    aio_operations,    refused_operations,
+    aio_operations,    refused_operations, bad_operations,
 };
 
 int64_t now_ms(void)

@@ -59,6 +59,7 @@ extern const struct operation stream_operations[];
 extern const struct operation odd_operations[];
 extern const struct operation aio_operations[];
 extern const struct operation refused_operations[];
+extern const struct operation bad_operations[];
 
 /* argv of an actor: the task to be, then name=fd for inherited descriptors. */
 int actor_main(int argc, char **argv);

@@ -261,8 +261,9 @@ static void port_learn(struct director *d, const char *name, unsigned number)
 	p->number = number;
 }
 
-/* The answer without what is hidden, and with symbols for ports. */
-static void say_answer(struct director *d, const char *line)
+/* The answer without what is hidden, with symbols for ports, and behind a tab
+ * the time that it was waited for. */
+static void say_answer(struct director *d, const char *line, int64_t ms)
 {
 	while (*line && *line != '\t') {
 		if (!strncmp(line, "port:", 5)) {
@@ -275,7 +276,7 @@ static void say_answer(struct director *d, const char *line)
 		}
 		say(d, "%c", *line++);
 	}
-	say(d, "\n");
+	say(d, "\t%lld\n", (long long)ms);
 }
 
 /* @NAME becomes a port; @filled is the size of the last fill. */
@@ -328,6 +329,7 @@ static void learn(struct director *d, const char *operation, const char *answer)
 static int lane_join(struct director *d, struct lane *l, const char *operation)
 {
 	char answer[LINE_BYTES];
+	int64_t begun = now_ms();
 	int ret = lane_read(l, answer, sizeof(answer), PATIENCE_MS);
 
 	l->running = false;
@@ -336,7 +338,7 @@ static int lane_join(struct director *d, struct lane *l, const char *operation)
 		return -1;
 	}
 	learn(d, operation, answer);
-	say_answer(d, answer);
+	say_answer(d, answer, now_ms() - begun);
 	return strstr(answer, "BAD SCRIPT") ? -1 : 0;
 }
 
@@ -441,6 +443,14 @@ static int step_signal(struct director *d, const char *line, bool repeat)
 	return repeat ? lane_join(d, l, "") : 0;
 }
 
+/* One that goes on too early would not have been stopped. */
+static int await_stop(const struct lane *l, int64_t end)
+{
+	while (!process_stopped(l->pid) && now_ms() < end)
+		pause_ms(2);
+	return process_stopped(l->pid) ? 0 : -1;
+}
+
 /* kill waits for the death; descriptors are then closed by the kernel. */
 static int step_kill(struct director *d, const char *line)
 {
@@ -457,6 +467,8 @@ static int step_kill(struct director *d, const char *line)
 	}
 	kill(l->pid, (int)number);
 	say(d, "%s\n", line);
+	if (number == SIGSTOP)
+		return await_stop(l, end);
 	if (number != SIGKILL && number != SIGTERM)
 		return 0;
 	while (!process_gone(l->pid) && now_ms() < end)

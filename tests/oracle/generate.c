@@ -60,10 +60,14 @@ static const struct kind kinds[] = {
     {write_stdio, 1},
     {write_requests, 2},
     {write_pump, 4},
+    /* From GENERATE_MOST on. */
+    {write_gone_asleep, 4},
+    {write_part_reset, 1},
 };
 
 #define KINDS       (sizeof(kinds) / sizeof(*kinds))
 #define KINDS_FIRST 29 /* what the seeds before GENERATE_MORE know */
+#define KINDS_MORE  44 /* and those before GENERATE_MOST */
 
 static void write_start(struct model *m)
 {
@@ -75,10 +79,8 @@ static void write_start(struct model *m)
 }
 
 /* Each seed likes other kinds of steps, so that rare ones meet. */
-static void weights_choose(struct model *m, unsigned *weights)
+static void weights_choose(struct model *m, unsigned *weights, size_t known)
 {
-	size_t known = m->more ? KINDS : KINDS_FIRST;
-
 	memset(weights, 0, KINDS * sizeof(*weights));
 	for (size_t k = 0; k < known; k++)
 		weights[k] = kinds[k].weight * (1 + pick(m, 4) * pick(m, 4));
@@ -106,6 +108,13 @@ static void write_end(struct model *m)
 			write_finish(m, &m->connections[k], (int)pick(m, 2));
 }
 
+static size_t kinds_known(unsigned long seed)
+{
+	if (seed >= GENERATE_MOST)
+		return KINDS;
+	return seed >= GENERATE_MORE ? KINDS_MORE : KINDS_FIRST;
+}
+
 void generate(unsigned long seed, FILE *script)
 {
 	struct model m = {.out = script, .more = seed >= GENERATE_MORE};
@@ -114,7 +123,7 @@ void generate(unsigned long seed, FILE *script)
 	m.random = (seed + 1) * 0x9e3779b97f4a7c15u;
 	for (int i = 0; i < 4; i++)
 		pick(&m, 2);
-	weights_choose(&m, weights);
+	weights_choose(&m, weights, kinds_known(seed));
 	steps = 10 + pick(&m, 50);
 	crowd = 1 + pick(&m, CONNECTIONS);
 	line(&m, "# seed %lu", seed);

@@ -10,6 +10,7 @@
 /* Seeds from here on take steps that those before do not know, so that each
  * goes on to mean what it did. */
 #define GENERATE_MORE 1000000
+#define GENERATE_MOST 3000000
 
 void generate(unsigned long seed, FILE *script);
 

@@ -130,6 +130,8 @@ void write_rearm(struct model *m, struct connection *c, int i);
 void write_stdio(struct model *m, struct connection *c, int i);
 void write_requests(struct model *m, struct connection *c, int i);
 void write_pump(struct model *m, struct connection *c, int i);
+void write_gone_asleep(struct model *m, struct connection *c, int i);
+void write_part_reset(struct model *m, struct connection *c, int i);
 
 void write_connect(struct model *m, struct connection *c);
 void write_dup(struct model *m, struct connection *c, int i);

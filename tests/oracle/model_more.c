@@ -66,6 +66,16 @@ void write_misplaced(struct model *m, struct connection *c, int i)
 	}
 }
 
+static void close_end(struct model *m, struct end *e)
+{
+	unwatch(m, e);
+	step(m, e, "close %s", e->name);
+	if (e->task) {
+		step(m, e, "exit 0");
+		line(m, "%c0 reap", e->actor);
+	}
+}
+
 static void finish_peer(struct model *m, struct connection *c, int i)
 {
 	struct end *e = &c->ends[i];
@@ -74,12 +84,7 @@ static void finish_peer(struct model *m, struct connection *c, int i)
 	step(m, e, "poll 0 %s:in|out|rdhup", e->name);
 	step(m, e, "recvend %s", e->name);
 	step(m, e, "send %s 10 1", e->name);
-	unwatch(m, e);
-	step(m, e, "close %s", e->name);
-	if (e->task) {
-		step(m, e, "exit 0");
-		line(m, "%c0 reap", e->actor);
-	}
+	close_end(m, e);
 }
 
 /* connect to AF_UNSPEC; the same descriptor is then another connection. */
@@ -447,4 +452,84 @@ void write_pump(struct model *m, struct connection *c, int i)
 	     chance(m, 50) ? " nonblock" : "");
 	taken(e, size);
 	sent(&d->ends[!j], size);
+}
+
+/* What is left when one end's socket has gone. */
+static void leave_peer(struct model *m, struct connection *c, int i)
+{
+	struct end *peer = &c->ends[i];
+
+	arrive(m, c, i);
+	step(m, peer, "await %s events=rdhup", peer->name);
+	step(m, peer, "poll 0 %s:in|out|rdhup", peer->name);
+	if (peer->watched && !peer->task)
+		look_at_epoll(m, peer, c);
+	step(m, peer, "recvend %s", peer->name);
+	close_end(m, peer);
+}
+
+/* The descriptor ends under a call of another thread, which keeps the socket;
+ * then something ends that call. */
+void write_gone_asleep(struct model *m, struct connection *c, int i)
+{
+	static const char *const calls[] = {
+	    "100", "100 via=recvmsg", "100 via=readv", "40 flags=waitall"};
+	static const char *const via[] = {"close", "range", "syscall"};
+	struct end *e = &c->ends[i], *peer = &c->ends[!i];
+	unsigned how = pick(m, 5), serial = ++m->serial;
+
+	if (e->task || !is_quiet(c, i) || !can_send(c, !i))
+		return;
+	arrive(m, c, !i);
+	unwatch(m, e);
+	set_blocking(m, e);
+	line(m, "%c1& recv %s %s", e->actor, e->name, PICK(m, calls));
+	line(m, "blocked %c1", e->actor);
+	if (how == 0)
+		step(m, e, "shutdown %s rdwr", e->name);
+	if (chance(m, 30)) {
+		step(m, e, "socket x%u inet", serial);
+		step(m, e, "dup x%u %s via=dup2", serial, e->name);
+		step(m, e, "close x%u", serial);
+	} else {
+		step(m, e, "close %s via=%s", e->name, PICK(m, via));
+	}
+	if (how == 1) {
+		step(m, peer, "shutdown %s wr", peer->name);
+	} else if (how == 2 && !peer->task && !peer->watched) {
+		step(m, peer, "set %s linger 1 0", peer->name);
+		step(m, peer, "close %s", peer->name);
+	} else if (how != 0) {
+		how = 3;
+		step(m, peer, "send %s 40 %u", peer->name, next_pattern(m));
+	}
+	line(m, "%c1=", e->actor);
+	if (how != 2)
+		leave_peer(m, c, !i);
+	memset(c, 0, sizeof(*c));
+}
+
+/* A reset meets a call that has sent a part. */
+void write_part_reset(struct model *m, struct connection *c, int i)
+{
+	struct end *e = &c->ends[i], *peer = &c->ends[!i];
+
+	if (e->task || peer->task || e->actor == peer->actor ||
+	    !can_send(c, i) || peer->read_shut || e->unread || peer->fin_sent)
+		return;
+	unwatch(m, e);
+	unwatch(m, peer);
+	set_blocking(m, e);
+	line(m, "%c1& sendall %s 8000000 %u chunk=%u", e->actor, e->name,
+	     next_pattern(m), 3000 + pick(m, 1000000));
+	line(m, "blocked %c1", e->actor);
+	if (chance(m, 50))
+		step(m, peer, "set %s linger 1 0", peer->name);
+	step(m, peer, "close %s", peer->name);
+	line(m, "%c1=", e->actor);
+	step(m, e, "poll 0 %s:in|out|rdhup", e->name);
+	step(m, e, "send %s 10 1", e->name);
+	step(m, e, "recvend %s", e->name);
+	step(m, e, "close %s", e->name);
+	memset(c, 0, sizeof(*c));
 }

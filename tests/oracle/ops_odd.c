@@ -51,61 +51,6 @@ static void run_disconnect(struct call *c)
 	reply_result(c, connect(name_fd(c->argv[1]), &a, sizeof(a)));
 }
 
-/* One good buffer, then one at an address that cannot be. */
-static void parts_make(struct iovec parts[2], unsigned char *bytes, size_t good,
-		       size_t bad)
-{
-	parts[0].iov_base = bytes;
-	parts[0].iov_len = good;
-	parts[1].iov_base = (void *)(uintptr_t)8;
-	parts[1].iov_len = bad;
-}
-
-/* sendbad FD GOOD BAD PATTERN [via=send|write|writev|sendmsg] */
-static void run_sendbad(struct call *c)
-{
-	const char *via = call_text(c, "via", "writev");
-	size_t good = strtoul(c->argv[2], NULL, 0);
-	size_t bad = strtoul(c->argv[3], NULL, 0);
-	int fd = name_fd(c->argv[1]);
-	struct iovec parts[2];
-	struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
-
-	pattern_fill(c->task->bytes, good,
-		     (uint32_t)strtoul(c->argv[4], NULL, 0), 0);
-	parts_make(parts, c->task->bytes, good, bad);
-	if (!strcmp(via, "send"))
-		reply_result(c, send(fd, parts[1].iov_base, bad, 0));
-	else if (!strcmp(via, "write"))
-		reply_result(c, write(fd, parts[1].iov_base, bad));
-	else if (!strcmp(via, "sendmsg"))
-		reply_result(c, sendmsg(fd, &m, 0));
-	else
-		reply_result(c, writev(fd, parts, 2));
-}
-
-/* recvbad FD GOOD BAD [via=recv|read|readv|recvmsg] [flags=...] */
-static void run_recvbad(struct call *c)
-{
-	const char *via = call_text(c, "via", "readv");
-	size_t good = strtoul(c->argv[2], NULL, 0);
-	size_t bad = strtoul(c->argv[3], NULL, 0);
-	int flags = (int)call_bits(c, "flags", message_words);
-	int fd = name_fd(c->argv[1]);
-	struct iovec parts[2];
-	struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
-
-	parts_make(parts, c->task->bytes, good, bad);
-	if (!strcmp(via, "recv"))
-		reply_result(c, recv(fd, parts[1].iov_base, bad, flags));
-	else if (!strcmp(via, "read"))
-		reply_result(c, read(fd, parts[1].iov_base, bad));
-	else if (!strcmp(via, "recvmsg"))
-		reply_result(c, recvmsg(fd, &m, flags));
-	else
-		reply_result(c, readv(fd, parts, 2));
-}
-
 static struct iovec *parts_many(unsigned char *bytes, int count, size_t each)
 {
 	struct iovec *parts = calloc((size_t)count + 1, sizeof(*parts));
@@ -329,8 +274,6 @@ const struct operation odd_operations[] = {
     {"bind", 2, run_bind},
     {"listenon", 1, run_listenon},
     {"disconnect", 1, run_disconnect},
-    {"sendbad", 4, run_sendbad},
-    {"recvbad", 3, run_recvbad},
     {"sendmany", 4, run_sendmany},
     {"recvmany", 3, run_recvmany},
     {"option", 3, run_option},

@@ -79,6 +79,15 @@ static void run_refused(struct call *c)
 		return;
 	}
 	reply_result(c, sendfile(fd, ends[0], NULL, 5));
+	reply_result(c, sendfile(fd, ends[0], NULL, (size_t)-1));
+	m.msg_iovlen = 1;
+	m.msg_name = c->task->bytes;
+	m.msg_namelen = (socklen_t)-1;
+	reply_result(c, sendmsg(fd, &m, 0));
+	reply_result(c, recvmsg(fd, &m, MSG_DONTWAIT));
+	v[0].iov_len = v[1].iov_len = SSIZE_MAX;
+	reply_result(c, writev(fd, v, 2));
+	reply_result(c, readv(fd, v, 2));
 	close(ends[0]);
 	reply_result(c, splice(fd, NULL, ends[1], NULL, 10, 0));
 	reply(c, " sigpipe=%d", pipe_signals());

@@ -155,6 +155,19 @@ static void wait_until_stuck(int fd)
 	} while (now_ms() < end);
 }
 
+/* TCP enlarges a buffer that nobody has set when the peer's next segment comes,
+ * which would make room as well. */
+static void keep_buffer(int fd)
+{
+	socklen_t n = sizeof(int);
+	int twice;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &twice, &n))
+		return;
+	twice /= 2;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &twice, n);
+}
+
 /*
  * fill FD PATTERN: until nothing fits any more, which is a matter of the
  * transport; how much it was goes to drain by the hidden count.
@@ -166,6 +179,7 @@ static void run_fill(struct call *c)
 	size_t done = 0;
 	int refused = 0;
 
+	keep_buffer(fd);
 	/* What the peer's system takes in the meantime makes room again. */
 	while (refused < 2 && done < 64u << 20) {
 		long n;

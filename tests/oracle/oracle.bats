@@ -3,7 +3,7 @@
 # oracle: whatever a program does with a connection, it sees the same with the
 # library as without. SMC_R_LONG runs many more generated scripts, and each
 # way of being wrong.
-# limit: 600
+# limit: 900
 # long: 7200
 
 load ../preload/smc
@@ -120,5 +120,7 @@ wrongs() {
 # Each was different once.
 @test "seeds that found something" {
 	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321 \
-		1000088 1010018 1010068 1010325
+		500420 501293 501612 1002008 1010002 1010100 \
+		1000088 1004023 1010018 1010068 1010325 501409 \
+		3001045 3001057 3001058
 }

@@ -66,6 +66,27 @@ static int thread_count(pid_t pid)
 	return count;
 }
 
+bool process_stopped(pid_t pid)
+{
+	char path[64], text[4096], *state;
+	bool all = true;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return false;
+	for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
+		if (e->d_name[0] == '.' ||
+		    !slurp(text, sizeof(text), atoi(e->d_name), "stat"))
+			continue;
+		state = strrchr(text, ')');
+		all &= state && state[2] == 'T';
+	}
+	closedir(d);
+	return all;
+}
+
 bool process_gone(pid_t pid)
 {
 	char text[4096], *state;

@@ -14,6 +14,9 @@
  */
 bool thread_asleep(pid_t tid, unsigned long *switches);
 
+/* All its threads are stopped. */
+bool process_stopped(pid_t pid);
+
 /* Dead, perhaps not yet reaped; its descriptors are closed. */
 bool process_gone(pid_t pid);
 
