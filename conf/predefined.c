@@ -66,15 +66,23 @@ static int forget_kind(struct loader *l, const char *uniquetype)
 	return 0;
 }
 
-static int load_object(struct loader *l, const struct stanza *s)
+static int load_object(struct loader *l, const struct stanza *s, unsigned line)
 {
-	int error = 0;
+	const char *words = "a class of predefined objects is needed";
+	int error = -EINVAL;
 
-	if (strncmp(s->class_name, "Pd", 2) != 0)
-		return -EINVAL;
-	if (strcmp(s->class_name, "PdDv") == 0)
-		error = forget_kind(l, stanza_string(s, "uniquetype"));
-	return error ? error : attrdb_object_put(l->db, s);
+	if (strncmp(s->class_name, "Pd", 2) == 0) {
+		error = 0;
+		if (strcmp(s->class_name, "PdDv") == 0)
+			error = forget_kind(l, stanza_string(s, "uniquetype"));
+		if (!error)
+			error = attrdb_object_put(l->db, s);
+		words = attrdb_words(l->db);
+	}
+	/* What the stanza has wrong; other errors are the database's. */
+	if (error == -EINVAL || error == -EEXIST)
+		snprintf(l->why, l->size, "%s:%u: %s", l->path, line, words);
+	return error;
 }
 
 static int load_stanzas(struct loader *l)
@@ -88,13 +96,10 @@ static int load_stanzas(struct loader *l)
 		/* The line behind the stanza: near enough to find it. */
 		unsigned line = reader.line;
 
-		error = load_object(l, &s);
+		error = load_object(l, &s, line);
 		stanza_fini(&s);
-		if (error) {
-			snprintf(l->why, l->size, "%s:%u: %s", l->path, line,
-				 attrdb_words(l->db));
+		if (error)
 			return error;
-		}
 	}
 	if (found < 0)
 		snprintf(l->why, l->size, "%s:%u: %s", l->path, reader.line,
@@ -107,6 +112,7 @@ int predefined_load(struct attrdb *db, char *why, size_t size)
 	struct loader l = {.db = db, .why = why, .size = size};
 	int error = place_stanza(FILE_NAME, l.path, sizeof(l.path));
 
+	why[0] = '\0';
 	if (error) {
 		snprintf(why, size, "%s: %s", FILE_NAME, strerror(-error));
 		return error;

@@ -12,7 +12,8 @@
 
 /*
  * Replaces what the database knew about the kinds of devices in the file: 0,
- * or -errno with the reason, which names file and line, in why.
+ * or -errno with the reason, which names file and line, in why. It is "" when
+ * the database failed, and nothing is wrong with the file: attrdb_words().
  */
 int predefined_load(struct attrdb *db, char *why, size_t size);
 

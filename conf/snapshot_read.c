@@ -56,33 +56,45 @@ static int open_trusted(const char *rundir, const char *name, struct stat *st)
 	return fd;
 }
 
-int snapshot_read(const char *rundir, struct snapshot *out)
+/* The length, or -errno. */
+static int read_text(int fd, char *text, size_t size)
 {
-	char text[SNAPSHOT_TEXT_MAX + 1];
 	size_t length = 0;
-	struct stat st;
-	int fd = open_trusted(rundir, RUNDIR_SNAPSHOT, &st);
 
-	if (fd < 0)
-		return fd;
-	while (length < sizeof(text)) {
-		ssize_t n =
-		    syscall(SYS_read, fd, text + length, sizeof(text) - length);
+	while (length < size) {
+		ssize_t n = syscall(SYS_read, fd, text + length, size - length);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0) {
-			int error = -errno;
-
-			close_file(fd);
-			return error;
-		}
+		if (n < 0)
+			return -errno;
 		if (n == 0)
 			break;
 		length += (size_t)n;
 	}
+	return (int)length;
+}
+
+/* The smallest stack that a thread may have has no room for the text. */
+int snapshot_read(const char *rundir, struct snapshot *out)
+{
+	size_t size = SNAPSHOT_TEXT_MAX + 1;
+	struct stat st;
+	int fd = open_trusted(rundir, RUNDIR_SNAPSHOT, &st);
+	int result;
+	char *text;
+
+	if (fd < 0)
+		return fd;
+	text = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	result = text == MAP_FAILED ? -errno : read_text(fd, text, size);
 	close_file(fd);
-	return snapshot_parse(text, length, out);
+	if (result >= 0)
+		result = snapshot_parse(text, (size_t)result, out);
+	if (text != MAP_FAILED)
+		munmap(text, size);
+	return result;
 }
 
 int snapshot_generation_map(const char *rundir, const _Atomic uint64_t **out)
