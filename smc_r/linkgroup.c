@@ -141,6 +141,47 @@ static void note_take(struct linkgroup *g, bool found)
 	}
 }
 
+static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
+			      struct rmb **rmb, uint32_t *element)
+{
+	struct linkgroup *g;
+	uint32_t reason = make_server_group(peer_id, &g);
+
+	if (reason)
+		return reason;
+	reason = linkgroup_rmb_add(g, s);
+	if (reason) {
+		linkgroup_list_free(g);
+		return reason;
+	}
+	linkgroup_list_add(g);
+	segment_count(first_contacts);
+	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
+}
+
+static uint32_t take_again(struct linkgroup *g, const struct snapshot *s,
+			   struct rmb **rmb, uint32_t *element)
+{
+	bool found = take_free(g, rmb, element);
+	uint32_t reason;
+
+	note_take(g, found);
+	if (!found) {
+		reason = linkgroup_rmb_add(g, s);
+		if (reason)
+			return reason;
+		if (!take_free(g, rmb, element))
+			return REASON_INTERNAL;
+	}
+	segment_count(reuses);
+	return REASON_NONE;
+}
+
+/*
+ * A client that could not take a message, for want of descriptors, gives up the
+ * channel that it came over, and says so in its Decline. But a forked process
+ * may have heard that, and we find out when there is more to tell.
+ */
 uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 			const struct snapshot *s, struct rmb **rmb,
 			uint32_t *element, bool *first)
@@ -149,30 +190,16 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 	uint32_t reason;
 
 	*first = g == NULL;
-	if (!g) {
-		reason = make_server_group(peer_id, &g);
-		if (reason)
+	if (g) {
+		reason = take_again(g, s, rmb, element);
+		if (!reason)
+			return REASON_NONE;
+		linkgroup_list_drop_dead();
+		if (linkgroup_list_find(SIDE_SERVER, peer_id))
 			return reason;
-		reason = linkgroup_rmb_add(g, s);
-		if (reason) {
-			linkgroup_list_free(g);
-			return reason;
-		}
-		linkgroup_list_add(g);
-		segment_count(first_contacts);
+		*first = true;
 	}
-	if (take_free(g, rmb, element)) {
-		note_take(g, true);
-		if (!*first)
-			segment_count(reuses);
-		return REASON_NONE;
-	}
-	note_take(g, false);
-	reason = linkgroup_rmb_add(g, s);
-	if (reason)
-		return reason;
-	segment_count(reuses);
-	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
+	return take_from_new(peer_id, s, rmb, element);
 }
 
 int linkgroup_rest_ms(void)

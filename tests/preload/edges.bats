@@ -28,8 +28,8 @@ both() { # least number of ends on SMC, argument of edges...
 }
 
 @test "few descriptors: fewer connections, none of them broken" {
-	both 2 descriptors 40
-	both 40 descriptors 200
+	both 100 descriptors 40 100
+	both 80 descriptors 200 3
 }
 
 @test "a program that uses nearly all that its soft limit allows" {

@@ -4,8 +4,8 @@
  * shrink to nothing, what it gave back it gets again, and every connection
  * that it could make carries its bytes.
  *
- *   edges descriptors LIMIT	as many connections as the limit lets it make,
- *				three times over
+ *   edges descriptors LIMIT ROUNDS	as many connections as the limit lets it
+ *			make, so many times: none of them is without its share
  *   edges leak COUNT		so many connections one after another: no
  *				descriptor and no mapping is left of them
  *   edges crowd COUNT		so many connections at once, all used in turn
@@ -188,21 +188,29 @@ static int connections_to_limit(int port)
 	return count;
 }
 
-static void descriptors(int limit)
+/*
+ * How many there are differs from round to round: one on SMC takes more than
+ * one, and the engine may keep what it has for those that follow, up to half of
+ * all. But with twice as many rounds as there are descriptors, what is lost
+ * with every other one leaves none.
+ */
+static void descriptors(int limit, int rounds)
 {
 	struct rlimit r = {(rlim_t)limit, (rlim_t)limit};
-	int port, counts[3];
+	int port, least = limit, most = 0;
 	pid_t server = server_start(&port);
 
 	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
-	for (int i = 0; i < 3; i++)
-		counts[i] = connections_to_limit(port);
+	for (int i = 0; i < rounds; i++) {
+		int count = connections_to_limit(port);
+
+		least = count < least ? count : least;
+		most = count > most ? count : most;
+	}
 	server_end(server);
-	printf("limit %d: %d, %d, %d connections\n", limit, counts[0],
-	       counts[1], counts[2]);
-	check(counts[0] >= limit / 3, "too few connections");
-	check(counts[1] >= counts[0] - 2 && counts[2] >= counts[0] - 2,
-	      "what was closed does not come back");
+	printf("limit %d: %d to %d connections in %d rounds\n", limit, least,
+	       most, rounds);
+	check(least >= limit / 3, "too few connections");
 }
 
 /* Each time in an epoll instance of its own. */
@@ -744,14 +752,15 @@ static void together(int count)
 int main(int argc, char **argv)
 {
 	int number = argc > 2 ? atoi(argv[2]) : 0;
+	int rounds = argc > 3 ? atoi(argv[3]) : 0;
 
 	/* Another thread could accept. */
 	if (argc == 3 && !strcmp(argv[1], "alone"))
 		alarm(20);
 	else
 		watchdog_start(20);
-	if (argc == 3 && !strcmp(argv[1], "descriptors"))
-		descriptors(number);
+	if (argc == 4 && !strcmp(argv[1], "descriptors"))
+		descriptors(number, rounds);
 	else if (argc == 3 && !strcmp(argv[1], "leak"))
 		leak(number);
 	else if (argc == 3 && !strcmp(argv[1], "tight"))
