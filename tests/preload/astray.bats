@@ -8,9 +8,9 @@ load smc
 : "${programs-}" "${smc_new-}"
 
 both_ways() { # how
-	run timeout 30 "$programs/preload/astray" "$1"
+	run timeout 60 "$programs/preload/astray" "$1"
 	[ "$output" = well ]
-	run timeout 30 smc_run "$programs/preload/astray" "$1"
+	run timeout 60 smc_run "$programs/preload/astray" "$1"
 	[ "$output" = well ]
 	smc_count
 	[ "$smc_new" = 2 ]

@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	int fd;
 	pid_t peer;
 
-	watchdog_start(10);
+	watchdog_start(30);
 	peer = fork();
 	check(peer >= 0, "fork");
 	if (peer == 0) {

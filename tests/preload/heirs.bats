@@ -26,7 +26,7 @@ setup() {
 asked() { # number
 	local i
 	for ((i = 0; i < $1; i++)); do
-		[ "$(timeout 10 smc_run "$heir" ask "$port" "line $i")" = \
+		[ "$(timeout 60 smc_run "$heir" ask "$port" "line $i")" = \
 			"got line $i" ]
 	done
 	smc_count
@@ -134,7 +134,7 @@ served_by() { # name
 	export SMC_R_HANDSHAKE=100
 	start server smc_run "$heir" stdio "$port"
 	await_port "$port"
-	[ "$(timeout 20 smc_run "$heir" late "$port")" = hello ]
+	[ "$(timeout 60 smc_run "$heir" late "$port")" = hello ]
 	await_true gone "$last"
 	[ -z "$(cat "$place/server.log")" ]
 }
@@ -142,7 +142,7 @@ served_by() { # name
 @test "a stdio stream that was there before the connection" {
 	start server smc_run "$heir" exec "$port" 0 "$heir" serve
 	await_port "$port"
-	[ "$(timeout 10 smc_run "$heir" early "$port" hello)" = "got hello" ]
+	[ "$(timeout 60 smc_run "$heir" early "$port" hello)" = "got hello" ]
 	smc_count
 	[ "$smc_new" = 0 ]
 }

@@ -61,7 +61,7 @@ def main():
     # Longer than an engine waits that is owed a word.
     time.sleep(1.5)
     for way, c in zip(ways, clients):
-        c.settimeout(10)
+        c.settimeout(60)
         c.sendall(b"hello")
         print(way.__name__, c.recv(100), flush=True)
         c.shutdown(socket.SHUT_WR)

@@ -135,7 +135,7 @@ static void storm(void)
 int main(int argc, char **argv)
 {
 	check(argc > 2, "usage: plugin now|lazy|storm FILE...");
-	watchdog_start(10);
+	watchdog_start(30);
 	files = argv + 2;
 	file_count = argc - 2;
 	if (!strcmp(argv[1], "storm"))

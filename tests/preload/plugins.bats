@@ -36,9 +36,9 @@ setup() {
 both_ways() { # what it says, its words...
 	local said=$1
 	shift
-	run timeout 30 "$programs/preload/plugin" "$@"
+	run timeout 60 "$programs/preload/plugin" "$@"
 	[ "$output" = "$said" ]
-	run timeout 30 smc_run "$programs/preload/plugin" "$@"
+	run timeout 60 smc_run "$programs/preload/plugin" "$@"
 	echo "$output"
 	[ "$output" = "$said" ]
 	smc_count

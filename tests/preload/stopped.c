@@ -5,13 +5,35 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "duct.h"
 
-#define TIME_OUT_MS 1000
-#define SOON_MS     600 /* less than what was left when it was stopped */
+#define TIME_OUT_MS 2500
+#define SOON_MS     1800 /* less than what was left when it was stopped */
+
+/* It is nowhere asleep but in poll(). Several looks, as it may wait for a page
+ * before. */
+static void await_sleep(pid_t pid)
+{
+	char path[32], line[512];
+	int looks = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	while (looks < 5) {
+		FILE *f = fopen(path, "r");
+		const char *end;
+
+		check(f && fgets(line, sizeof(line), f), path);
+		fclose(f);
+		end = strrchr(line, ')');
+		looks = end && end[2] == 'S' ? looks + 1 : 0;
+		nap_us(5000);
+	}
+}
 
 /* When it went on is told. */
 static void stop_parent(int told)
@@ -19,7 +41,7 @@ static void stop_parent(int told)
 	pid_t parent = getppid();
 	int64_t now;
 
-	nap_us(100000);
+	await_sleep(parent);
 	kill(parent, SIGSTOP);
 	nap_us(TIME_OUT_MS * 1100);
 	now = clock_ms();
