@@ -38,23 +38,46 @@ static int try_taking(int bell)
 
 /* ---- making them ---- */
 
-static void close_ordinary(struct bells *b)
+void bells_to_fds(const struct bells *b, int *fds, unsigned count)
 {
-	const int fds[] = {b->data, b->room, b->peer_data, b->peer_room};
+	fds[0] = b->data;
+	fds[1] = b->peer_data;
+	if (count == BELLS_APART) {
+		fds[2] = b->room;
+		fds[3] = b->peer_room;
+	}
+}
 
-	for (size_t i = 0; i < BELLS_COUNT; i++)
+struct bells bells_of_fds(const int *fds, unsigned count)
+{
+	unsigned room = count == BELLS_APART ? 2 : 0;
+
+	return (struct bells){.data = fds[0],
+			      .peer_data = fds[1],
+			      .room = fds[room],
+			      .peer_room = fds[room + 1]};
+}
+
+static void close_each(struct bells *b, void (*close)(int))
+{
+	int fds[BELLS_COUNT_MAX];
+	unsigned count = bells_are_one(b) ? BELLS_ONE : BELLS_APART;
+
+	bells_to_fds(b, fds, count);
+	for (unsigned i = 0; i < count; i++)
 		if (fds[i] >= 0)
-			sys_close(fds[i]);
+			close(fds[i]);
 	*b = BELLS_NONE;
+}
+
+static void close_ordinary(int fd)
+{
+	sys_close(fd);
 }
 
 void bells_close(struct bells *b)
 {
-	hidden_close(b->data);
-	hidden_close(b->room);
-	hidden_close(b->peer_data);
-	hidden_close(b->peer_room);
-	*b = BELLS_NONE;
+	close_each(b, hidden_close);
 }
 
 /* The peer, or we after a change of user, could not open it otherwise; nobody
@@ -103,24 +126,34 @@ static int make_peers(int *ours, int *theirs)
 	return *ours < 0 ? *ours : 0;
 }
 
-int bells_make(struct bells *ours, struct bells *theirs)
+static int make_both(int *own, int *their_ringer, int *our_ringer, int *theirs)
+{
+	int result = make_own(own, their_ringer);
+
+	return result == 0 ? make_peers(our_ringer, theirs) : result;
+}
+
+int bells_make(struct bells *ours, struct bells *theirs, unsigned count)
 {
 	int result;
 
 	*ours = *theirs = BELLS_NONE;
-	result = make_own(&ours->data, &theirs->peer_data);
-	if (result == 0)
-		result = make_own(&ours->room, &theirs->peer_room);
-	if (result == 0)
-		result = make_peers(&ours->peer_data, &theirs->data);
-	if (result == 0)
-		result = make_peers(&ours->peer_room, &theirs->room);
+	result = make_both(&ours->data, &theirs->peer_data, &ours->peer_data,
+			   &theirs->data);
+	if (result == 0 && count == BELLS_APART)
+		result = make_both(&ours->room, &theirs->peer_room,
+				   &ours->peer_room, &theirs->room);
 	if (result == 0)
 		result = try_taking(ours->data);
-	if (result == 0)
-		return 0;
-	bells_close(ours);
-	close_ordinary(theirs);
+	if (result < 0) {
+		close_each(ours, hidden_close);
+		close_each(theirs, close_ordinary);
+	} else if (count == BELLS_ONE) {
+		ours->room = ours->data;
+		ours->peer_room = ours->peer_data;
+		theirs->room = theirs->data;
+		theirs->peer_room = theirs->peer_data;
+	}
 	return result;
 }
 
@@ -151,9 +184,12 @@ static int adopt_ringer(int *fd)
 
 int bells_adopt(struct bells *b)
 {
+	bool one = bells_are_one(b);
 	int result = adopt_ringer(&b->peer_data);
 
-	if (result == 0)
+	if (one)
+		b->peer_room = b->peer_data;
+	else if (result == 0)
 		result = adopt_ringer(&b->peer_room);
 	if (result < 0)
 		return result;

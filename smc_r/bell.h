@@ -14,7 +14,9 @@
  * tell whether anybody is there to hear it.
  *
  * Each side of an element has two bells, so that bytes and room, for which two
- * threads may sleep, wake the right one. A pipe takes half the time of a pair
+ * threads may sleep, wake the right one; or one, where descriptors are scarce,
+ * and of two such threads one looks by the clock (sleepers.h). A pipe takes
+ * half the time of a pair
  * of AF_UNIX sockets: who takes a byte from such a pair also looks for one who
  * waits to write.
  *
@@ -37,7 +39,8 @@ enum bell_result {
 	/* or -EINTR */
 };
 
-/* Of one element, as one side has them; -1: none. */
+/* Of one element, as one side has them; -1: none. A side that has one bell for
+ * both has the same descriptor twice. */
 struct bells {
 	int data;      /* ours: bytes have come */
 	int room;      /* ours: there is room again */
@@ -45,13 +48,25 @@ struct bells {
 	int peer_room;
 };
 
-#define BELLS_NONE  ((struct bells){-1, -1, -1, -1})
-#define BELLS_COUNT 4 /* descriptors in the struct */
+#define BELLS_NONE      ((struct bells){-1, -1, -1, -1})
+#define BELLS_APART     4 /* descriptors of a side */
+#define BELLS_ONE       2 /* where one bell is for both */
+#define BELLS_COUNT_MAX BELLS_APART
 
-/* Makes an element's bells. *ours are hidden and ready. *theirs are ordinary
- * descriptors to be sent, in the peer's view, and to be closed then. All are
- * close-on-exec. 0, or -errno and neither has anything. Engine lock held. */
-int bells_make(struct bells *ours, struct bells *theirs);
+static inline bool bells_are_one(const struct bells *b)
+{
+	return b->data >= 0 && b->data == b->room;
+}
+
+/* Makes an element's bells of so many descriptors. *ours are hidden and ready.
+ * *theirs are ordinary descriptors to be sent, in the peer's view, and to be
+ * closed then. All are close-on-exec. 0, or -errno and neither has anything.
+ * Engine lock held. */
+int bells_make(struct bells *ours, struct bells *theirs, unsigned count);
+
+/* The order in which they are sent; count: BELLS_APART or BELLS_ONE. */
+void bells_to_fds(const struct bells *b, int *fds, unsigned count);
+struct bells bells_of_fds(const int *fds, unsigned count);
 
 /* Makes hidden descriptors that a peer sent ready for use: checks that they are
  * pipes and opens those that we ring. 0, or -EPROTO, -errno; they stay the

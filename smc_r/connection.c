@@ -139,7 +139,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		atomic_store(&c->in_consumer->barrier, barrier_reaches_us()
 							   ? READER_REGISTERED
 							   : READER_SLEEPS);
-	c->drained_data = atomic_load(&c->own_wait->rings_data);
+	c->drained_data = rings_of_data_bell(c);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
 	c->forks = atomic_load(&process.forks);
@@ -160,9 +160,10 @@ void connection_detach(struct connection *c, bool reuse)
 	rmb->spin_score = c->spin_score;
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
-		if (atomic_load(&c->own_wait->rings_data) != c->drained_data)
+		if (rings_of_data_bell(c) != c->drained_data)
 			bell_drain(c->bells.data);
-		if (atomic_load(&c->own_wait->rings_room) != c->drained_room)
+		if (!bells_are_one(&c->bells) &&
+		    atomic_load(&c->own_wait->rings_room) != c->drained_room)
 			bell_drain(c->bells.room);
 	}
 	linkgroup_give(rmb, c->element, reuse);
@@ -188,6 +189,7 @@ void connection_use_smc(struct connection *c)
 }
 
 void (*connection_on_native)(struct connection *c, bool gone);
+void (*connection_on_rings)(struct connection *c);
 
 void connection_set_native(struct connection *c)
 {

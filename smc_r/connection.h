@@ -25,6 +25,7 @@
 #include "clc.h"
 #include "fdtable.h"
 #include "linkgroup.h"
+#include "sleepers.h"
 #include "status.h"
 
 /* slot->phase */
@@ -105,7 +106,7 @@ struct connection {
 	bool recall_awaited;   /* recall_is_done() has waited */
 	uint64_t asked_ns;     /* when it was */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
-	uint32_t drained_data; /* rings of the data bell taken */
+	uint32_t drained_data; /* of rings_of_data_bell(), taken */
 	uint32_t drained_room;
 	uint32_t spin_score;   /* how well spinning did here */
 	uint32_t streak;       /* reads in a row that found bytes, none sent */
@@ -255,6 +256,9 @@ void connection_set_native(struct connection *c);
 /* Called before that, with the engine lock, if anybody waits for the connection
  * in an epoll instance. gone: it will be released. */
 extern void (*connection_on_native)(struct connection *c, bool gone);
+/* Called for one that is in an epoll instance, by who took rings of it that may
+ * have been for that. */
+extern void (*connection_on_rings)(struct connection *c);
 
 /* Final: on TCP, for this reason. Counts it. */
 void connection_use_tcp(struct connection *c, uint32_t reason,
@@ -280,6 +284,32 @@ void connection_forked(void);
 /* Wakes threads and processes of our own that sleep for bytes, or room. */
 void connection_wake_readers(struct connection *c);
 void connection_wake_writers(struct connection *c);
+
+/* Where a thread sleeps for bytes, or for room. */
+static inline struct sleep_place place_for_data(const struct connection *c)
+{
+	return (struct sleep_place){&c->slot->rx, &c->slot->rx.first};
+}
+
+static inline struct sleep_place place_for_room(const struct connection *c)
+{
+	return (struct sleep_place){&c->slot->tx, bells_are_one(&c->bells)
+						      ? &c->slot->rx.first
+						      : &c->slot->tx.first};
+}
+
+/* So many rings our bell for bytes has had. */
+static inline uint32_t rings_of_data_bell(const struct connection *c)
+{
+	const struct rmb_wait *w = c->own_wait;
+	uint32_t rings =
+	    atomic_load_explicit(&w->rings_data, memory_order_relaxed);
+
+	if (bells_are_one(&c->bells))
+		rings +=
+		    atomic_load_explicit(&w->rings_room, memory_order_relaxed);
+	return rings;
+}
 
 /* Is the peer where we are? Tells it where that is. */
 bool peer_is_on_our_core(struct connection *c);

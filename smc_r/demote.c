@@ -263,7 +263,7 @@ static bool leave_ring(struct connection *c, int fd)
  * waiting. */
 static bool wait_round(struct connection *c, int fd, unsigned ms)
 {
-	bool first = sleepers_first(&c->slot->rx);
+	bool first = sleepers_first(place_for_data(c));
 	struct pollfd p[2] = {
 	    {.fd = first ? c->bells.data : -1, .events = POLLIN},
 	    {.fd = fd, .events = POLLRDHUP},
@@ -281,10 +281,10 @@ static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 	uint64_t end = sys_now_ns() + ms * 1000000ull;
 	bool goes_on = true;
 
-	sleepers_join(&c->slot->rx);
+	sleepers_join(place_for_data(c));
 	while (goes_on && !input_is_sealed(c) && sys_now_ns() < end)
 		goes_on = wait_round(c, fd, ms);
-	sleepers_leave(&c->slot->rx);
+	sleepers_leave(place_for_data(c));
 	return input_is_sealed(c);
 }
 

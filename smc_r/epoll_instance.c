@@ -33,6 +33,7 @@ void epoll_created(int fd)
 		e->forks = atomic_load(&process.forks);
 		fdtable_set(fd, &e->entry);
 		connection_on_native = epoll_members_leave;
+		connection_on_rings = epoll_poke;
 	}
 	engine_unlock(&saved);
 }

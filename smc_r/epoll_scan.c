@@ -127,24 +127,41 @@ static bool follow_phase(struct epoll_member *m)
 
 /* ---- all members ---- */
 
-/* A bell is never emptied on the way; but it must not fill up either. The
- * rings of who begins to sleep in a call on the connection are not ours: they
- * come behind those that are there before we see nobody asleep. */
-static void empty_bell(struct connection *c)
+/* A bell is never emptied on the way; but it must not fill up either, as a ring
+ * that finds no place wakes nobody. The rings of who begins to sleep in a call
+ * on the connection are not ours: they come behind those that are there before
+ * we see nobody asleep. */
+static void empty_bell(int bell, uint32_t rings, uint32_t *drained,
+		       const struct status_slot *slot)
 {
-	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_data,
-					      memory_order_relaxed);
 	int there;
 
-	if (rings - c->drained_data <= RINGS_MAX)
+	if (rings - *drained <= RINGS_MAX)
 		return;
-	there = bell_rings(c->bells.data);
+	there = bell_rings(bell);
 	inject_nap();
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load(&c->slot->rx.sleepers) > 0)
+	if (atomic_load(&slot->rx.sleepers) > 0 ||
+	    atomic_load(&slot->tx.sleepers) > 0)
 		return;
-	c->drained_data = rings;
-	bell_take(c->bells.data, there);
+	*drained = rings;
+	bell_take(bell, there);
+}
+
+static void empty_data_bell(struct connection *c)
+{
+	empty_bell(c->bells.data, rings_of_data_bell(c), &c->drained_data,
+		   c->slot);
+}
+
+/* Only who does not own the waiter word is rung there. */
+static void empty_room_bell(struct connection *c)
+{
+	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_room,
+					      memory_order_relaxed);
+
+	if (!bells_are_one(&c->bells))
+		empty_bell(c->bells.room, rings, &c->drained_room, c->slot);
 }
 
 struct scan {
@@ -233,7 +250,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return false;
 	}
-	empty_bell(c);
+	empty_data_bell(c);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
 		note_stall(m, events);
@@ -306,6 +323,7 @@ static bool arm_member(struct epoll_member *m)
 		return false;
 	if (m->shared) {
 		unfenced = readiness_arm(c, events);
+		empty_room_bell(c);
 	} else {
 		armed = &c->own_waiters->armed[m->epoll->waiter];
 		if (atomic_load_explicit(armed, memory_order_relaxed) !=
@@ -316,7 +334,7 @@ static bool arm_member(struct epoll_member *m)
 	}
 	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
 		note_stall(m, events);
-	empty_bell(c);
+	empty_data_bell(c);
 	return unfenced;
 }
 

@@ -120,14 +120,14 @@ enum way handshake_way(struct connection *c, bool write)
 /* How this goes with those who take messages: messages.h. */
 static bool sleep_begin(struct connection *c, uint32_t seen)
 {
-	sleepers_join(&c->slot->rx);
+	sleepers_join(place_for_data(c));
 	return atomic_load(&c->slot->messages) == seen;
 }
 
 /* struct connection; void, as a cleanup handler has it. */
 static void sleep_end(void *c)
 {
-	sleepers_leave(&((struct connection *)c)->slot->rx);
+	sleepers_leave(place_for_data(c));
 }
 
 /* Sleeps as a read of the TCP socket does: time-outs, signals and restarts are

@@ -24,6 +24,10 @@
 #define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
 #define MANY        4096u
 
+/* Plenty: as long as no more than this are ours. */
+#define PLENTY_PART 8u    /* of what the process may have at most */
+#define PLENTY_MAX  4096u /* a user's pipes are limited, too: pipe(7) */
+
 static _Atomic unsigned hidden_count;
 
 /* The program's own, while it is raised for a while; engine lock. */
@@ -114,6 +118,18 @@ int hidden_fd(int fd)
 	fdtable_reserve((int)moved);
 	atomic_fetch_add(&hidden_count, 1);
 	return (int)moved;
+}
+
+bool hidden_has_plenty(unsigned more)
+{
+	struct rlimit l;
+	rlim_t most;
+
+	if (limit_get(&l) < 0)
+		return false;
+	most = l.rlim_max / PLENTY_PART;
+	return atomic_load(&hidden_count) + more <=
+	       (most < PLENTY_MAX ? most : PLENTY_MAX);
 }
 
 void hidden_close(int fd)

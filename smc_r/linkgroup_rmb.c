@@ -133,37 +133,41 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 	}
 }
 
-static int make_bells(struct rmb *r, int *fds)
+static int make_bells(struct rmb *r, int *fds, unsigned count)
 {
 	struct bells theirs;
 	int result = 0;
 
 	for (uint32_t i = 0; i < r->map.elements && result == 0; i++) {
-		result = bells_make(&r->bells[i], &theirs);
-		memcpy(fds + BELLS_COUNT * i, &theirs, sizeof(theirs));
+		result = bells_make(&r->bells[i], &theirs, count);
+		bells_to_fds(&theirs, fds + count * i, count);
 	}
 	return result;
 }
 
-static int announce(struct linkgroup *g, struct rmb *r, const int *fds)
+static int announce(struct linkgroup *g, struct rmb *r, const int *fds,
+		    unsigned bells)
 {
 	struct rendezvous_message m = {.magic = RENDEZVOUS_MAGIC,
 				       .version = RENDEZVOUS_VERSION,
 				       .rmb_number = r->number,
 				       .elements = r->map.elements,
-				       .rmbe_bytes = r->map.rmbe_bytes};
+				       .rmbe_bytes = r->map.rmbe_bytes,
+				       .bells = bells};
 
 	memcpy(m.server_id, identity_own(), sizeof(m.server_id));
 	memcpy(m.client_id, g->peer_id, sizeof(m.client_id));
 	memcpy(m.nonce, g->nonce, sizeof(m.nonce));
 	memcpy(m.proof, g->proof, sizeof(m.proof));
 	return rendezvous_send(g->channel, &m, fds,
-			       (int)RENDEZVOUS_FDS(r->map.elements));
+			       (int)RENDEZVOUS_FDS(r->map.elements, bells));
 }
 
 static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 			 uint32_t rmbe_bytes)
 {
+	unsigned count =
+	    hidden_has_plenty(BELLS_APART * elements) ? BELLS_APART : BELLS_ONE;
 	int fds[RENDEZVOUS_FDS_MAX];
 	uint32_t reason = REASON_NONE;
 	int bells = 0;
@@ -173,7 +177,7 @@ static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 	hidden_begin();
 	result = rmb_create(&r->map, elements, rmbe_bytes, &fds[0]);
 	if (result == 0)
-		bells = make_bells(r, fds + 1);
+		bells = make_bells(r, fds + 1, count);
 	hidden_end();
 	if (result < 0)
 		return result == -EMFILE ? REASON_DESCRIPTORS : REASON_MEMORY;
@@ -181,7 +185,7 @@ static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 		reason = bells == -EMFILE || bells == -ENFILE
 			     ? REASON_DESCRIPTORS
 			     : REASON_RENDEZVOUS;
-	else if (announce(g, r, fds) < 0)
+	else if (announce(g, r, fds, count) < 0)
 		reason = REASON_RENDEZVOUS;
 	for (unsigned i = 0; i < RENDEZVOUS_FDS_MAX; i++)
 		if (fds[i] >= 0)
@@ -242,8 +246,7 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 		return;
 	}
 	for (uint32_t i = 0; i < m->elements; i++)
-		memcpy(&r->bells[i], fds + 1 + BELLS_COUNT * i,
-		       sizeof(r->bells[i]));
+		r->bells[i] = bells_of_fds(fds + 1 + m->bells * i, m->bells);
 	if (adopt_bells(r, m->elements) < 0 ||
 	    rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes) < 0) {
 		linkgroup_rmb_free(r);

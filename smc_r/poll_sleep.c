@@ -145,11 +145,11 @@ static short seen_of(const struct connection *c)
 }
 
 /* What keeps the place: `on`, and `first` if we are. */
-static short join(struct poll_call *p, struct status_stream *s, short on,
+static short join(struct poll_call *p, struct sleep_place at, short on,
 		  short first)
 {
-	sleepers_join(s);
-	if (sleepers_first(s))
+	sleepers_join(at);
+	if (sleepers_first(at))
 		return (short)(on | first);
 	p->crowded = true;
 	return on;
@@ -189,9 +189,9 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 		return at;
 	}
 	*events = kernel_share(c) & (asked | everybodys(c));
-	*note |= join(p, &c->slot->rx, ON_DATA, FIRST_DATA);
+	*note |= join(p, place_for_data(c), ON_DATA, FIRST_DATA);
 	if (asked & (POLLOUT | POLLWRNORM)) {
-		*note |= join(p, &c->slot->tx, ON_ROOM, FIRST_ROOM);
+		*note |= join(p, place_for_room(c), ON_ROOM, FIRST_ROOM);
 		if (!stream_knows_room(c))
 			stall_begin(c);
 	}
@@ -236,7 +236,7 @@ static bool enter_handshakes(struct poll_call *p)
 		if (!c || (seen & (IS_MEMBER | ON_DATA)) != IS_MEMBER)
 			continue;
 		p->notes[i] |= ON_MESSAGE;
-		sleepers_join(&c->slot->rx);
+		sleepers_join(place_for_data(c));
 		if ((seen_of(c) | IS_MEMBER) != seen)
 			enters = false;
 	}
@@ -249,7 +249,7 @@ static void leave_handshakes(const struct poll_call *p)
 		struct connection *c = left_member(p, i);
 
 		if (c && (p->notes[i] & ON_MESSAGE))
-			sleepers_leave(&c->slot->rx);
+			sleepers_leave(place_for_data(c));
 	}
 }
 
@@ -282,9 +282,9 @@ static void leave_member(const struct poll_call *p, nfds_t *at,
 	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bells.room))
 		bell_drain(c->bells.room);
 	inject_nap();
-	sleepers_leave(&c->slot->rx);
+	sleepers_leave(place_for_data(c));
 	if (on & ON_ROOM)
-		sleepers_leave(&c->slot->tx);
+		sleepers_leave(place_for_room(c));
 	if (active && c->members)
 		epoll_poke(c);
 }

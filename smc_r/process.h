@@ -84,6 +84,8 @@ void engine_unlock_after_fork(bool child);
  */
 int hidden_fd(int fd);
 void hidden_close(int fd);
+/* Would so many more leave the program, and what follows, plenty? */
+bool hidden_has_plenty(unsigned more);
 /* Opens a directory of the run directory, once: *kept is -1 before, and the
  * hidden descriptor after it. 0 or -errno. */
 int hidden_directory(const char *name, int *kept);

@@ -245,7 +245,8 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
 	    rmb_size_is_valid(m->elements, m->rmbe_bytes) &&
-	    count == (int)RENDEZVOUS_FDS(m->elements))
+	    (m->bells == BELLS_ONE || m->bells == BELLS_APART) &&
+	    count == (int)RENDEZVOUS_FDS(m->elements, m->bells))
 		return count;
 	while (count > 0)
 		hidden_close(fds[--count]);

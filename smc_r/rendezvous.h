@@ -20,11 +20,12 @@
 #include "rmb.h"
 
 /* Descriptors of a message. */
-#define RENDEZVOUS_FDS(elements) (1 + BELLS_COUNT * (elements))
-#define RENDEZVOUS_FDS_MAX       RENDEZVOUS_FDS(RMB_ELEMENTS_MAX)
+#define RENDEZVOUS_FDS(elements, bells) (1 + (bells) * (elements))
+#define RENDEZVOUS_FDS_MAX              RENDEZVOUS_FDS(RMB_ELEMENTS_MAX, BELLS_COUNT_MAX)
 
 /* What a server tells a client of one RMB. With it come the RMB and, for each
- * element, struct bells as the client is to have it, before bells_adopt(). */
+ * element, its bells as the client is to have them (bells_of_fds), before
+ * bells_adopt(). */
 struct rendezvous_message {
 	uint32_t magic;
 	uint32_t version;
@@ -35,11 +36,11 @@ struct rendezvous_message {
 	uint32_t rmb_number;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
-	uint32_t spare;
+	uint32_t bells; /* descriptors of an element: BELLS_... */
 };
 
 #define RENDEZVOUS_MAGIC   0x5a444e52u
-#define RENDEZVOUS_VERSION 3u
+#define RENDEZVOUS_VERSION 4u
 
 /* Listens under our peer ID: a hidden descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);

@@ -16,9 +16,9 @@
 #define SLACK_BYTES 512
 
 struct record {
-	const struct sleeper *of;     /* NULL: free */
-	uintptr_t frame;              /* of the last sleep */
-	struct status_stream *stream; /* NULL: awake */
+	const struct sleeper *of; /* NULL: free */
+	uintptr_t frame;          /* of the last sleep */
+	struct sleep_place place; /* without a stream: awake */
 	_Atomic uint32_t *count;
 	void (*over)(void *owner);
 	void *owner;
@@ -34,37 +34,37 @@ static void decrease(_Atomic uint32_t *n)
 		;
 }
 
-void sleepers_join(struct status_stream *stream)
+void sleepers_join(struct sleep_place place)
 {
-	atomic_fetch_add(&stream->sleepers, 1);
-	sleepers_first(stream);
+	atomic_fetch_add(&place.stream->sleepers, 1);
+	sleepers_first(place);
 }
 
-bool sleepers_leave(struct status_stream *stream)
+bool sleepers_leave(struct sleep_place place)
 {
 	uint32_t tid = process_tid();
 
-	decrease(&stream->sleepers);
-	return atomic_compare_exchange_strong(&stream->first, &tid, 0);
+	decrease(&place.stream->sleepers);
+	return atomic_compare_exchange_strong(place.first, &tid, 0);
 }
 
-bool sleepers_first(struct status_stream *stream)
+bool sleepers_first(struct sleep_place place)
 {
 	uint32_t tid = process_tid();
-	uint32_t first = atomic_load(&stream->first);
+	uint32_t first = atomic_load(place.first);
 
 	if (first == tid)
 		return true;
 	if (first && SYS_CALL3(SYS_tkill, first, 0, 0) != -ESRCH)
 		return false;
-	return atomic_compare_exchange_strong(&stream->first, &first, tid);
+	return atomic_compare_exchange_strong(place.first, &first, tid);
 }
 
 static void leave(struct record *r)
 {
-	if (r->stream)
-		sleepers_leave(r->stream);
-	r->stream = NULL;
+	if (r->place.stream)
+		sleepers_leave(r->place);
+	r->place.stream = NULL;
 }
 
 /* Another frame in the place of one that was left is that frame's to end. */
@@ -104,7 +104,7 @@ static struct record *record_of(const struct sleeper *s)
 	return NULL;
 }
 
-void sleeper_begin(struct sleeper *s, struct status_stream *stream)
+void sleeper_begin(struct sleeper *s, const struct sleep_place *place)
 {
 	struct record *r;
 
@@ -122,9 +122,9 @@ void sleeper_begin(struct sleeper *s, struct status_stream *stream)
 		s->begun = true;
 	}
 	r->frame = (uintptr_t)__builtin_frame_address(0) - SLACK_BYTES;
-	if (stream)
-		sleepers_join(stream);
-	r->stream = stream;
+	r->place = place ? *place : (struct sleep_place){0};
+	if (place)
+		sleepers_join(*place);
 }
 
 void sleeper_wake(struct sleeper *s)

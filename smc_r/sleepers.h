@@ -3,8 +3,8 @@
  * sleepers: who is asleep on a connection or in an epoll instance, and whose
  * call slept there.
  *
- * One thread of those that sleep for a direction, the first, takes the rings of
- * its bell; the others look by the clock. It is named by its thread id, so that
+ * One thread of those that sleep on a bell, the first, takes its rings; the
+ * others look by the clock. It is named by its thread id, so that
  * one which was killed is found out. A thread may also leave a call otherwise
  * than it came: cancelled, which runs sleeper_end() as a cleanup handler, or by
  * longjmp from a signal handler, which its next sleep, close() or fork() here
@@ -21,6 +21,12 @@
 
 #include "status.h"
 
+/* A direction that is slept for. */
+struct sleep_place {
+	struct status_stream *stream;
+	_Atomic uint32_t *first; /* of those that sleep on the same bell */
+};
+
 /* A call that sleeps, perhaps several times; on the stack of that call. */
 struct sleeper {
 	_Atomic uint32_t *count;   /* of such calls */
@@ -29,8 +35,8 @@ struct sleeper {
 	bool begun;
 };
 
-/* It sleeps for that direction; NULL: only the count counts. */
-void sleeper_begin(struct sleeper *s, struct status_stream *stream);
+/* It sleeps there; NULL: only the count counts. */
+void sleeper_begin(struct sleeper *s, const struct sleep_place *place);
 /* It is awake, and goes on. */
 void sleeper_wake(struct sleeper *s);
 /* struct sleeper; void, as a cleanup handler has it. The call is over, and its
@@ -46,11 +52,11 @@ void sleepers_reap(void);
 void sleepers_forked(void);
 
 /* Is the caller the first, or is it from now on? */
-bool sleepers_first(struct status_stream *stream);
+bool sleepers_first(struct sleep_place place);
 
 /* The same without a record, for who sleeps on many connections; the end says
  * whether it was the first. */
-void sleepers_join(struct status_stream *stream);
-bool sleepers_leave(struct status_stream *stream);
+void sleepers_join(struct sleep_place place);
+bool sleepers_leave(struct sleep_place place);
 
 #endif

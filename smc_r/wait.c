@@ -251,6 +251,14 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	return result;
 }
 
+/* Among the rings that the first took there may be one for who waits in an
+ * epoll instance. */
+static void pass_on(struct connection *c, bool first)
+{
+	if (first && c->members)
+		connection_on_rings(c);
+}
+
 struct wait_deadline {
 	bool set;
 	uint64_t end_ns;
@@ -292,7 +300,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		result = 0;
 		/* Before arming: the first one before us may have taken rings
 		 * until now. */
-		first = sleepers_first(&c->slot->rx);
+		first = sleepers_first(place_for_data(c));
 		inject_nap();
 		atomic_store(&c->own_wait->armed_data, RMB_ARMED);
 		inject_nap();
@@ -304,6 +312,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 			break;
 		result = sleep_on(c, fd, c->bells.data, first, &slices,
 				  deadline_left(&d));
+		pass_on(c, first);
 		fd = connection_fd(c, fd);
 	} while (result == 0 && input_state(c, fd, need) == INPUT_NONE &&
 		 !demotion_is_due(c));
@@ -315,6 +324,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		   struct sleeper *call)
 {
 	uint64_t seen = atomic_load(&c->in_producer->cursor);
+	struct sleep_place place = place_for_data(c);
 	struct spin s;
 	int result;
 
@@ -326,7 +336,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 		stream_expect(c);
 		return 0;
 	}
-	sleeper_begin(call, &c->slot->rx);
+	sleeper_begin(call, &place);
 	pthread_cleanup_push(sleeper_end, call);
 	result = sleep_for_input(c, fd, need, timeout, has_part);
 	pthread_cleanup_pop(0);
@@ -376,7 +386,7 @@ static int sleep_for_output(struct connection *c, int fd,
 	deadline_start(&d, timeout);
 	do {
 		result = 0;
-		first = sleepers_first(&c->slot->tx);
+		first = sleepers_first(place_for_room(c));
 		inject_nap();
 		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
 		inject_nap();
@@ -386,6 +396,7 @@ static int sleep_for_output(struct connection *c, int fd,
 			     ? sleep_for_room(c, fd, &slices, deadline_left(&d))
 			     : sleep_on(c, fd, c->bells.room, false, &slices,
 					deadline_left(&d));
+		pass_on(c, first);
 		fd = connection_fd(c, fd);
 	} while (result == 0 && !output_is_ready(c, fd));
 	return result;
@@ -396,6 +407,7 @@ int wait_for_output(struct connection *c, int fd,
 		    struct sleeper *call)
 {
 	uint64_t seen = atomic_load(&c->out_consumer->cursor);
+	struct sleep_place place = place_for_room(c);
 	struct spin s;
 	int result;
 
@@ -405,7 +417,7 @@ int wait_for_output(struct connection *c, int fd,
 		return 0;
 	if (spin(c, seen, timeout, &s, changed_out))
 		return 0;
-	sleeper_begin(call, &c->slot->tx);
+	sleeper_begin(call, &place);
 	pthread_cleanup_push(sleeper_end, call);
 	result = sleep_for_output(c, fd, timeout, has_part);
 	pthread_cleanup_pop(0);

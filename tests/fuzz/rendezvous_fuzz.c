@@ -91,7 +91,7 @@ static int descriptor(const struct rendezvous_message *m, uint8_t kind, int i)
 		return memory(m, kind);
 	if (kind & 0x20 && i % 5 == (kind >> 3 & 3))
 		return dup(ends[0]);
-	return pipe_end(i % 2);
+	return pipe_end((i + 1) % 2); /* to sleep on, and to ring */
 }
 
 static void send_all(const void *message, size_t n, const int *fds, int count)
@@ -139,7 +139,7 @@ static void receive(void)
 	if (count <= 0)
 		return;
 	must(rmb_size_is_valid(m.elements, m.rmbe_bytes));
-	must(count == (int)RENDEZVOUS_FDS(m.elements));
+	must(count == (int)RENDEZVOUS_FDS(m.elements, m.bells));
 	for (int i = 0; i < count; i++)
 		must(fdtable_kind(fds[i], FDENTRY_HIDDEN) != NULL);
 	if ((uint64_t)m.elements * m.rmbe_bytes * 2 <= MEMORY_MAX &&
@@ -149,10 +149,9 @@ static void receive(void)
 		rmb_unmap(&map);
 	}
 	hidden_close(fds[0]);
-	for (int i = 1; i < count; i += BELLS_COUNT) {
-		struct bells b;
+	for (int i = 1; i < count; i += (int)m.bells) {
+		struct bells b = bells_of_fds(fds + i, m.bells);
 
-		memcpy(&b, fds + i, sizeof(b));
 		if (bells_adopt(&b) == 0)
 			bell_ring(b.peer_data);
 		bells_close(&b);

@@ -36,6 +36,11 @@ both() { # least number of ends on SMC, argument of edges...
 	both 300 tight 150
 }
 
+# Were the bells of each end four descriptors, 100 would be the most.
+@test "many connections of few descriptors have one bell for both" {
+	both 240 tight 150 1000
+}
+
 # What a client cannot take for want of descriptors is lost to that link group,
 # and to no other.
 @test "few descriptors for a while: the connections after that are on SMC" {

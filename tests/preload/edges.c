@@ -9,6 +9,9 @@
  *   edges leak COUNT		so many connections one after another: no
  *				descriptor and no mapping is left of them
  *   edges crowd COUNT		so many connections at once, all used in turn
+ *   edges tight COUNT LIMIT	so many, of hardly as many descriptors as the
+ *			soft limit allows; or of LIMIT, which is the hard one
+ *too
  *   edges relief COUNT		the same; a third of them is made with hardly a
  *				descriptor to spare
  *   edges hasty COUNT	so many times twenty connections that do not wait, to a
@@ -305,9 +308,9 @@ static void serve_in_turn(int listener, int count)
 	}
 }
 
-/* Both ends have all that the soft limit allows but a few; the hard one allows
- * more. */
-static void tight(int count)
+/* Both ends have all that the soft limit allows but a few, and the hard one
+ * allows more; or both limits are this one. */
+static void tight(int count, int limit)
 {
 	static int fds[FDS_MAX];
 	struct rlimit r;
@@ -319,6 +322,8 @@ static void tight(int count)
 	check(!getrlimit(RLIMIT_NOFILE, &r), "getrlimit");
 	check(r.rlim_max >= 1024, "the hard limit is too low for this test");
 	r.rlim_cur = (rlim_t)count + 12;
+	if (limit)
+		r.rlim_cur = r.rlim_max = (rlim_t)limit;
 	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
 	pid = fork();
 	if (!pid)
@@ -763,8 +768,8 @@ int main(int argc, char **argv)
 		descriptors(number, rounds);
 	else if (argc == 3 && !strcmp(argv[1], "leak"))
 		leak(number);
-	else if (argc == 3 && !strcmp(argv[1], "tight"))
-		tight(number);
+	else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "tight"))
+		tight(number, rounds);
 	else if (argc == 3 && !strcmp(argv[1], "relief"))
 		relief(number);
 	else if (argc == 3 && !strcmp(argv[1], "crowd"))

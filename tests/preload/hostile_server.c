@@ -205,9 +205,10 @@ static void with_memory(struct line *l, uint16_t port, int memfd)
 				       .version = RENDEZVOUS_VERSION,
 				       .rmb_number = 1,
 				       .elements = 1,
-				       .rmbe_bytes = 16384};
+				       .rmbe_bytes = 16384,
+				       .bells = BELLS_APART};
 	struct bells ours, theirs;
-	int fds[RENDEZVOUS_FDS(1)] = {memfd};
+	int fds[RENDEZVOUS_FDS(1, BELLS_APART)] = {memfd};
 	int channel;
 
 	up_to_proposal(l, port);
@@ -217,9 +218,10 @@ static void with_memory(struct line *l, uint16_t port, int memfd)
 	memcpy(m.server_id, l->own_id, PEER_ID_BYTES);
 	memcpy(m.client_id, l->peer_id, PEER_ID_BYTES);
 	memcpy(m.nonce, l->nonce, NONCE_BYTES);
-	must(bells_make(&ours, &theirs) == 0);
-	memcpy(fds + 1, &theirs, sizeof(theirs));
-	must(rendezvous_send(channel, &m, fds, RENDEZVOUS_FDS(1)) == 0);
+	must(bells_make(&ours, &theirs, m.bells) == 0);
+	bells_to_fds(&theirs, fds + 1, m.bells);
+	must(rendezvous_send(channel, &m, fds, RENDEZVOUS_FDS(1, m.bells)) ==
+	     0);
 	l->size = 16384;
 	line_send_accept(l);
 	must_fall_back(l);

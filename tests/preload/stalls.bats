@@ -78,3 +78,28 @@ all_ways() { # game
 	[ "$status" = 124 ]
 	[ "$(stalled)" = "$before" ]
 }
+
+# Each needs rings of its own direction; a lost one would be waited for in vain.
+duplex() { # command...
+	local how reader
+	for reader in recv poll; do
+		for how in block timeout sendfile poll select level edge; do
+			echo "$how $reader"
+			"$@" "$stalls" duplex $how $reader
+		done
+	done
+}
+
+@test "a thread that waits for room beside one that waits for bytes" {
+	local before
+	before=$(stalled)
+	duplex env
+	export SMC_R_STALL=0
+	duplex smc_run
+	# One bell for both.
+	duplex prlimit --nofile=60:60 smc_run
+	smc_count
+	[ "$smc_new" = 56 ]
+	[ "$tcp_new" = 0 ]
+	[ "$(stalled)" = "$before" ]
+}

@@ -6,16 +6,18 @@
  *   stalls alone HOW	one thread has both ends; it writes, and then reads
  *   stalls told HOW	the peer reads when it is told, by a pipe, that all was
  *			written
- *   stalls signals	handlers with SA_RESTART and without run while a call
- *			waits for room, in a process of one thread: which ended
- *			the call
- *   stalls beside	the same with two threads, and none with SA_RESTART
+ *   stalls duplex HOW READER	the peer reads slowly, while another thread
+ *waits for its answer: in recv or poll stalls signals	handlers with SA_RESTART
+ *and without run while a call waits for room, in a process of one thread: which
+ *ended the call stalls beside	the same with two threads, and none with
+ *SA_RESTART
  *
  * HOW a writer waits for room: block, timeout (SO_SNDTIMEO), sendfile, poll,
  * select, level (epoll), edge (epoll), again (tries by the clock).
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,9 +82,8 @@ static void watch(int fd, uint32_t events)
 	check(!epoll_ctl(instance, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
 }
 
-static void write_nonblocking(int fd, void (*wait)(int))
+static void write_nonblocking(int fd, size_t done, void (*wait)(int))
 {
-	size_t done = 0;
 
 	while (done < BYTES) {
 		ssize_t n = send(fd, bytes + done, BYTES - done, MSG_DONTWAIT);
@@ -95,10 +96,9 @@ static void write_nonblocking(int fd, void (*wait)(int))
 	}
 }
 
-static void write_file(int fd)
+static void write_file(int fd, off_t at)
 {
 	int file = memfd_create("stalls", 0);
-	off_t at = 0;
 
 	check(write(file, bytes, BYTES) == BYTES, "memfd");
 	while (at < BYTES)
@@ -107,7 +107,7 @@ static void write_file(int fd)
 	close(file);
 }
 
-static void write_all(int fd, const char *how)
+static void write_from(int fd, const char *how, size_t at)
 {
 	struct timeval t = {WAIT_MS / 1000, 0};
 
@@ -119,19 +119,24 @@ static void write_all(int fd, const char *how)
 	if (!strcmp(how, "edge"))
 		watch(fd, EPOLLOUT | EPOLLIN | EPOLLET);
 	if (!strcmp(how, "block") || !strcmp(how, "timeout"))
-		send_all(fd, bytes, BYTES);
+		send_all(fd, bytes + at, BYTES - at);
 	else if (!strcmp(how, "sendfile"))
-		write_file(fd);
+		write_file(fd, (off_t)at);
 	else if (!strcmp(how, "poll"))
-		write_nonblocking(fd, wait_poll);
+		write_nonblocking(fd, at, wait_poll);
 	else if (!strcmp(how, "select"))
-		write_nonblocking(fd, wait_select);
+		write_nonblocking(fd, at, wait_select);
 	else if (!strcmp(how, "again"))
-		write_nonblocking(fd, wait_clock);
+		write_nonblocking(fd, at, wait_clock);
 	else if (!strcmp(how, "level") || !strcmp(how, "edge"))
-		write_nonblocking(fd, wait_epoll);
+		write_nonblocking(fd, at, wait_epoll);
 	else
 		check(false, how);
+}
+
+static void write_all(int fd, const char *how)
+{
+	write_from(fd, how, 0);
 }
 
 static void read_all(int fd, uint32_t seed)
@@ -211,6 +216,56 @@ static void told(const char *how)
 	bytes_fill(bytes, BYTES, 4, 0);
 	write_all(ends[0], how);
 	check(write(line[1], &word, 1) == 1, "the word");
+	join(pid);
+}
+
+#define PIECE 50000
+
+static void read_slowly(int fd)
+{
+	static unsigned char piece[PIECE];
+	size_t wrong;
+
+	for (size_t at = 0; at < BYTES; at += PIECE) {
+		nap_us(3000);
+		check(recv_all(fd, piece, PIECE) == PIECE, "piece");
+		check(bytes_match(piece, PIECE, 5, at, &wrong), "other bytes");
+	}
+	send_all(fd, piece, 1);
+	_exit(0);
+}
+
+static int reader_fd;
+
+static void *await_answer(void *reader)
+{
+	struct pollfd p = {reader_fd, POLLIN, 0};
+	char byte;
+
+	if (!strcmp(reader, "poll"))
+		check(poll(&p, 1, -1) == 1, "poll for the answer");
+	check(recv(reader_fd, &byte, 1, 0) == 1, "the answer");
+	return NULL;
+}
+
+static void duplex(const char *how, const char *reader)
+{
+	pthread_t thread;
+	int ends[2];
+	pid_t pid = start(ends);
+
+	if (!pid)
+		read_slowly(ends[1]);
+	reader_fd = ends[0];
+	bytes_fill(bytes, BYTES, 5, 0);
+	/* The peer waits for it before anything. */
+	send_all(ends[0], bytes, 1);
+	check(!pthread_create(&thread, NULL, await_answer,
+			      (void *)(uintptr_t)reader),
+	      "thread");
+	nap_us(3000);
+	write_from(ends[0], how, 1);
+	check(!pthread_join(thread, NULL), "join");
 	join(pid);
 }
 
@@ -303,6 +358,8 @@ int main(int argc, char **argv)
 		alone(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "told"))
 		told(argv[2]);
+	else if (argc == 4 && !strcmp(argv[1], "duplex"))
+		duplex(argv[2], argv[3]);
 	else if (argc == 2 && !strcmp(argv[1], "beside"))
 		signals(0);
 	else

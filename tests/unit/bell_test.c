@@ -10,6 +10,7 @@
 #include <sys/time.h>
 
 #include "crew.h"
+#include "place.h"
 #include "smc_r/fdtable.h"
 #include "smc_r/process.h"
 #include "smc_r/real.h"
@@ -18,12 +19,25 @@
 static struct bells server, client;
 static int bell, ringer;
 
+/* As it comes out of a message. */
 static void hide(struct bells *b)
 {
-	b->data = hidden_fd(b->data);
-	b->room = hidden_fd(b->room);
-	b->peer_data = hidden_fd(b->peer_data);
-	b->peer_room = hidden_fd(b->peer_room);
+	unsigned count = bells_are_one(b) ? BELLS_ONE : BELLS_APART;
+	int fds[BELLS_COUNT_MAX];
+
+	bells_to_fds(b, fds, count);
+	for (unsigned i = 0; i < count; i++)
+		fds[i] = hidden_fd(fds[i]);
+	*b = bells_of_fds(fds, count);
+}
+
+static void make(unsigned count)
+{
+	cr_assert_eq(bells_make(&server, &client, count), 0);
+	hide(&client);
+	cr_assert_eq(bells_adopt(&client), 0);
+	bell = server.data;
+	ringer = client.peer_data;
 }
 
 static void setup(void)
@@ -31,11 +45,7 @@ static void setup(void)
 	real_init();
 	process_init();
 	cr_assert_eq(fdtable_init(), 0);
-	cr_assert_eq(bells_make(&server, &client), 0);
-	hide(&client);
-	cr_assert_eq(bells_adopt(&client), 0);
-	bell = server.data;
-	ringer = client.peer_data;
+	make(BELLS_APART);
 	alarm(20);
 }
 
@@ -49,7 +59,7 @@ static void must_be_ready(const struct bells *b)
 {
 	const int fds[] = {b->data, b->room, b->peer_data, b->peer_room};
 
-	for (int i = 0; i < BELLS_COUNT; i++) {
+	for (int i = 0; i < BELLS_COUNT_MAX; i++) {
 		cr_assert_not_null(fdtable_kind(fds[i], FDENTRY_HIDDEN));
 		cr_assert(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
 		/* Sleepers block, ringers do not, whatever the peer sets. */
@@ -80,6 +90,43 @@ Test(bell, each_wakes_the_one_it_is_for)
 	must_wake(client.peer_room, server.room);
 	must_wake(server.peer_data, client.data);
 	must_wake(server.peer_room, client.room);
+}
+
+Test(bell, one_may_be_for_both)
+{
+	bells_close(&client);
+	bells_close(&server);
+	make(BELLS_ONE);
+	must_be_ready(&server);
+	must_be_ready(&client);
+	cr_assert(bells_are_one(&server));
+	cr_assert(bells_are_one(&client));
+	bell_ring(client.peer_data);
+	bell_ring(client.peer_room);
+	cr_assert_eq(bell_rings(client.room), 0);
+	cr_assert_eq(bell_rings(server.room), 2);
+	cr_assert_eq(bell_wait(server.room, NULL), BELL_RUNG);
+	bell_ring(server.peer_room);
+	cr_assert_eq(bell_wait(client.data, NULL), BELL_RUNG);
+	bells_close(&client);
+	cr_assert_eq(bell_wait(server.data, NULL), BELL_HUNG_UP);
+}
+
+Test(bell, an_end_has_as_many_descriptors_as_are_said)
+{
+	const unsigned counts[] = {BELLS_APART, BELLS_ONE};
+	int before;
+
+	bells_close(&client);
+	bells_close(&server);
+	before = place_descriptors();
+	for (int i = 0; i < 2; i++) {
+		make(counts[i]);
+		cr_assert_eq(place_descriptors(), before + 2 * (int)counts[i]);
+		bells_close(&client);
+		bells_close(&server);
+		cr_assert_eq(place_descriptors(), before);
+	}
 }
 
 Test(bell, a_ring_before_the_sleep_ends_it_at_once)
@@ -212,7 +259,7 @@ Test(bell, only_a_reading_end_is_slept_on)
 {
 	struct bells mine, theirs, wrong;
 
-	cr_assert_eq(bells_make(&mine, &theirs), 0);
+	cr_assert_eq(bells_make(&mine, &theirs, BELLS_APART), 0);
 	hide(&theirs);
 	wrong = theirs;
 	wrong.data = theirs.peer_data;
@@ -225,6 +272,20 @@ Test(bell, only_a_reading_end_is_slept_on)
 	cr_assert_eq(bells_adopt(&wrong), -EPROTO);
 }
 
+static void refuse(int other, unsigned place, unsigned count)
+{
+	struct bells mine, theirs;
+	int fds[BELLS_COUNT_MAX];
+
+	cr_assert_eq(bells_make(&mine, &theirs, count), 0);
+	bells_to_fds(&theirs, fds, count);
+	cr_assert_eq(dup2(other, fds[place]), fds[place]);
+	hide(&theirs);
+	cr_assert_eq(bells_adopt(&theirs), -EPROTO);
+	bells_close(&theirs);
+	bells_close(&mine);
+}
+
 Test(bell, only_pipes_are_taken_from_a_peer)
 {
 	const int others[] = {memfd_create("bell", MFD_CLOEXEC),
@@ -233,17 +294,10 @@ Test(bell, only_pipes_are_taken_from_a_peer)
 			      open("/proc/self/stat", O_RDONLY | O_CLOEXEC)};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		for (int place = 0; place < BELLS_COUNT; place++) {
-			struct bells mine, theirs;
-			int *at[] = {&theirs.data, &theirs.room,
-				     &theirs.peer_data, &theirs.peer_room};
-
-			cr_assert_eq(bells_make(&mine, &theirs), 0);
-			cr_assert_eq(dup2(others[i], *at[place]), *at[place]);
-			hide(&theirs);
-			cr_assert_eq(bells_adopt(&theirs), -EPROTO);
-			bells_close(&theirs);
-			bells_close(&mine);
+		for (unsigned place = 0; place < BELLS_COUNT_MAX; place++) {
+			refuse(others[i], place, BELLS_APART);
+			if (place < BELLS_ONE)
+				refuse(others[i], place, BELLS_ONE);
 		}
 }
 
@@ -381,7 +435,11 @@ Test(bell, without_descriptors_there_is_none_and_nothing_is_lost)
 		close(limit - room);
 		before = open_below(limit);
 		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &l), 0);
-		cr_assert_eq(bells_make(&a, &b), -EMFILE);
+		cr_assert_eq(bells_make(&a, &b, BELLS_APART), -EMFILE);
 		cr_assert_eq(open_below(limit), before);
+		if (room < 4) {
+			cr_assert_eq(bells_make(&a, &b, BELLS_ONE), -EMFILE);
+			cr_assert_eq(open_below(limit), before);
+		}
 	}
 }

@@ -9,8 +9,8 @@
 
 TestSuite(rendezvous, .init = place_make, .fini = place_remove);
 
-#define ONE   RENDEZVOUS_FDS(1)
-#define THREE RENDEZVOUS_FDS(3)
+#define ONE   RENDEZVOUS_FDS(1, BELLS_APART)
+#define THREE RENDEZVOUS_FDS(3, BELLS_APART)
 
 static const uint8_t id[8] = {0xde, 0xad, 0xbe, 0xef, 0x7f, 0xff, 0xff, 0xff};
 
@@ -20,7 +20,8 @@ static struct rendezvous_message valid(uint32_t elements)
 					   .version = RENDEZVOUS_VERSION,
 					   .rmb_number = 1,
 					   .elements = elements,
-					   .rmbe_bytes = 16384};
+					   .rmbe_bytes = 16384,
+					   .bells = BELLS_APART};
 }
 
 /* ---- names ---- */
@@ -305,6 +306,15 @@ Test(rendezvous, a_message_that_is_wrong_costs_no_descriptor)
 	bad = m;
 	bad.version++;
 	assert_refused(&bad, sizeof(bad), ONE);
+	for (uint32_t bells = 0; bells < 6; bells++) {
+		bad = m;
+		bad.bells = bells;
+		if (bells != BELLS_APART)
+			assert_refused(&bad, sizeof(bad), ONE);
+		if (bells != BELLS_ONE)
+			assert_refused(&bad, sizeof(bad),
+				       RENDEZVOUS_FDS(1, BELLS_ONE));
+	}
 	for (i = 0; i < sizeof(m); i += 7)
 		assert_refused(&m, i, ONE);
 	memcpy(longer, &m, sizeof(m));
@@ -437,7 +447,7 @@ Test(rendezvous, strangers_with_memory_get_no_connection_and_go_away)
 	let_look();
 	/* The server's own group is what stays. */
 	cr_assert_leq(peer_look(&client).descriptors,
-		      before.descriptors + 2 + BELLS_COUNT);
+		      before.descriptors + 2 + BELLS_APART);
 }
 
 /* All but the memory is right: the client looks for this very nonce. */
