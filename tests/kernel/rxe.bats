@@ -167,8 +167,12 @@ long() {
 	run -0 guest "$run; ofed_run rdma link"
 	[[ $output == *"link rxe0/1 state ACTIVE"*"link ent0/1 state ACTIVE"* ]]
 	# Each is the device it says it is.
+	# 4853 is the port, and 0A says that somebody listens.
 	run -0 guest "$run; ofed_run ibv_rc_pingpong -d ent0 -g 1 -n 50 -c -e \
-		>/run/server 2>&1 & sleep 1
+		>/run/server 2>&1 &
+		until cat /proc/net/tcp* | grep -q ':4853 .* 0A '; do
+			sleep 0.1
+		done
 		$run; ofed_run ibv_rc_pingpong -d ent0 -g 1 -n 50 -c -e 127.0.0.1
 		wait"
 	[[ $output == *"50 iters"* ]]

@@ -62,7 +62,7 @@ stop_vm() {
 
 	pid=$(cat "$BATS_FILE_TMPDIR/vm.pid" 2>/dev/null) || return 0
 	kill "$pid" 2>/dev/null
-	wait_for is_gone "$pid" || kill -KILL "$pid"
+	PATIENCE=10 wait_for is_gone "$pid" || kill -KILL "$pid"
 }
 
 is_gone() { # pid

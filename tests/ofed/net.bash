@@ -62,11 +62,11 @@ link_is_ready() { # namespace
 		grep -q inet6
 }
 
-# Repeats a question for 10 s; fails when the answer stays no.
+# Repeats a question for 60 s, or $PATIENCE; fails when the answer stays no.
 wait_for() { # command...
 	local i
 
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < ${PATIENCE:-60} * 20; i++)); do
 		"$@" && return
 		sleep 0.05
 	done
@@ -246,7 +246,7 @@ end_namespaces() {
 		ip netns pids "$n" 2>/dev/null | xargs -r kill 2>/dev/null
 	done
 	for n in "$A" "$B"; do
-		wait_for namespace_is_empty "$n" ||
+		PATIENCE=10 wait_for namespace_is_empty "$n" ||
 			ip netns pids "$n" | xargs -r kill -KILL
 		ip netns del "$n" 2>/dev/null
 	done

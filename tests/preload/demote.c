@@ -28,7 +28,7 @@
 
 #include "duct.h"
 
-#define STILL_SECONDS 10
+#define STILL_SECONDS 20
 #define CHUNK_MAX     20000
 
 extern char **environ;

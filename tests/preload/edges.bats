@@ -6,6 +6,7 @@
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${port-}" "${last-}" "${smc_new-}" "${tcp_new-}"
+: "${smc_before-}"
 
 setup() {
 	smc_begin
@@ -28,7 +29,12 @@ both() { # least number of ends on SMC, argument of edges...
 }
 
 @test "few descriptors: fewer connections, none of them broken" {
-	both 100 descriptors 40 100
+	"$edges" descriptors 40 3
+	smc_run "$edges" descriptors 40 100
+	smc_count
+	echo "smc $smc_new tcp $tcp_new"
+	[ "$smc_new" -ge 100 ]
+	smc_before=$(smc_counters)
 	both 80 descriptors 200 3
 }
 

@@ -28,7 +28,7 @@
 #include "duct.h"
 
 #define BLOCK        5000
-#define CASE_SECONDS 10
+#define CASE_SECONDS 30
 
 extern char **environ;
 static const char *program;

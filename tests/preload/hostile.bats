@@ -84,7 +84,7 @@ attack_server() { # mode, attack
 	await_true held_is 1
 	before=$(used_by "$server")
 	begin=$EPOCHREALTIME
-	words=$(timeout 20 "$hostile" client "$port" "$2" 2>&1) || status=$?
+	words=$(timeout 60 "$hostile" client "$port" "$2" 2>&1) || status=$?
 	wall=$(((${EPOCHREALTIME/./} - ${begin/./}) / 10000))
 	used=$(($(used_by "$server") - before))
 	judge "$1" "$2" "$status" "$words"
@@ -96,7 +96,7 @@ attack_server() { # mode, attack
 	tail -n 1 "$place/server.$name.log" | grep -q alien && ! is_data "$2" &&
 		complain "no data: $(tail -n 1 "$place/server.$name.log")"
 	# Others are served as before.
-	words=$(timeout 20 smc_run "$victim" client block "$port" 2>&1)
+	words=$(timeout 60 smc_run "$victim" client block "$port" 2>&1)
 	[[ $words = *"got there and back"* ]] || complain "then: $words"
 	kill -TERM "$steady"
 	wait "$steady" || complain "innocent: $(cat "$place/steady.$name.log")"
@@ -121,7 +121,7 @@ attack_client() { # mode, attack
 	name="$1 $2"
 	start "$name" "$hostile" server "$port" "$2"
 	await_port "$port"
-	words=$(timeout 20 smc_run "$victim" client "$1" "$port" 2>&1) ||
+	words=$(timeout 60 smc_run "$victim" client "$1" "$port" 2>&1) ||
 		status=$?
 	wait "$last" || lie=$?
 	judge "$1" "$2" $lie "$(tail -n 1 "$place/$name.log")"

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	port = (uint16_t)strtoul(argv[2], NULL, 10);
-	alarm(15);
+	alarm(40);
 	line_init();
 	attack->run(&line, port);
 	line_end(0, "done");

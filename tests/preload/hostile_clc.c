@@ -12,7 +12,7 @@
 #include "smc_r/reason.h"
 #include "smc_r/registry.h"
 
-#define PATIENCE_MS 3000
+#define PATIENCE_MS 10000
 #define MTU_4096    5
 
 /* ---- receiving ---- */

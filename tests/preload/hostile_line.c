@@ -23,7 +23,7 @@
 #include "smc_r/registry.h"
 #include "smc_r/segment.h"
 
-#define PATIENCE_MS 3000
+#define PATIENCE_MS 10000
 
 _Noreturn void line_end(int status, const char *format, ...)
 {

@@ -28,7 +28,7 @@
 
 #define TOKEN         64
 #define THREADS_MAX   32
-#define STILL_SECONDS 8
+#define STILL_SECONDS 20
 
 enum game {
 	BARRIER,

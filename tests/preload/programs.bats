@@ -401,12 +401,16 @@ postgres_bin() {
 	grep -q -e 'Broken pipe' -e 'Connection reset' "$place/sender.log"
 }
 
+connected() { # least number of clients
+	[ "$(ss -Htn "sport = :$port" | wc -l)" -ge "$1" ]
+}
+
 @test "kill -9 of a server with many clients: none of them hangs" {
 	need redis-server redis-benchmark
 	redis_start smc_run
 	local server=$last
 	start load smc_run redis-benchmark -p "$port" -n 10000000 -c 20 -q
-	sleep 0.5
+	await_true connected 20
 	kill -KILL -- "-$server"
 	gone "$last"
 }

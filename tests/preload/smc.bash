@@ -47,7 +47,7 @@ smc_end() {
 		kill -TERM -- "-$pid" 2>/dev/null || true
 	done
 	for pid in ${started[@]+"${started[@]}"}; do
-		gone "$pid" || kill -KILL -- "-$pid" 2>/dev/null || true
+		gone "$pid" 5 || kill -KILL -- "-$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
 	if [ -z "${BATS_TEST_COMPLETED-}" ]; then
@@ -64,10 +64,10 @@ smc_end() {
 	rm -rf "$place"
 }
 
-# A process group has ended within 5 seconds.
-gone() { # pid of its leader
+# A process group has ended within 30 seconds, or so many.
+gone() { # pid of its leader, seconds
 	local i
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 20 * ${2:-30}; i++)); do
 		kill -0 -- "-$1" 2>/dev/null || return 0
 		sleep 0.05
 	done
@@ -95,7 +95,7 @@ start() { # name, command...
 
 stop() { # pid of "start"
 	kill -TERM -- "-$1" 2>/dev/null || true
-	gone "$1" || kill -KILL -- "-$1" 2>/dev/null || true
+	gone "$1" 5 || kill -KILL -- "-$1" 2>/dev/null || true
 	wait "$1" 2>/dev/null || true
 }
 
@@ -114,7 +114,7 @@ free_port() {
 # Seen from outside: a probe would be a connection to count.
 await_port() { # port
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		[ -z "$(ss -Hltn "sport = :$1")" ] || return 0
 		sleep 0.05
 	done
@@ -124,7 +124,7 @@ await_port() { # port
 
 await_true() { # command...
 	local i
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		"$@" && return 0
 		sleep 0.05
 	done

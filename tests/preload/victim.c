@@ -31,7 +31,7 @@
 
 #define CONNECTIONS_MAX 256
 #define BUFFER_BYTES    65536
-#define PATIENCE_S      8
+#define PATIENCE_S      16
 
 struct connection {
 	int fd; /* -1 free */

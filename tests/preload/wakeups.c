@@ -32,7 +32,7 @@
 #define TOKEN         64
 #define THREADS_MAX   64
 #define CROWD         100 /* more than an instance looks at one by one */
-#define STILL_SECONDS 8
+#define STILL_SECONDS 20
 
 enum way {
 	BLOCK,
