@@ -38,6 +38,18 @@ static void watch(int ep, int fd, uint32_t events, uint64_t data, bool known)
 		sys_epoll_ctl(ep, EPOLL_CTL_MOD, fd, events, data);
 }
 
+void epoll_attach_room(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+
+	if (!m->attached || m->hears_room || e->bells < 0 ||
+	    epoll_is_anothers(e))
+		return;
+	watch(e->bells, m->connection->bells.room, EPOLLIN | EPOLLET,
+	      (uint64_t)(uintptr_t)m, false);
+	m->hears_room = true;
+}
+
 static void attach_bells(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
@@ -47,11 +59,9 @@ static void attach_bells(struct epoll_member *m)
 	take_waiter_word(m);
 	epoll_order_join(m);
 	watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
-	if (m->shared) {
-		watch(bells, c->bells.room, EPOLLIN | EPOLLET, data, false);
-		m->hears_room = true;
-	}
 	m->attached = true;
+	if (m->shared)
+		epoll_attach_room(m);
 	if (!m->shared)
 		epoll_ready_join(m);
 }

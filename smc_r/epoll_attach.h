@@ -11,6 +11,9 @@
 
 /* (Re)places them for the connection's phase. */
 void epoll_member_attach(struct epoll_member *m);
+/* It waits for room: from here on B has that bell as well. Who takes the rings
+ * of the other one may be another process, which knows nothing of B. */
+void epoll_attach_room(struct epoll_member *m);
 /* Out of both; the peer need not ring for it any more. */
 void epoll_member_detach(struct epoll_member *m);
 /* After a member of c left e. A connection has its bells in B once, however

@@ -81,13 +81,19 @@ static int control_member(struct epoll *e, int op, int fd,
 		epoll_member_attach(m);
 		if (e->is_nested && atomic_load(&e->count) == 1)
 			epoll_nested_adopt(e);
-		if (e->is_nested)
-			epoll_arm(e);
 	} else {
 		set_wanted(m, event);
 	}
-	epoll_wake(e);
 	return 0;
+}
+
+/* Without the engine's lock, which arming may take. */
+static void tell(struct epoll *e, int op)
+{
+	if (op == EPOLL_CTL_ADD && e->is_nested)
+		epoll_arm(e);
+	if (op != EPOLL_CTL_DEL)
+		epoll_wake(e);
 }
 
 static int control_kernel(struct epoll *e, int op, int fd,
@@ -233,8 +239,10 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	engine_unlock(&saved);
 	if (native && result >= 0)
 		return control_kernel(e, op, fd, event);
-	if (result == 0)
+	if (result == 0) {
+		tell(e, op);
 		return 0;
+	}
 	errno = -result;
 	return -1;
 }

@@ -154,7 +154,6 @@ static void empty_data_bell(struct connection *c)
 		   c->slot);
 }
 
-/* Only who does not own the waiter word is rung there. */
 static void empty_room_bell(struct connection *c)
 {
 	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_room,
@@ -229,9 +228,22 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 	}
 }
 
+/* Once for each member that ever waits. */
+static void hear_room(struct epoll_member *m)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (atomic_load(&m->live))
+		epoll_attach_room(m);
+	engine_unlock(&saved);
+}
+
 /* Edge-triggered, a program waits for room only after a refusal. */
 static void note_stall(struct epoll_member *m, uint32_t events)
 {
+	if (!m->hears_room && m->attached)
+		hear_room(m);
 	if (!(events & EPOLLET) &&
 	    connection_phase(m->connection) == PHASE_ACTIVE)
 		epoll_stalled(m->connection);
@@ -251,6 +263,8 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		return false;
 	}
 	empty_data_bell(c);
+	if (m->hears_room)
+		empty_room_bell(c);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
 		note_stall(m, events);
@@ -323,7 +337,6 @@ static bool arm_member(struct epoll_member *m)
 		return false;
 	if (m->shared) {
 		unfenced = readiness_arm(c, events);
-		empty_room_bell(c);
 	} else {
 		armed = &c->own_waiters->armed[m->epoll->waiter];
 		if (atomic_load_explicit(armed, memory_order_relaxed) !=
@@ -335,6 +348,8 @@ static bool arm_member(struct epoll_member *m)
 	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
 		note_stall(m, events);
 	empty_data_bell(c);
+	if (m->hears_room)
+		empty_room_bell(c);
 	return unfenced;
 }
 

@@ -237,6 +237,24 @@ static void read_slowly(int fd)
 
 static int reader_fd;
 
+static void await_by_select(int fd)
+{
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(fd, &in);
+	check(select(fd + 1, &in, NULL, NULL, NULL) == 1, "select");
+}
+
+static void await_by_epoll(int fd, uint32_t events)
+{
+	struct epoll_event e = {.events = events};
+	int ep = epoll_create1(0);
+
+	check(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+	check(epoll_wait(ep, &e, 1, -1) == 1, "epoll_wait for the answer");
+}
+
 static void *await_answer(void *reader)
 {
 	struct pollfd p = {reader_fd, POLLIN, 0};
@@ -244,6 +262,14 @@ static void *await_answer(void *reader)
 
 	if (!strcmp(reader, "poll"))
 		check(poll(&p, 1, -1) == 1, "poll for the answer");
+	else if (!strcmp(reader, "select"))
+		await_by_select(reader_fd);
+	else if (!strcmp(reader, "level"))
+		await_by_epoll(reader_fd, EPOLLIN);
+	else if (!strcmp(reader, "edge"))
+		await_by_epoll(reader_fd, EPOLLIN | EPOLLET);
+	else
+		check(!strcmp(reader, "recv"), reader);
 	check(recv(reader_fd, &byte, 1, 0) == 1, "the answer");
 	return NULL;
 }
@@ -266,6 +292,27 @@ static void duplex(const char *how, const char *reader)
 	nap_us(3000);
 	write_from(ends[0], how, 1);
 	check(!pthread_join(thread, NULL), "join");
+	join(pid);
+}
+
+static void parted(const char *how, const char *reader)
+{
+	int ends[2];
+	pid_t pid = start(ends), child;
+
+	if (!pid)
+		read_slowly(ends[1]);
+	reader_fd = ends[0];
+	bytes_fill(bytes, BYTES, 5, 0);
+	send_all(ends[0], bytes, 1);
+	child = fork();
+	if (!child) {
+		await_answer((void *)(uintptr_t)reader);
+		_exit(0);
+	}
+	nap_us(3000);
+	write_from(ends[0], how, 1);
+	join(child);
 	join(pid);
 }
 
@@ -360,6 +407,8 @@ int main(int argc, char **argv)
 		told(argv[2]);
 	else if (argc == 4 && !strcmp(argv[1], "duplex"))
 		duplex(argv[2], argv[3]);
+	else if (argc == 4 && !strcmp(argv[1], "parted"))
+		parted(argv[2], argv[3]);
 	else if (argc == 2 && !strcmp(argv[1], "beside"))
 		signals(0);
 	else
