@@ -96,6 +96,9 @@ static bool leave_dead_peer(struct connection *c, int fd)
 		return true;
 	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
 		return false;
+	/* Not without a word, if it is the end of a peer that went back to TCP
+	 * and waits for ours. */
+	demote_serve(c, fd);
 	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
 	return true;
 }
