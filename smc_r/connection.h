@@ -37,12 +37,15 @@ enum phase {
 };
 
 /* slot->rx.flags and slot->tx.flags */
-#define STREAM_TCP    1u  /* this direction is the kernel's from here on */
-#define STREAM_SHUT   2u  /* shutdown(RD) or shutdown(WR) by the program */
-#define STREAM_BROKEN 4u  /* the peer's cursor was impossible */
-#define STREAM_RESET  16u /* rx: the peer died with unread bytes of ours */
-#define STREAM_FROZEN 8u  /* rx: the cursor must not move any more */
-#define STREAM_ENDED  32u /* rx: to the program it has, but TCP is reset */
+#define STREAM_TCP    1u   /* this direction is the kernel's from here on */
+#define STREAM_SHUT   2u   /* shutdown(RD) or shutdown(WR) by the program */
+#define STREAM_BROKEN 4u   /* the peer's cursor was impossible */
+#define STREAM_RESET  16u  /* rx: the peer died with unread bytes of ours */
+#define STREAM_FROZEN 8u   /* rx: the cursor must not move any more */
+#define STREAM_ENDED  32u  /* rx: to the program it has, but TCP is reset */
+#define STREAM_HALVED 64u  /* our FIN is out; rx: we sent the peer's: half.h */
+#define STREAM_SECOND 128u /* tx: the peer had shut its half before */
+#define STREAM_TOLD   256u /* rx: the peer was told that all is read */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -130,6 +133,7 @@ struct connection {
 	bool withdrawn;       /* our Accept: messages_withdraw */
 	bool lingers;         /* SO_LINGER may be set */
 	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
+	bool end_woke;        /* half_tell(): the peer slept then */
 	bool talks;           /* talk.h */
 	bool told;            /* that it can write, before the peer answered */
 	bool late;            /* was told late, and counted */

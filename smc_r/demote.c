@@ -10,6 +10,7 @@
 
 #include "bell.h"
 #include "deputy.h"
+#include "half.h"
 #include "handshake.h"
 #include "inject.h"
 #include "lock.h"
@@ -139,6 +140,8 @@ void demote_guard(struct connection *c, int fd)
 
 void demote_serve(struct connection *c, int fd)
 {
+	if (half_is_owed(c))
+		half_send(c, fd);
 	if (stream_is_recalled(c))
 		demote_recalled(c, fd);
 	if (stream_is_sealed(c))
@@ -311,8 +314,11 @@ void demote(struct connection *c, int fd, uint32_t reason)
  * we froze owes nothing, and later bytes are on TCP already. */
 static bool rest_is_sent(struct connection *c, int fd)
 {
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	/* The end as well, when it is on TCP already, or comes there now. */
 	if (stream_fill(c) == 0 &&
-	    !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN))
+	    (!(peer & PRODUCER_FIN) || (peer & PRODUCER_HALVED)))
 		return true;
 	if (connection_is_shut(c))
 		return false;

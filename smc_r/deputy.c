@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 
+#include "lock.h"
 #include "peer_socket.h"
 #include "process.h"
 #include "real.h"
@@ -90,9 +93,12 @@ static int is_wanted(void *owner, int number)
 
 static int borrow_number(int pid, int number)
 {
-	int handle = (int)SYS_CALL3(SYS_pidfd_open, pid, 0, 0);
+	int handle;
 	int fd;
 
+	if (pid == process.pid)
+		return (int)SYS_CALL3(SYS_fcntl, number, F_DUPFD_CLOEXEC, 0);
+	handle = (int)SYS_CALL3(SYS_pidfd_open, pid, 0, 0);
 	if (handle < 0)
 		return -1;
 	fd = (int)SYS_CALL3(SYS_pidfd_getfd, handle, number, 0);
@@ -114,36 +120,67 @@ static int borrow_from(void *owner, int pid)
 	return number < 0 ? -1 : borrow_number(pid, number);
 }
 
+/* False when nobody has it any more. */
+static bool find(int fd, struct peer_socket *peer, struct search *s)
+{
+	char *at;
+
+	if (peer_socket_of(fd, peer) < 0 || peer->inode == 0)
+		return false;
+	at = text_put_number(text_put(s->wanted, "socket:["), peer->inode);
+	text_put(at, "]");
+	return true;
+}
+
+/* The number may have become another file's meanwhile. */
+static int verified(int fd, const struct peer_socket *peer)
+{
+	uint64_t cookie = 0;
+	socklen_t n = sizeof(cookie);
+
+	if (fd < 0 || (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE,
+				 &cookie, &n, 0) == 0 &&
+		       cookie == peer->cookie))
+		return fd;
+	sys_close(fd);
+	return -1;
+}
+
 /* The process that made the link group has it most likely; else any. */
 static int borrow(struct connection *c, int fd)
 {
-	struct sockaddr_storage own, other;
-	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
-	struct peer_socket peer, found;
+	struct peer_socket peer;
 	struct search s = {0};
-	socklen_t n = sizeof(found.cookie);
 	int result = -1;
-	char *at;
 
-	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
-	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0 ||
-	    peer_socket_find(&other, &own, &peer) < 0 || peer.inode == 0)
+	if (!find(fd, &peer, &s))
 		return -1;
-	at = text_put_number(text_put(s.wanted, "socket:["), peer.inode);
-	text_put(at, "]");
 	if (c->slot->peer_pid > 0)
 		result = borrow_from(&s, c->slot->peer_pid);
 	if (result < 0)
 		result = each_number("/proc", borrow_from, &s);
-	if (result < 0)
+	return verified(result, &peer);
+}
+
+/* A filter of system calls may end who makes one that few programs make. */
+static bool is_filtered(void)
+{
+	return SYS_CALL3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0;
+}
+
+/* Only where the peer says that it is: a close is no time for a search. */
+static int borrow_told(struct connection *c, int fd)
+{
+	uint32_t pid = atomic_load(&c->in_producer->shut_pid);
+	uint32_t number = atomic_load(&c->in_producer->shut_fd) - 1;
+	struct peer_socket peer;
+	struct search s = {.pid = (int)pid};
+
+	if (pid - 1 >= INT_MAX || number >= INT_MAX ||
+	    (s.pid != process.pid && is_filtered()) || !find(fd, &peer, &s) ||
+	    is_wanted(&s, (int)number) < 0)
 		return -1;
-	/* The number may have become another file's meanwhile. */
-	if (SYS_CALL6(SYS_getsockopt, result, SOL_SOCKET, SO_COOKIE,
-		      &found.cookie, &n, 0) == 0 &&
-	    found.cookie == peer.cookie)
-		return result;
-	sys_close(result);
-	return -1;
+	return verified(borrow_number((int)pid, (int)number), &peer);
 }
 
 /* ---- sending ---- */
@@ -199,4 +236,24 @@ bool deputy_send_rest(struct connection *c, int fd)
 	}
 	atomic_store(&c->in_consumer->rest, REST_OPEN);
 	return done;
+}
+
+/* ---- the end ---- */
+
+/* A child that is made meanwhile must not have it as well: it would keep the
+ * peer's connection. */
+bool deputy_send_end(struct connection *c, int fd)
+{
+	sigset_t saved;
+	int peer;
+
+	engine_lock(&saved);
+	peer = borrow_told(c, fd);
+	if (peer >= 0) {
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_HALVED);
+		SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
+		sys_close(peer);
+	}
+	engine_unlock(&saved);
+	return peer >= 0;
 }

@@ -7,7 +7,7 @@
  *
  * Writer and deputy are kept apart by the word `rest` of the ring's consumer.
  *
- * Locking: none; the reading direction is frozen.
+ * Locking: none while the reading direction is frozen; else the engine lock.
  */
 #ifndef SMC_R_DEPUTY_H
 #define SMC_R_DEPUTY_H
@@ -19,5 +19,9 @@
 /* True: all of it, and the end of the stream where the program had set one, is
  * on its way over TCP. False: the writer still owes it. */
 bool deputy_send_rest(struct connection *c, int fd);
+
+/* The same for the FIN of a half that the peer has shut and we have read to its
+ * end (half.h). True: it is out. */
+bool deputy_send_end(struct connection *c, int fd);
 
 #endif

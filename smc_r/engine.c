@@ -10,6 +10,7 @@
 #include "connection.h"
 #include "epoll_common.h"
 #include "fdtable.h"
+#include "half.h"
 #include "handshake.h"
 #include "image.h"
 #include "linkgroup.h"
@@ -134,12 +135,25 @@ void engine_start(void)
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+/* The kernel closes what an exit leaves open. */
+static void leave_halves(void)
+{
+	for (int fd = 0; fd < fdtable_end(); fd++) {
+		struct connection *c = connection_of(fd);
+
+		if (c && !atomic_load(&c->dead) && c->rmb &&
+		    segment_slot_is_mine(c->slot))
+			half_follow(c, fd);
+	}
+}
+
 void engine_stop(void)
 {
 	sigset_t saved;
 
 	if (process.off || process_is_foreign())
 		return;
+	leave_halves();
 	engine_lock(&saved);
 	identity_close();
 	segment_close();

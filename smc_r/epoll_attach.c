@@ -117,9 +117,13 @@ void epoll_member_detach(struct epoll_member *m)
 				sys_epoll_ctl(e->bells, EPOLL_CTL_DEL,
 					      c->bells.room, 0, 0);
 		}
+		if (c->rmb && m->hears_end)
+			sys_epoll_ctl(e->shadow, EPOLL_CTL_DEL, c->bells.data,
+				      0, 0);
 		if (c->rmb && !m->shared)
 			atomic_store(&c->own_wait->waiter, 0);
 	}
 	epoll_ready_leave(m);
-	m->attached = m->watched = m->hears_room = false;
+	m->attached = m->watched = false;
+	m->hears_room = m->hears_end = false;
 }

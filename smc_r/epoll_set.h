@@ -50,6 +50,7 @@ struct epoll_member {
 	bool shared;   /* the connection's waiter word names another instance */
 	bool attached; /* its bells are in B */
 	bool hears_room;              /* the one for room as well */
+	bool hears_end;               /* that the bell hangs up, by S */
 	bool watched;                 /* its socket is in S */
 	bool given;                   /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */

@@ -18,7 +18,9 @@
 #include "sys.h"
 #include "tcp_end.h"
 
-#define HARVEST 64
+#define HARVEST     64
+#define GONE_NAPS   20
+#define GONE_NAP_NS 100000
 
 /* ---- what it tells ---- */
 
@@ -116,6 +118,25 @@ static void note_input(struct epoll_member *m)
 				    tcp_now(m->fd).received);
 }
 
+/* Behind the FIN of a half TCP tells no other end. But the bell hangs up, and
+ * its owner's sockets go in the next moment if they have not gone before. */
+static void note_end(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	struct timespec nap = {0, GONE_NAP_NS};
+
+	for (int i = 0; !tcp_has_ended(c, m->fd) && m->hears_end; i++) {
+		if (i == GONE_NAPS || !tcp_end_hangs_up(c))
+			return;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+	if (!m->hears_end && m->attached && tcp_end_is_half(c) &&
+	    !atomic_load(&c->tcp_ended))
+		m->hears_end = sys_epoll_ctl(m->epoll->shadow, EPOLL_CTL_ADD,
+					     c->bells.data, EPOLLET,
+					     (uint64_t)(uintptr_t)m) == 0;
+}
+
 static void note_event(struct epoll_member *m, uint32_t events)
 {
 	uint32_t phase = connection_phase(m->connection);
@@ -127,7 +148,7 @@ static void note_event(struct epoll_member *m, uint32_t events)
 		return;
 	if (phase == PHASE_ACTIVE &&
 	    (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-		tcp_has_ended(m->connection, m->fd);
+		note_end(m);
 	if ((events & EPOLLIN) && m->attached &&
 	    stream_is_sealed(m->connection))
 		note_input(m);

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "sys.h"
@@ -102,4 +103,28 @@ int peer_socket_find(const struct sockaddr_storage *own,
 	result = ask(fd, &q, out);
 	sys_close(fd);
 	return result;
+}
+
+static int of(int fd, bool self, struct peer_socket *out)
+{
+	struct sockaddr_storage own, other;
+	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
+
+	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
+	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0)
+		return -ENOTCONN;
+	return self ? peer_socket_find(&own, &other, out)
+		    : peer_socket_find(&other, &own, out);
+}
+
+int peer_socket_of(int fd, struct peer_socket *out)
+{
+	return of(fd, false, out);
+}
+
+bool peer_socket_is_here(int fd)
+{
+	struct peer_socket own;
+
+	return of(fd, true, &own) == 0;
 }

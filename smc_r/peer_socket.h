@@ -8,6 +8,7 @@
 #ifndef SMC_R_PEER_SOCKET_H
 #define SMC_R_PEER_SOCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -21,5 +22,11 @@ struct peer_socket {
 int peer_socket_find(const struct sockaddr_storage *own,
 		     const struct sockaddr_storage *other,
 		     struct peer_socket *out);
+
+/* The one at the other end of our socket; -ENOTCONN when that has none. */
+int peer_socket_of(int fd, struct peer_socket *out);
+
+/* Is ours one of this network namespace? */
+bool peer_socket_is_here(int fd);
 
 #endif

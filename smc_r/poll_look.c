@@ -84,6 +84,12 @@ void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
 	}
 }
 
+static short member_events(const struct connection *c)
+{
+	return connection_phase(c) == PHASE_ACTIVE ? tcp_end_events(c)
+						   : POLLRDHUP;
+}
+
 /* Asks it without waiting: 0 or -errno. */
 static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 		       bool *ended)
@@ -93,7 +99,7 @@ static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 	for (nfds_t i = 0; i < n; i++) {
 		all[i] = fds[i];
 		if (poll_member(fds[i].fd))
-			all[i].events = POLLRDHUP;
+			all[i].events = member_events(poll_member(fds[i].fd));
 	}
 	result = SYS_CALL3(SYS_poll, all, n, 0);
 	if (result < 0)

@@ -169,7 +169,7 @@ static short everybodys(const struct connection *c)
 	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
 		       atomic_load(&c->slot->tx.flags) & STREAM_TCP
 		   ? 0
-		   : POLLRDHUP;
+		   : tcp_end_events(c);
 }
 
 static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,

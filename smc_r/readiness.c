@@ -175,6 +175,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 	/* Who died before this has left us the bytes to judge by. */
 	if (demotion_is_due(c))
 		tcp_has_ended(c, fd);
+	tcp_end_watch(c, fd);
 	demote_serve(c, fd);
 	bits = input_bits(c, fd) | output_bits(c, fd);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)

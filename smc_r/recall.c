@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "stream.h"
 #include "sys.h"
+#include "tcp_end.h"
 
 #define WAIT_MS   100
 #define NAP_NS    100000
@@ -20,9 +21,9 @@
 /* ---- the writer ---- */
 
 /* Before the first byte goes there: TCP's queues are empty. */
-static bool tcp_takes(int fd, uint64_t bytes)
+static bool tcp_takes(const struct connection *c, int fd, uint64_t bytes)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	struct pollfd p = {.fd = fd, .events = tcp_end_events(c)};
 	int room = 0;
 	socklen_t n = sizeof(room);
 
@@ -88,7 +89,7 @@ static bool is_possible(struct connection *c, int fd, uint64_t bytes)
 	return bytes <= c->size && !connection_is_shut(c) &&
 	       !atomic_load(&c->tcp_ended) &&
 	       !(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
-	       barrier_works() && tcp_takes(fd, bytes);
+	       barrier_works() && tcp_takes(c, fd, bytes);
 }
 
 bool recall_unread(struct connection *c, int fd)

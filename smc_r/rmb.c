@@ -153,6 +153,8 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->producer[side].unfenced, 0);
 		atomic_store(&e->producer[side].recalled, 0);
 		atomic_store(&e->producer[side].resent, 0);
+		atomic_store(&e->producer[side].shut_pid, 0);
+		atomic_store(&e->producer[side].shut_fd, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
 		atomic_store(&e->consumer[side].flags, 0);
 		atomic_store(&e->consumer[side].rest, REST_OPEN);

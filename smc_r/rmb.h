@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      5u
+#define RMB_VERSION      6u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -53,6 +53,7 @@
 #define PRODUCER_SHUT    8u /* shutdown both ways; TCP FIN follows */
 /* What is not read goes over TCP, and not out of the ring: recall.h */
 #define PRODUCER_RECALLS 16u
+#define PRODUCER_HALVED  32u /* TCP's FIN is out for PRODUCER_FIN alone */
 /* consumer.flags */
 #define CONSUMER_DEMOTE  1u /* asks the writer to seal */
 #define CONSUMER_FROZEN  2u /* cursor is final: send the rest over TCP */
@@ -86,7 +87,11 @@ struct rmb_producer {
 	uint32_t pad2;
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
-	uint8_t pad3[32];
+	/* Who set PRODUCER_FIN, and the socket's number there plus one; 0
+	 * unknown. A hint. */
+	_Atomic uint32_t shut_pid;
+	_Atomic uint32_t shut_fd;
+	uint8_t pad3[24];
 };
 
 struct rmb_consumer {

@@ -9,6 +9,7 @@
 #include "demote.h"
 #include "epoll_instance.h"
 #include "epoll_member.h"
+#include "half.h"
 #include "handshake.h"
 #include "inject.h"
 #include "lock.h"
@@ -54,6 +55,7 @@ static void say_goodbye(struct connection *c, int fd)
 	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return;
 	demote_serve(c, fd);
+	half_follow(c, fd);
 	reset_if_unread(c, fd);
 	stream_says_since(c);
 	atomic_fetch_or(&c->out_producer->flags, end);

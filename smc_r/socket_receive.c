@@ -8,6 +8,7 @@
 
 #include "demote.h"
 #include "direction.h"
+#include "half.h"
 #include "handshake.h"
 #include "process.h"
 #include "real.h"
@@ -251,6 +252,8 @@ static ssize_t receive_any(struct receive *r, const struct iovec *v,
 		return receive_nothing(r);
 	r->need = low_water(r->c, r->fd, r->want, r->flags);
 	result = receive_ring(r, v, count);
+	if (stream_is_shut(r->c))
+		half_tell(r->c);
 	if (stream_is_sealed(r->c) || demote_is_guarded(r->c))
 		demote_guard(r->c, connection_fd(r->c, r->fd));
 	return result;
@@ -345,7 +348,8 @@ int socket_input_hint(struct connection *c, int fd)
 		return bytes;
 	flags = atomic_load(&c->in_producer->flags);
 	if (flags & PRODUCER_SEALED)
-		return bytes + tcp_has_ended(c, fd);
+		return bytes +
+		       (tcp_has_ended(c, fd) || (flags & PRODUCER_HALVED));
 	return bytes + ((flags & (PRODUCER_FIN | PRODUCER_CLOSED)) ||
 			atomic_load(&c->tcp_ended));
 }

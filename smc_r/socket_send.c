@@ -89,6 +89,7 @@ static bool leave_dead_peer(struct connection *c, int fd)
 	uint32_t flags =
 	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
 
+	tcp_end_watch(c, fd);
 	if (__builtin_expect(
 		!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
 		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),

@@ -7,6 +7,7 @@
 
 #include "demote.h"
 #include "epoll_member.h"
+#include "half.h"
 #include "handshake.h"
 #include "lock.h"
 #include "real.h"
@@ -16,11 +17,13 @@
 #include "talk.h"
 #include "tcp_end.h"
 
-static void shut_output(struct connection *c)
+static void shut_output(struct connection *c, int fd)
 {
 	struct status_stream *tx = &c->slot->tx;
 	bool taken = stream_lock(tx);
 
+	if (!(atomic_load(&tx->flags) & STREAM_SHUT))
+		half_announce(c, fd);
 	atomic_fetch_or(&tx->flags, STREAM_SHUT);
 	stream_says_since(c);
 	if (!(atomic_load(&tx->flags) & STREAM_TCP))
@@ -103,7 +106,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	if (is_shut_already(c, how))
 		epoll_again(c);
 	if (how == SHUT_WR || how == SHUT_RDWR)
-		shut_output(c);
+		shut_output(c, fd);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
 		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
 		connection_wake_readers(c);
@@ -111,9 +114,13 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	epoll_poke(c);
 	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		return shut_tcp(c, fd, how);
-	/* Half closed, TCP must stay open: demotion may still need it. */
-	if (!is_shut_already(c, SHUT_RDWR))
+	if (how != SHUT_RD)
+		half_follow(c, fd);
+	/* Half closed, TCP must stay open as long as demotion may need it. */
+	if (!is_shut_already(c, SHUT_RDWR)) {
+		demote_serve(c, fd);
 		return 0;
+	}
 	/* One half after the other is the same to it as both at once. */
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
 	return real.shutdown(fd, SHUT_RDWR);

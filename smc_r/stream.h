@@ -101,6 +101,15 @@ static inline bool stream_is_sealed(const struct connection *c)
 	    0);
 }
 
+/* Nothing follows it at all. */
+static inline bool stream_is_shut(const struct connection *c)
+{
+	return __builtin_expect(
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire) &
+		PRODUCER_FIN,
+	    0);
+}
+
 /* So does what lies in the ring unread: recall.h. */
 static inline bool stream_is_recalled(const struct connection *c)
 {

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "peer_socket.h"
 #include "sys.h"
 
 #define LOOKS_A_CLOCK 8
@@ -106,19 +107,68 @@ static bool is_our_own_end(const struct connection *c, int fd, short bits)
 	       state == TCP_FIN_WAIT2;
 }
 
+bool tcp_end_hangs_up(const struct connection *c)
+{
+	struct pollfd p = {.fd = c->bells.data};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+/* Its FIN was out before: TCP tells its end only to who sends. But the kernel
+ * knows whether anybody has that socket. Not found in a network namespace where
+ * we are not found either says nothing. */
+static bool has_gone(const struct connection *c, int fd)
+{
+	struct peer_socket peer;
+	int result = peer_socket_of(fd, &peer);
+
+	if (result == 0)
+		return peer.inode == 0;
+	return (result == -ENOENT && peer_socket_is_here(fd)) ||
+	       tcp_end_hangs_up(c);
+}
+
+/* Is it more than the FIN of a half? When both are out nothing can follow, and
+ * there is nothing left to judge. */
+static bool is_more(struct connection *c, int fd, short bits)
+{
+	if (bits & (POLLERR | POLLHUP))
+		return true;
+	if (!has_gone(c, fd))
+		return false;
+	judge_end(c, bits);
+	return true;
+}
+
 bool tcp_has_ended(struct connection *c, int fd)
 {
 	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
+	bool half;
 
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
 	    is_our_own_end(c, p.fd, p.revents))
 		return false;
-	judge_end(c, p.revents);
+	half = connection_phase(c) == PHASE_ACTIVE && tcp_end_is_half(c);
+	if (half && !is_more(c, p.fd, p.revents))
+		return false;
+	if (!half)
+		judge_end(c, p.revents);
 	forgive_confirm(c, p.fd);
 	atomic_store(&c->tcp_ended, 1);
 	return true;
+}
+
+void tcp_end_watch_half(struct connection *c, int fd)
+{
+	uint64_t now = sys_now_ns();
+
+	if (now - c->asked_ns < ASK_TCP_NS)
+		return;
+	c->asked_ns = now;
+	if (tcp_end_hangs_up(c))
+		tcp_has_ended(c, fd);
 }
 
 bool tcp_ended_now_and_then(struct connection *c, int fd)

@@ -12,16 +12,39 @@
 #ifndef SMC_R_TCP_END_H
 #define SMC_R_TCP_END_H
 
+#include <poll.h>
 #include <stdbool.h>
 
 #include "connection.h"
 
-/* Has the kernel seen the peer's FIN, or a reset? Remembered once true. */
+/* Has the kernel seen the peer's FIN, or a reset? Remembered once true. The FIN
+ * of a half alone is none; behind it, it tells when the peer has gone. */
 bool tcp_has_ended(struct connection *c, int fd);
+
+/* Is the peer's FIN that of a half (half.h)? */
+static inline bool tcp_end_is_half(const struct connection *c)
+{
+	uint32_t peer =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
+
+	return __builtin_expect(peer & PRODUCER_FIN, 0) &&
+	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+	       ((peer & PRODUCER_HALVED) ||
+		(atomic_load(&c->slot->rx.flags) & STREAM_HALVED));
+}
+
+/* By which poll() of the socket tells that the peer has ended. A half's FIN
+ * would be told for ever; behind it come errors alone. */
+static inline short tcp_end_events(const struct connection *c)
+{
+	return tcp_end_is_half(c) ? 0 : POLLRDHUP;
+}
 /* For programs that only ever call without waiting: the kernel must be asked
  * now and then, or the death of a peer would go unnoticed. By the clock, which
  * is looked at every few calls in vain. */
 bool tcp_ended_now_and_then(struct connection *c, int fd);
+/* Can nobody ring our bell any more? The peer's process has ended, or ends. */
+bool tcp_end_hangs_up(const struct connection *c);
 /* Takes the socket's pending error (SO_ERROR) as TCP would have it. */
 int tcp_error(struct connection *c, int fd);
 /* The same for an error that was taken already. */
@@ -29,6 +52,16 @@ int tcp_error_of(struct connection *c, int error);
 /* One waits to be told. A call that has moved bytes leaves it to the next one;
  * the kernel would give it to who asks now. */
 bool tcp_error_waits(int fd);
+
+/* Behind the FIN of a half, for a call that may never sleep. Rarely a system
+ * call. */
+void tcp_end_watch_half(struct connection *c, int fd);
+static inline void tcp_end_watch(struct connection *c, int fd)
+{
+	if (tcp_end_is_half(c) &&
+	    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		tcp_end_watch_half(c, fd);
+}
 
 /* For a call that sends and may never have to wait: a reader that died leaves
  * room for many small writes, of which TCP would take no more than one. One

@@ -175,7 +175,8 @@ static int wait_in_slices(int bell, const struct timespec *timeout,
 static int wait_on_tcp(struct connection *c, int fd,
 		       const struct timespec *timeout, struct slices *s)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP | POLLIN};
+	short events = tcp_end_is_half(c) ? 0 : POLLRDHUP | POLLIN;
+	struct pollfd p = {.fd = fd, .events = events};
 	bool last = is_last(s, timeout);
 	int n;
 
@@ -212,7 +213,7 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 {
 	struct pollfd p[2] = {
 	    {.fd = bell, .events = POLLIN},
-	    {.fd = connection_fd(c, fd), .events = POLLRDHUP},
+	    {.fd = connection_fd(c, fd), .events = tcp_end_events(c)},
 	};
 	int n = stoppable_poll(p, 2, timeout);
 
