@@ -14,7 +14,7 @@ device_setup() {
 	export ODMDIR=$BATS_TEST_TMPDIR/odm
 	export SMC_R_RUNDIR=$BATS_TEST_TMPDIR/run
 	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
-	export SMC_R_LOCK_WAIT=20
+	export SMC_R_LOCK_WAIT=200
 	unset SMC_R_CONFDIR SMC_R_LIBRARY SMC_R_VERBOSE SMC_R
 	database=$ODMDIR/attr.db
 	place_pids=

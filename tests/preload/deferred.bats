@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 600
 # deferred: listeners with TCP_DEFER_ACCEPT are served, and give out what TCP
 # gives out, when it does. deferred.py plays.
 # shellcheck disable=SC2154 # set by smc.bash

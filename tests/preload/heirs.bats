@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 600
 # heirs: a listener that is marked promises its clients an engine, whoever
 # accepts in the end: a program that is executed, spawned, or given it.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 600
 # plugins: libraries that are loaded with RTLD_DEEPBIND and use a connection
 # that their program made before.
 

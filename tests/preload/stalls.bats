@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# limit: 600
 # stalls: more bytes than a ring holds, before anybody reads. TCP takes some
 # megabytes; so must a connection that began on SMC.
 
