@@ -86,10 +86,20 @@ static bool kernel_is_due(struct epoll *e)
 
 int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
 {
-	int n = e->nested_count ? epoll_nested_scan(e, events, max) : 0;
-	int scanned = n < max ? epoll_scan(e, events + n, max - n) : 0;
+	bool last = e->nested_count && atomic_exchange(&e->nested_last, 0);
+	int n = 0;
 
-	return n + scanned;
+	if (e->nested_count && !last) {
+		n = epoll_nested_scan(e, events, max);
+		if (n == max) {
+			atomic_store(&e->nested_last, 1);
+			return n;
+		}
+	}
+	n += epoll_scan(e, events + n, max - n);
+	if (last && n < max)
+		n += epoll_nested_scan(e, events + n, max - n);
+	return n;
 }
 
 /* Members come first, as a look may find that one is the kernel's since; but

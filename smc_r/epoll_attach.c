@@ -13,13 +13,14 @@
 #include "sys.h"
 
 /* One instance may own a connection's waiter word; a second one is served by
- * the connection's own bells. */
+ * the connection's own bells. So is one in a child of those whom the RMB is
+ * for: other children give their instances the same numbers. */
 static void take_waiter_word(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 	uint32_t none = 0;
 
-	m->shared = m->epoll->waiter == 0 ||
+	m->shared = m->epoll->waiter == 0 || !c->rmb->group ||
 		    !atomic_compare_exchange_strong(&c->own_wait->waiter, &none,
 						    m->epoll->waiter);
 	/* From here on writers without fences see the word and fence. */
@@ -120,7 +121,7 @@ void epoll_member_detach(struct epoll_member *m)
 		if (c->rmb && m->hears_end)
 			sys_epoll_ctl(e->shadow, EPOLL_CTL_DEL, c->bells.data,
 				      0, 0);
-		if (c->rmb && !m->shared)
+		if (c->rmb && m->attached && !m->shared)
 			atomic_store(&c->own_wait->waiter, 0);
 	}
 	epoll_ready_leave(m);

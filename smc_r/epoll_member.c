@@ -230,6 +230,16 @@ void epoll_stalled(struct connection *c)
 	}
 }
 
+void epoll_refused(struct connection *c)
+{
+	epoll_stalled(c);
+	/* Who sleeps has looked already, and knows of no stall. */
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		if (atomic_load(&m->enabled) &&
+		    (atomic_load(&m->events) & EPOLL_OUTPUT))
+			epoll_wake(m->epoll);
+}
+
 static int another_number(const struct connection *c, int fd)
 {
 	for (int i = 0; i < fdtable_end(); i++)

@@ -35,8 +35,10 @@ void epoll_again(struct connection *c);
 void epoll_input_again(struct connection *c);
 /* The state of c changed by our own doing: wake who sleeps on it. */
 void epoll_poke(struct connection *c);
-/* A call on c met a full ring. */
+/* Somebody waits for room in a ring that is full. */
 void epoll_stalled(struct connection *c);
+/* A call on c met a full ring, and does not wait. */
+void epoll_refused(struct connection *c);
 
 /* The number fd of c is about to go. */
 void epoll_forget(struct connection *c, int fd);

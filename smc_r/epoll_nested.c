@@ -252,10 +252,12 @@ static bool is_due(struct epoll_nested *d, struct epoll *inner)
 
 int epoll_nested_scan(struct epoll *e, struct epoll_event *events, int max)
 {
+	uint32_t start = atomic_load(&e->nested_turn);
 	int n = 0;
 
-	for (int i = 0; i < EPOLL_NESTED_MAX && n < max; i++) {
-		struct epoll_nested *d = &e->nested[i];
+	for (uint32_t i = 0; i < EPOLL_NESTED_MAX && n < max; i++) {
+		uint32_t at = (start + i) % EPOLL_NESTED_MAX;
+		struct epoll_nested *d = &e->nested[at];
 		struct epoll *inner = d->inner;
 		uint32_t bits = d->events & (EPOLLIN | EPOLLRDNORM);
 
@@ -266,7 +268,8 @@ int epoll_nested_scan(struct epoll *e, struct epoll_event *events, int max)
 			d->enabled = false;
 		events[n].events = bits;
 		events[n].data.u64 = d->data;
-		n++;
+		if (++n == max)
+			atomic_store(&e->nested_turn, at + 1);
 	}
 	return n;
 }

@@ -10,6 +10,7 @@
 
 #define KEEP_ROUNDS 32u /* looks in vain before a bit is taken back */
 #define KEEP_MAX    32u /* bits that are kept in one round */
+#define ALL_BITS    64u
 
 static _Atomic uint64_t *word_of(const struct epoll_group *g)
 {
@@ -39,9 +40,15 @@ static struct epoll_group *make(struct epoll *e, struct connection *c)
 	return g;
 }
 
+/* A writer without fences may not have seen that when he looks for a sleeper,
+ * and we not his bytes. */
 static void ask_for_bits(struct epoll_member *m)
 {
-	atomic_fetch_or(&m->connection->own_wait->waiter, RMB_WAITER_BITS);
+	struct connection *c = m->connection;
+
+	atomic_fetch_or(&c->own_wait->waiter, RMB_WAITER_BITS);
+	if (atomic_load(&c->in_producer->unfenced))
+		barrier_all();
 	epoll_ready_mark(m);
 }
 
@@ -115,6 +122,7 @@ void epoll_ready_mark(struct epoll_member *m)
 struct round {
 	uint32_t number;
 	uint32_t kept; /* bits that were left set */
+	bool fetches;
 	bool (*look)(struct epoll_member *m, bool *again, void *owner);
 	void *owner;
 };
@@ -131,50 +139,78 @@ static bool keeps_bit(const struct epoll_member *m, struct round *r)
 	return true;
 }
 
-static bool each_bit(struct epoll_group *g, uint64_t bits, struct round *r)
+/* Takes the bit of m back before it is looked at. False: the element is another
+ * one's meanwhile, perhaps in another instance, and so was the bit. */
+static bool take_bit(struct epoll_group *g, uint32_t i,
+		     const struct epoll_member *m)
 {
-	while (bits) {
+	inject_nap();
+	atomic_fetch_and(word_of(g), ~(1ull << i));
+	inject_nap();
+	if (atomic_load(&g->members[i]) == m)
+		return true;
+	atomic_fetch_or(word_of(g), 1ull << i);
+	return false;
+}
+
+/* All of them, or up to the one that is returned, whose turn is next. */
+static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct round *r)
+{
+	for (; bits; bits &= bits - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(bits);
 		struct epoll_member *m = atomic_load(&g->members[i]);
 		bool keeps = m && keeps_bit(m, r);
 		bool again = false;
 		bool more = true;
 
-		bits &= bits - 1;
-		if (!keeps)
-			atomic_fetch_and(word_of(g), ~(1ull << i));
-		inject_nap();
-		if (m && atomic_load(&m->live))
+		if (!m || (!keeps && !take_bit(g, i, m)))
+			continue;
+		if (atomic_load(&m->live))
 			more = r->look(m, &again, r->owner);
 		inject_nap();
 		if (again && !keeps)
 			atomic_fetch_or(word_of(g), 1ull << i);
 		if (!more)
-			return false;
+			return i;
 	}
-	return true;
+	return ALL_BITS;
+}
+
+/* The next look begins there; not where a group went while we stood on it. */
+static void resume_at(struct epoll *e, struct epoll_group *g, uint32_t bit)
+{
+	atomic_store(&e->resume_bit, bit);
+	atomic_store(&e->resume, g);
+	if (atomic_load(&g->mask) == 0)
+		atomic_store(&e->resume, NULL);
+}
+
+/* Those of a group that are among these. */
+static bool some_bits(struct epoll *e, struct epoll_group *g, uint64_t which,
+		      struct round *r)
+{
+	uint64_t bits = atomic_load_explicit(word_of(g), memory_order_relaxed) &
+			atomic_load_explicit(&g->mask, memory_order_relaxed) &
+			which;
+	uint32_t next;
+
+	if (!bits)
+		return true;
+	if (r->fetches && (bits & (bits - 1)))
+		epoll_fetch(g->members, bits);
+	next = each_bit(g, bits, r);
+	if (next < ALL_BITS)
+		resume_at(e, g, next);
+	return next == ALL_BITS;
 }
 
 static bool each_group(struct epoll *e, struct epoll_group *from,
 		       const struct epoll_group *to, struct round *r)
 {
-	bool fetch = atomic_load_explicit(&e->joined, memory_order_relaxed) >=
-		     EPOLL_FETCH_MIN;
-
 	for (struct epoll_group *g = from; g && g != to;
-	     g = atomic_load(&g->next)) {
-		uint64_t bits =
-		    atomic_load_explicit(word_of(g), memory_order_relaxed) &
-		    atomic_load_explicit(&g->mask, memory_order_relaxed);
-
-		if (bits && fetch && (bits & (bits - 1)))
-			epoll_fetch(g->members, bits);
-		if (bits && !each_bit(g, bits, r)) {
-			/* The others have their turn next time. */
-			atomic_store(&e->resume, atomic_load(&g->next));
+	     g = atomic_load(&g->next))
+		if (!some_bits(e, g, UINT64_MAX, r))
 			return false;
-		}
-	}
 	return true;
 }
 
@@ -185,12 +221,21 @@ void epoll_ready_each(struct epoll *e,
 {
 	struct epoll_group *start = atomic_load(&e->resume);
 	struct round r = {.look = look, .owner = owner};
+	uint64_t rest;
 
 	r.number = 1 + atomic_load_explicit(&e->round, memory_order_relaxed);
 	atomic_store_explicit(&e->round, r.number, memory_order_relaxed);
-	if (start && !each_group(e, start, NULL, &r))
+	r.fetches = atomic_load_explicit(&e->joined, memory_order_relaxed) >=
+		    EPOLL_FETCH_MIN;
+	if (!start) {
+		each_group(e, atomic_load(&e->groups), NULL, &r);
 		return;
-	each_group(e, atomic_load(&e->groups), start, &r);
+	}
+	rest = UINT64_MAX << (atomic_load(&e->resume_bit) % ALL_BITS);
+	if (some_bits(e, start, rest, &r) &&
+	    each_group(e, atomic_load(&start->next), NULL, &r) &&
+	    each_group(e, atomic_load(&e->groups), start, &r))
+		some_bits(e, start, ~rest, &r);
 }
 
 bool epoll_ready_any(struct epoll *e, bool (*is_ready)(struct epoll_member *m))

@@ -5,6 +5,7 @@
 #include "bell.h"
 #include "epoll_attach.h"
 #include "epoll_edge.h"
+#include "epoll_instance.h"
 #include "epoll_member.h"
 #include "epoll_order.h"
 #include "epoll_ready.h"
@@ -131,36 +132,52 @@ static bool follow_phase(struct epoll_member *m)
  * that finds no place wakes nobody. The rings of who begins to sleep in a call
  * on the connection are not ours: they come behind those that are there before
  * we see nobody asleep. */
-static void empty_bell(int bell, uint32_t rings, uint32_t *drained,
+static bool empty_bell(int bell, uint32_t rings, uint32_t *drained,
 		       const struct status_slot *slot)
 {
 	int there;
 
 	if (rings - *drained <= RINGS_MAX)
-		return;
+		return false;
 	there = bell_rings(bell);
 	inject_nap();
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&slot->rx.sleepers) > 0 ||
 	    atomic_load(&slot->tx.sleepers) > 0)
-		return;
+		return false;
 	*drained = rings;
 	bell_take(bell, there);
+	return true;
 }
 
-static void empty_data_bell(struct connection *c)
+/* Some of what was taken may have been for them. */
+static void wake_other_instances(const struct epoll_member *m)
 {
-	empty_bell(c->bells.data, rings_of_data_bell(c), &c->drained_data,
-		   c->slot);
+	const struct epoll_member *o = m->connection->members;
+
+	for (; o; o = o->next)
+		if (o->epoll != m->epoll)
+			epoll_wake(o->epoll);
 }
 
-static void empty_room_bell(struct connection *c)
+static void empty_data_bell(const struct epoll_member *m)
 {
+	struct connection *c = m->connection;
+
+	if (empty_bell(c->bells.data, rings_of_data_bell(c), &c->drained_data,
+		       c->slot))
+		wake_other_instances(m);
+}
+
+static void empty_room_bell(const struct epoll_member *m)
+{
+	struct connection *c = m->connection;
 	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_room,
 					      memory_order_relaxed);
 
-	if (!bells_are_one(&c->bells))
-		empty_bell(c->bells.room, rings, &c->drained_room, c->slot);
+	if (!bells_are_one(&c->bells) &&
+	    empty_bell(c->bells.room, rings, &c->drained_room, c->slot))
+		wake_other_instances(m);
 }
 
 struct scan {
@@ -239,14 +256,21 @@ static void hear_room(struct epoll_member *m)
 	engine_unlock(&saved);
 }
 
-/* Edge-triggered, a program waits for room only after a refusal. */
+/* Edge-triggered, a program waits for room only after a refusal, which may have
+ * been told when nobody asked for room here yet. */
 static void note_stall(struct epoll_member *m, uint32_t events)
 {
+	struct connection *c = m->connection;
+
 	if (!m->hears_room && m->attached)
 		hear_room(m);
-	if (!(events & EPOLLET) &&
-	    connection_phase(m->connection) == PHASE_ACTIVE)
-		epoll_stalled(m->connection);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	if (!(events & EPOLLET))
+		epoll_stalled(c);
+	else if (atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
+		 !stream_knows_room(c))
+		atomic_store(&m->epoll->stalled, 1);
 }
 
 /* For epoll_ready_each. A member that waits for room says so here, as nobody
@@ -262,9 +286,9 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return false;
 	}
-	empty_data_bell(c);
+	empty_data_bell(m);
 	if (m->hears_room)
-		empty_room_bell(c);
+		empty_room_bell(m);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
 		note_stall(m, events);
@@ -278,6 +302,21 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	return true;
 }
 
+/* Those without a bit must not starve behind the others, nor they behind them,
+ * where either fill the program's array. */
+static void scan_crowd(struct epoll *e, struct scan *s)
+{
+	bool others = epoll_has_others(e);
+	bool first =
+	    others && atomic_load_explicit(&e->round, memory_order_relaxed) & 1;
+
+	if (first)
+		scan_table(e, s, false);
+	epoll_ready_each(e, look_one, s);
+	if (others && !first)
+		scan_table(e, s, false);
+}
+
 int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 {
 	bool several = atomic_load(&e->count) > 1;
@@ -289,9 +328,9 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 	s.begun = several ? sys_ticks() : 0;
 	s.now_ns = 0;
 	if (e->uses_bits)
-		epoll_ready_each(e, look_one, &s);
-	if (!e->uses_bits || epoll_has_others(e))
-		scan_table(e, &s, !e->uses_bits);
+		scan_crowd(e, &s);
+	else
+		scan_table(e, &s, true);
 	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
 		scan_again(e, &s);
 	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
@@ -347,10 +386,23 @@ static bool arm_member(struct epoll_member *m)
 	}
 	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
 		note_stall(m, events);
-	empty_data_bell(c);
+	empty_data_bell(m);
 	if (m->hears_room)
-		empty_room_bell(c);
+		empty_room_bell(m);
 	return unfenced;
+}
+
+/* For epoll_ready_any: none is what it looks for. */
+static bool arm_marked(struct epoll_member *m)
+{
+	arm_member(m);
+	return false;
+}
+
+void epoll_arm_marked(struct epoll *e)
+{
+	if (e->uses_bits)
+		epoll_ready_any(e, arm_marked);
 }
 
 void epoll_arm(struct epoll *e)
@@ -360,6 +412,10 @@ void epoll_arm(struct epoll *e)
 
 	if (e->uses_bits)
 		epoll_ready_arm(e);
+	/* Who sleeps outside of it does not look at each as a wait on it does.
+	 */
+	if (e->is_nested)
+		epoll_arm_marked(e);
 	for (uint32_t i = 0;
 	     i < count && (!e->uses_bits || epoll_has_others(e)); i++) {
 		struct epoll_member *m = epoll_member_at(e, i);

@@ -109,18 +109,21 @@ struct epoll {
 	/* epoll_ready.h: for instances with many members. */
 	struct epoll_group *_Atomic groups;
 	struct epoll_group *_Atomic resume; /* where the next look begins */
-	_Atomic uint32_t joined;            /* members that have a bit */
-	_Atomic uint32_t round;             /* of looks at them */
+	_Atomic uint32_t resume_bit;
+	_Atomic uint32_t joined; /* members that have a bit */
+	_Atomic uint32_t round;  /* of looks at them */
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
-	uint32_t nested_count;    /* that are ours */
-	_Atomic uint32_t due;     /* late members that must move */
-	_Atomic uint32_t stalled; /* members may wait for room: stall.h */
-	bool unharvested;         /* S has events nobody looked at */
-	bool rung;                /* and B */
-	bool moved;               /* members became the kernel's */
-	bool filled;              /* members filled the last array */
-	bool told;                /* the kernel had something of its own */
+	uint32_t nested_count;        /* that are ours */
+	_Atomic uint32_t nested_turn; /* where the next look begins */
+	_Atomic uint32_t nested_last; /* they filled the last array */
+	_Atomic uint32_t due;         /* late members that must move */
+	_Atomic uint32_t stalled;     /* members may wait for room: stall.h */
+	bool unharvested;             /* S has events nobody looked at */
+	bool rung;                    /* and B */
+	bool moved;                   /* members became the kernel's */
+	bool filled;                  /* members filled the last array */
+	bool told;                    /* the kernel had something of its own */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };
@@ -179,6 +182,9 @@ bool epoll_is_ready(struct epoll *e);
 void epoll_follow(struct epoll *e);
 /* Lets members ring although nobody sleeps in epoll_wait. */
 void epoll_arm(struct epoll *e);
+/* Of many, those that were marked and that nobody has looked at since: they may
+ * wait for room. */
+void epoll_arm_marked(struct epoll *e);
 /* Who took the kernel's signs of e: for those that sleep in it. errno stays. */
 void epoll_pass_on(struct epoll *e);
 

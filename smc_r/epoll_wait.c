@@ -283,6 +283,7 @@ void epoll_pass_on(struct epoll *e)
 	    epoll_is_anothers(e))
 		return;
 	inject_nap();
+	epoll_arm_marked(e);
 	epoll_arm(e);
 	inject_nap();
 	if (epoll_members_ready(e) || pending_ms(e) >= 0)

@@ -123,7 +123,7 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {
 		segment_count(buffer_full);
-		epoll_stalled(c);
+		epoll_refused(c);
 		if (output_is_ready(c, s->fd))
 			return true;
 		*result = done ? (ssize_t)done : socket_fail(EAGAIN);
