@@ -61,6 +61,7 @@ enum phase {
 /* The time-out is less than nothing: no call waits, and the kernel says 0. */
 #define SOCKET_RCVNEVER 1024u
 #define SOCKET_SNDNEVER 2048u
+#define SOCKET_BUFFERS  4096u /* SO_SNDBUF or SO_RCVBUF may be set: ask */
 
 struct epoll_member;
 
@@ -185,6 +186,30 @@ static inline uint8_t *connection_piece(const struct connection *c,
 	if (*n > c->size - at)
 		*n = c->size - at;
 	return ring + at;
+}
+
+/* Bytes that may lie in the ring of `p`: all of it, unless the program made the
+ * buffers of its socket small. */
+static inline uint32_t connection_allowed(const struct connection *c,
+					  const struct rmb_producer *p)
+{
+	uint32_t allowed =
+	    atomic_load_explicit(&p->allowed, memory_order_relaxed);
+
+	return __builtin_expect(allowed < RMB_ALLOWED_MIN || allowed >= c->size,
+				1)
+		   ? c->size
+		   : allowed;
+}
+
+static inline uint32_t connection_allowed_out(const struct connection *c)
+{
+	return connection_allowed(c, c->out_producer);
+}
+
+static inline uint32_t connection_allowed_in(const struct connection *c)
+{
+	return connection_allowed(c, c->in_producer);
 }
 
 /*

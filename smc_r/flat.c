@@ -134,7 +134,7 @@ ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
 	output_watch(c, fd);
 	if (!stream_lock_early(tx))
 		return 0;
-	if (is_plain(c) && want <= c->size / 4)
+	if (is_plain(c) && want <= connection_allowed_out(c) / 4)
 		done = put(c, from, want);
 	stream_unlock(tx, true);
 	if (!done)

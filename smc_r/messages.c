@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "allowance.h"
 #include "inject.h"
 #include "lock.h"
 #include "offer.h"
@@ -356,8 +357,11 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
-	if (a.next == CLC_PREPARE && m)
+	if (a.next == CLC_PREPARE && m) {
 		a = prepare(c, m);
+		if (c->rmb)
+			allowance_tell(c, fd);
+	}
 	if (a.send == CLC_SEND_CONFIRM && !c->mute && server_closes(c))
 		c->mute = true;
 	if (a.send == CLC_SEND_CONFIRM)

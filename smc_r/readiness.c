@@ -58,7 +58,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 /* At most what is there before a writer that waits for room may go on. */
 static uint32_t low_water(struct connection *c, int fd)
 {
-	int most = (int)(c->size - c->size / 3);
+	int most = (int)stream_mark(c);
 	int mark = 1;
 	socklen_t n = sizeof(mark);
 

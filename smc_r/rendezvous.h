@@ -40,7 +40,7 @@ struct rendezvous_message {
 };
 
 #define RENDEZVOUS_MAGIC   0x5a444e52u
-#define RENDEZVOUS_VERSION 5u
+#define RENDEZVOUS_VERSION 6u
 
 /* Listens under our peer ID: a hidden descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);

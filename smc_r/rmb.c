@@ -155,10 +155,13 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->producer[side].resent, 0);
 		atomic_store(&e->producer[side].shut_pid, 0);
 		atomic_store(&e->producer[side].shut_fd, 0);
+		atomic_store(&e->producer[side].sndbuf, 0);
+		atomic_store(&e->producer[side].allowed, 0);
 		atomic_store(&e->consumer[side].cursor, 0);
 		atomic_store(&e->consumer[side].flags, 0);
 		atomic_store(&e->consumer[side].rest, REST_OPEN);
 		atomic_store(&e->consumer[side].barrier, 0);
+		atomic_store(&e->consumer[side].rcvbuf, 0);
 		atomic_store(&e->wait[side].armed_data, 0);
 		atomic_store(&e->wait[side].armed_room, 0);
 		atomic_store(&e->wait[side].waiter, 0);

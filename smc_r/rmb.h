@@ -15,10 +15,11 @@
  * the server end.
  *
  * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
- * by the side s that reads the ring of the other; `armed` words of wait[s]
- * are set by s and taken by the other side with an exchange, for RMB_RINGING
- * until it has rung. The lines are apart so that neither side's busy stores
- * disturb what the other one polls.
+ * by the side s that reads the ring of the other; `allowed`, which follows from
+ * a word of either, by whoever changed his last (allowance.h); `armed` words of
+ * wait[s] are set by s and taken by the other side with an exchange, for
+ * RMB_RINGING until it has rung. The lines are apart so that neither side's
+ * busy stores disturb what the other one polls.
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
@@ -33,10 +34,11 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      6u
+#define RMB_VERSION      7u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
+#define RMB_ALLOWED_MIN  4096u    /* bytes; less is never allowed */
 #define RMB_WAITERS      16       /* epoll instances with a bell word */
 #define RMB_WAITER_BITS  256u     /* beside it: set the ready bit, too */
 
@@ -84,14 +86,16 @@ struct rmb_producer {
 	/* No fence lies between cursors and looks for a sleeper: who sleeps on
 	 * armed_data makes a barrier first (barrier.h). */
 	_Atomic uint32_t unfenced;
-	uint32_t pad2;
+	/* Bytes of the ring that may be in use, 0: all of it. Either side. */
+	_Atomic uint32_t allowed;
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
 	/* Who set PRODUCER_FIN, and the socket's number there plus one; 0
 	 * unknown. A hint. */
 	_Atomic uint32_t shut_pid;
 	_Atomic uint32_t shut_fd;
-	uint8_t pad3[24];
+	_Atomic uint32_t sndbuf; /* bytes, 0: not set by the program */
+	uint8_t pad2[20];
 };
 
 struct rmb_consumer {
@@ -101,7 +105,8 @@ struct rmb_consumer {
 	_Atomic uint32_t cpu;
 	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
 	_Atomic uint32_t barrier; /* READER_*: takes part in barrier.h */
-	uint8_t pad2[48];
+	_Atomic uint32_t rcvbuf;  /* bytes, 0: not set by the program */
+	uint8_t pad2[44];
 };
 
 struct rmb_wait {

@@ -6,8 +6,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "allowance.h"
 #include "connection.h"
 #include "epoll_member.h"
+#include "process.h"
 #include "traits.h"
 
 static void note(struct connection *c, uint32_t bit, bool on)
@@ -25,6 +27,22 @@ static void set_mark(struct connection *c)
 	epoll_input_again(c);
 	epoll_poke(c);
 	connection_wake_readers(c);
+}
+
+/* Before the handshake is over it is asked for then. */
+static void set_buffers(struct connection *c, int fd)
+{
+	sigset_t saved;
+	bool more;
+
+	note(c, SOCKET_BUFFERS, true);
+	engine_lock(&saved);
+	more = c->rmb && allowance_changed(c, fd);
+	engine_unlock(&saved);
+	if (!more)
+		return;
+	epoll_poke(c);
+	connection_wake_writers(c);
 }
 
 void socket_note_nonblock(int fd, bool on)
@@ -49,6 +67,8 @@ void socket_note_option(int fd, int level, int name)
 		note(c, SOCKET_SNDTIMEO, true);
 	else if (name == SO_RCVLOWAT)
 		set_mark(c);
+	else if (traits_is_buffer(name))
+		set_buffers(c, fd);
 	else if (name == SO_TIMESTAMP || name == SO_TIMESTAMPNS)
 		note(c, SOCKET_STAMPED, traits_tells_time(fd));
 }

@@ -135,8 +135,8 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	size_t need = r->flags & MSG_PEEK ? r->need : 1;
 	int error;
 
-	if (need > c->size)
-		need = c->size;
+	if (need > connection_allowed_in(c))
+		need = connection_allowed_in(c);
 	switch (input_state(c, r->fd, need)) {
 	case INPUT_DATA:
 		/* Less than needed, and no more will come. */

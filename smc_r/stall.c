@@ -40,7 +40,7 @@ static bool is_crossed(struct connection *c)
 	return c->slot->peer_pid == process.pid ||
 	       (atomic_load_explicit(&c->peer_wait->armed_room,
 				     memory_order_relaxed) &&
-		!stream_has_room(c, c->size - stream_fill(c)));
+		stream_fill(c) > stream_mark(c));
 }
 
 /* Would anybody read it while this thread sleeps? */

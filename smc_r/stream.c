@@ -401,7 +401,7 @@ void stream_fences_end(struct connection *c)
 
 static bool is_whole(const struct connection *c, size_t want)
 {
-	return want <= WHOLE_BYTES && want <= c->size / 4;
+	return want <= WHOLE_BYTES && want <= connection_allowed_out(c) / 4;
 }
 
 static void say_since(struct connection *c)
@@ -568,6 +568,14 @@ static size_t free_behind(struct connection *c, uint64_t position,
 	return free > ahead ? free - ahead : 0;
 }
 
+/* More may be in use than is allowed since. */
+static size_t allowed_free(const struct connection *c, uint64_t used)
+{
+	uint32_t allowed = connection_allowed_out(c);
+
+	return used < allowed ? (size_t)(allowed - used) : 0;
+}
+
 size_t stream_free(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -581,5 +589,5 @@ size_t stream_free(struct connection *c)
 		return 0;
 	if (__builtin_expect(holder && holder == process_tid(), 0))
 		return free_behind(c, position, cursor);
-	return c->size - (size_t)(position - cursor);
+	return allowed_free(c, position - cursor);
 }

@@ -122,7 +122,15 @@ static inline bool stream_is_recalled(const struct connection *c)
 /* Enough room to wake a writer: a third, as TCP does. */
 static inline bool stream_has_room(const struct connection *c, size_t free)
 {
-	return free >= c->size / 3;
+	return free >= connection_allowed_out(c) / 3;
+}
+
+/* So many bytes of the ring that we read leave its writer that much. */
+static inline uint32_t stream_mark(const struct connection *c)
+{
+	uint32_t allowed = connection_allowed_in(c);
+
+	return allowed - allowed / 3;
 }
 
 /* By what the last look at the peer's cursor found: true is true for as long as
@@ -145,7 +153,9 @@ static inline bool stream_knows_room(const struct connection *c)
 	    atomic_load_explicit(&tx->position, memory_order_relaxed) -
 	    __atomic_load_n(&tx->peer_position, __ATOMIC_RELAXED);
 
-	return used <= c->size && stream_has_room(c, c->size - used);
+	uint32_t allowed = connection_allowed_out(c);
+
+	return used <= allowed && allowed - used >= allowed / 3;
 }
 
 #endif

@@ -132,7 +132,7 @@ static inline uint64_t window_in(const struct connection *c)
 static inline bool crosses_mark(const struct connection *c, uint64_t used,
 				size_t n)
 {
-	uint64_t mark = c->size - c->size / 3;
+	uint64_t mark = stream_mark(c);
 
 	return used > mark && used - n <= mark;
 }
@@ -143,7 +143,7 @@ static inline bool is_below_mark(struct connection *c)
 {
 	return atomic_load_explicit(&c->peer_wait->armed_room,
 				    memory_order_relaxed) &&
-	       stream_fill(c) <= c->size - c->size / 3;
+	       stream_fill(c) <= stream_mark(c);
 }
 
 /* n bytes of `used` were taken, up to `end`. */
@@ -244,7 +244,9 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t position;
 	uint64_t window;
-	size_t free;
+	ssize_t free;
+	/* A handler may fill the ring: nobody is told to read meanwhile. */
+	ssize_t room = taken ? connection_allowed_out(c) : c->size;
 
 	do {
 		/* In this order: the swap then vouches for both. */
@@ -258,15 +260,15 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 			p->start += shown(c, window, position);
 		if (position >= c->rewind_at && p->start == position)
 			p->shift = stream_rewind_shift(c, position, p->shift);
-		free = c->size - (size_t)(p->start - tx->peer_position);
-		if (free < want) {
+		free = room - (ssize_t)(p->start - tx->peer_position);
+		if (free < (ssize_t)want) {
 			refresh_out(c, position);
-			free = c->size - (size_t)(p->start - tx->peer_position);
+			free = room - (ssize_t)(p->start - tx->peer_position);
 		}
-		if (free < least)
+		if (free < (ssize_t)least)
 			return 0;
-		if (free < want)
-			want = free;
+		if (free < (ssize_t)want)
+			want = (size_t)free;
 	} while (!stream_swap(&tx->window, window,
 			      window_make(p->shift, p->start + want)));
 	p->first = p->start == position;

@@ -19,6 +19,7 @@
 #define STREAM     16u /* stdio has it */
 #define RCVNEVER   32u /* SOCKET_RCVNEVER */
 #define SNDNEVER   64u
+#define BUFFERS    128u /* their sizes may be set: ask */
 
 static uint8_t *table;
 
@@ -59,6 +60,13 @@ void traits_accepted(int listener, int fd)
 		table[fd] = table[listener];
 }
 
+bool traits_is_buffer(int name)
+{
+	return name == SO_SNDBUF || name == SO_RCVBUF ||
+	       name == SO_SNDBUFFORCE || name == SO_RCVBUFFORCE ||
+	       name == SO_BUF_LOCK;
+}
+
 void traits_option(int fd, int level, int name)
 {
 	uint8_t bit = 0;
@@ -68,6 +76,8 @@ void traits_option(int fd, int level, int name)
 		    name == SO_RCVLOWAT || name == SO_TIMESTAMP ||
 		    name == SO_TIMESTAMPNS)
 			bit = KEPT;
+		else if (traits_is_buffer(name))
+			bit = BUFFERS;
 		else if (name == SO_LINGER)
 			bit = LINGERS;
 		else if (name == SO_TIMESTAMPING || name == SO_PEEK_OFF)
@@ -173,6 +183,8 @@ struct traits traits_of(int fd)
 		t.unsuitable = true;
 	if (!known || (seen & KEPT))
 		t.options = ask_options(fd, seen);
+	if (!known || (seen & BUFFERS))
+		t.options |= SOCKET_BUFFERS;
 	t.lingers = !known || (seen & LINGERS);
 	return t;
 }

@@ -15,6 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* <asm/socket.h> of Linux 5.14; older C libraries do not have it. */
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72
+#endif
+
 struct traits {
 	bool tcp;         /* a TCP socket */
 	bool unsuitable;  /* an option is set that SMC cannot honour */
@@ -27,6 +32,8 @@ void traits_made(int fd, int domain, int type, int protocol);
 void traits_accepted(int listener, int fd);
 /* Before setsockopt of any descriptor. */
 void traits_option(int fd, int level, int name);
+/* Is it one of those that set a buffer's size? Of SOL_SOCKET. */
+bool traits_is_buffer(int name);
 /* After setsockopt of SO_RCVTIMEO or SO_SNDTIMEO. never: to less than nothing,
  * which only who saw it knows from no time-out. */
 void traits_time_out(int fd, int name, bool never);

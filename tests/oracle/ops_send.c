@@ -169,13 +169,15 @@ static void keep_buffer(int fd)
 }
 
 /*
- * fill FD PATTERN: until nothing fits any more, which is a matter of the
- * transport; how much it was goes to drain by the hidden count.
+ * fill FD PATTERN [within=N]: until nothing fits any more, which is a matter of
+ * the transport; how much it was goes to drain by the hidden count. What is
+ * told is whether it was more than N.
  */
 static void run_fill(struct call *c)
 {
 	uint32_t pattern = (uint32_t)strtoul(c->argv[2], NULL, 0);
 	int fd = name_fd(c->argv[1]);
+	size_t within = (size_t)call_number(c, "within", 0);
 	size_t done = 0;
 	int refused = 0;
 
@@ -198,6 +200,8 @@ static void run_fill(struct call *c)
 		}
 	}
 	reply_result(c, refused ? -1 : 0);
+	if (within)
+		reply(c, done > within ? " more" : " within");
 	reply_hidden(c, "size=%zu", done);
 }
 

@@ -345,3 +345,9 @@ on_smc() {
 	smc_count
 	[ "$tcp_new" = 6 ]
 }
+
+# What TCP takes, the program says; here only SMC is asked.
+@test "a writer gets no further ahead than small buffers let it" {
+	SMC_R_STALL=0 smc_run "$programs/preload/buffers" >"$place/buffers.log"
+	all_on_smc 24 1000000
+}

@@ -50,6 +50,10 @@ play() { # game, connections that it uses with 1, 4 and 8 threads
 	play room 1 4 8
 }
 
+@test "writers into buffers whose sizes change" {
+	play narrow 1 4 8
+}
+
 @test "fresh connections, read and written by two threads each" {
 	play duplex 1 4 8
 }

@@ -7,6 +7,7 @@
  *   wakeups tokens THREADS ROUNDS SEED	a token on each connection
  *   wakeups shared THREADS ROUNDS SEED	all threads and tokens on one connection
  *   wakeups room THREADS ROUNDS SEED	writers that wait for room, slow readers
+ *   wakeups narrow THREADS ROUNDS SEED	the same where sizes of buffers change
  *   wakeups duplex THREADS ROUNDS SEED	each connection read and written by two
  *   wakeups bursts THREADS ROUNDS SEED	streams that stop and go on
  *   wakeups idle THREADS ROUNDS SEED	one token among many idle connections
@@ -247,6 +248,54 @@ static void room(struct game *g, bool starts)
 	run_threads(starts ? stream_write : stream_read, players, g->threads);
 }
 
+/* On TCP a small one makes a writer wait as well. */
+static void *narrow_body(void *argument)
+{
+	const struct player *p = argument;
+	uint64_t random = p->game->seed + 7 * (unsigned)p->index + p->starts;
+	uint64_t total = (uint64_t)p->game->rounds * 3000, at = 0;
+	static _Thread_local char bytes[9000];
+	size_t wrong;
+
+	while (at < total) {
+		int size = 8192 << dice(&random, 4);
+		size_t n =
+		    1 + dice(&random, dice(&random, 4) ? 500 : sizeof(bytes));
+
+		if (n > total - at)
+			n = total - at;
+		if (p->starts)
+			size /= 4;
+		if (!dice(&random, 16))
+			check(!setsockopt(p->fd, SOL_SOCKET,
+					  p->starts ? SO_SNDBUF : SO_RCVBUF,
+					  &size, sizeof(size)),
+			      "setsockopt");
+		if (p->starts)
+			bytes_fill(bytes, n, (unsigned)p->index, at);
+		if (p->starts)
+			send_all(p->fd, bytes, n);
+		else
+			check(recv_all(p->fd, bytes, n) == n &&
+				  bytes_match(bytes, n, (unsigned)p->index, at,
+					      &wrong),
+			      "bytes");
+		at += n;
+		if (!dice(&random, 64))
+			nap_us((long)dice(&random, 100));
+	}
+	return NULL;
+}
+
+static void narrow(struct game *g, bool starts)
+{
+	struct player players[THREADS_MAX];
+
+	for (int i = 0; i < g->threads; i++)
+		players[i] = (struct player){g, i, g->fds[i], starts};
+	run_threads(narrow_body, players, g->threads);
+}
+
 static void *duplex_body(void *argument)
 {
 	struct player *p = argument;
@@ -427,8 +476,8 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"tokens", tokens}, {"shared", shared}, {"room", room},  {"duplex", duplex},
-    {"bursts", bursts}, {"idle", idle},     {"crowd", crowd}};
+    {"tokens", tokens}, {"shared", shared}, {"room", room}, {"narrow", narrow},
+    {"duplex", duplex}, {"bursts", bursts}, {"idle", idle}, {"crowd", crowd}};
 
 static void side(struct game *g, const struct kind *k, int port, int listener)
 {
@@ -460,9 +509,10 @@ int main(int argc, char **argv)
 		if (!strcmp(kinds[i].name, argv[1]))
 			k = &kinds[i];
 	if (!k) {
-		fprintf(stderr,
-			"usage: wakeups tokens|shared|room|duplex|bursts|"
-			"idle|crowd THREADS ROUNDS SEED\n");
+		fprintf(
+		    stderr,
+		    "usage: wakeups tokens|shared|room|narrow|duplex|bursts|"
+		    "idle|crowd THREADS ROUNDS SEED\n");
 		return 2;
 	}
 	g.threads = atoi(argv[2]);
