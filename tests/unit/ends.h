@@ -56,6 +56,7 @@ static inline void ends_attach(struct ends *e, int side)
 	c->slot = &e->slot[side];
 	c->side = side;
 	c->size = e->size;
+	c->control = &e->element;
 	c->out_producer = &e->element.producer[side];
 	c->out_consumer = &e->element.consumer[!side];
 	c->in_producer = &e->element.producer[!side];
