@@ -131,7 +131,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->peer_wait = &e->wait[!side];
 	c->own_waiters = &h->waiters[side];
 	c->peer_waiters = &h->waiters[!side];
-	c->peer_ready = &h->ready[!side][0];
+	c->peer_ready = rmb_ready(&rmb->map, !side);
 	c->out = rmb_ring(&rmb->map, element, side);
 	c->in = rmb_ring(&rmb->map, element, !side);
 	c->bells = rmb->bells[element];

@@ -14,7 +14,7 @@
 
 static _Atomic uint64_t *word_of(const struct epoll_group *g)
 {
-	return &g->header->ready[g->side][0];
+	return g->word;
 }
 
 static struct epoll_group *find(struct epoll *e, const struct rmb *rmb)
@@ -33,8 +33,8 @@ static struct epoll_group *make(struct epoll *e, struct connection *c)
 	if (!g)
 		return NULL;
 	g->rmb = c->rmb;
-	g->header = rmb_header(&c->rmb->map);
-	g->side = c->side;
+	g->word = rmb_ready(&c->rmb->map, c->side);
+	g->waiters = c->own_waiters;
 	atomic_store(&g->next, atomic_load(&e->groups));
 	atomic_store(&e->groups, g);
 	return g;
@@ -269,8 +269,7 @@ void epoll_ready_arm(struct epoll *e)
 	struct epoll_group *g = atomic_load(&e->groups);
 
 	for (; g; g = atomic_load(&g->next)) {
-		_Atomic uint32_t *armed =
-		    &g->header->waiters[g->side].armed[e->waiter];
+		_Atomic uint32_t *armed = &g->waiters->armed[e->waiter];
 
 		if (atomic_load_explicit(armed, memory_order_relaxed) !=
 		    RMB_ARMED)

@@ -29,9 +29,9 @@
 struct epoll_group {
 	struct epoll_group *_Atomic next;
 	struct rmb *rmb;
-	struct rmb_header *header;
-	int side;
-	_Atomic uint32_t mask; /* bit: element is a member */
+	_Atomic uint64_t *word;      /* of bits, in the RMB's header */
+	struct rmb_waiters *waiters; /* ours, there */
+	_Atomic uint32_t mask;       /* bit: element is a member */
 	struct epoll_member *_Atomic members[RMB_ELEMENTS_MAX];
 };
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "process.h"
 #include "sys.h"
 
 #define TMPFS_KIND   0x01021994
@@ -83,6 +84,14 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 	return 0;
 }
 
+/* Those of one process take turns, and processes begin anywhere. */
+static uint32_t next_place(void)
+{
+	static uint32_t made;
+
+	return (made++ + (uint32_t)process.pid) % RMB_PLACES;
+}
+
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	       int *memfd)
 {
@@ -102,6 +111,7 @@ int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	h->version = RMB_VERSION;
 	h->elements = elements;
 	h->rmbe_bytes = rmbe_bytes;
+	h->place = m->place = next_place();
 	*memfd = fd;
 	return 0;
 }
@@ -122,6 +132,16 @@ static int check_memfd(int fd, size_t bytes)
 	return 0;
 }
 
+/* What the peer wrote there, read once. */
+static bool take_header(struct rmb_map *m)
+{
+	const volatile struct rmb_header *h = rmb_header(m);
+
+	m->place = h->place;
+	return h->magic == RMB_MAGIC && h->version == RMB_VERSION &&
+	       m->place < RMB_PLACES;
+}
+
 int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
 	    uint32_t rmbe_bytes)
 {
@@ -132,7 +152,12 @@ int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
 	result = check_memfd(memfd, rmb_bytes(elements, rmbe_bytes));
 	if (result < 0)
 		return result;
-	return map_bytes(m, memfd, elements, rmbe_bytes);
+	result = map_bytes(m, memfd, elements, rmbe_bytes);
+	if (result == 0 && !take_header(m)) {
+		rmb_unmap(m);
+		result = -EPROTO;
+	}
+	return result;
 }
 
 void rmb_unmap(struct rmb_map *m)

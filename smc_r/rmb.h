@@ -34,12 +34,13 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      7u
+#define RMB_VERSION      8u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
 #define RMB_ALLOWED_MIN  4096u    /* bytes; less is never allowed */
 #define RMB_WAITERS      16       /* epoll instances with a bell word */
+#define RMB_PLACES       16u      /* where the ready words may lie */
 #define RMB_WAITER_BITS  256u     /* beside it: set the ready bit, too */
 
 #define RMB_ARMED   1u /* in an armed word: somebody sleeps */
@@ -137,23 +138,30 @@ struct rmb_waiters {
 	_Atomic uint32_t armed[RMB_WAITERS];
 };
 
+/* One bit an element, one line a side. */
+struct rmb_ready {
+	_Atomic uint64_t bits[2][8]; /* [side that waits], the first of each */
+};
+
+/* A cache finds room for a line by its place in a page, and a wait reads the
+ * ready words of all RMBs: so they do not all lie in the same place. */
 struct rmb_header {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
 	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
-	uint8_t pad[44];
+	uint32_t place;           /* which of the ready words are used */
+	uint8_t pad[40];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
-	_Atomic uint64_t ready[2][8];  /* bit: element; one line a side */
-	uint8_t pad2[64];
+	struct rmb_ready ready[RMB_PLACES];
 };
 
 _Static_assert(sizeof(struct rmb_producer) == 128, "two lines");
 _Static_assert(sizeof(struct rmb_consumer) == 128, "two lines");
 _Static_assert(sizeof(struct rmb_wait) == 64, "one line");
 _Static_assert(sizeof(struct rmb_element) == 768, "twelve lines");
-_Static_assert(sizeof(struct rmb_header) == 384, "six lines");
+_Static_assert(sizeof(struct rmb_header) == 2240, "35 lines");
 
 /* A mapping of one RMB by one of its two sides. */
 struct rmb_map {
@@ -161,6 +169,7 @@ struct rmb_map {
 	size_t bytes;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
+	uint32_t place;
 };
 
 /* Bytes of the memfd; what a reservation must take. */
@@ -181,6 +190,12 @@ void rmb_unmap(struct rmb_map *m);
 static inline struct rmb_header *rmb_header(const struct rmb_map *m)
 {
 	return (struct rmb_header *)(void *)m->base;
+}
+
+/* Of the side that waits. */
+static inline _Atomic uint64_t *rmb_ready(const struct rmb_map *m, int side)
+{
+	return &rmb_header(m)->ready[m->place].bits[side][0];
 }
 
 static inline struct rmb_element *rmb_element(const struct rmb_map *m,

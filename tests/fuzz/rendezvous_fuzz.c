@@ -60,10 +60,13 @@ static int open_descriptors(void)
 
 static int memory(const struct rendezvous_message *m, uint8_t kind)
 {
+	const struct rmb_header h = {.magic = RMB_MAGIC,
+				     .version = RMB_VERSION};
 	size_t bytes = 4096;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	must(fd >= 0);
+	must(pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h));
 	if (rmb_size_is_valid(m->elements, m->rmbe_bytes))
 		bytes = rmb_bytes(m->elements, m->rmbe_bytes);
 	if (kind & 4)

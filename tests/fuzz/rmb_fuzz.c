@@ -49,10 +49,14 @@ static int seals_of(uint8_t bits)
 
 static int make_memfd(unsigned flags, off_t bytes, int seals)
 {
+	const struct rmb_header h = {.magic = RMB_MAGIC,
+				     .version = RMB_VERSION};
 	int fd = memfd_create("fuzz", MFD_CLOEXEC | flags);
 
 	if (fd < 0)
 		return -1;
+	if (!(flags & MFD_HUGETLB))
+		must(pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h));
 	if (ftruncate(fd, bytes) < 0 ||
 	    (seals && fcntl(fd, F_ADD_SEALS, seals) < 0)) {
 		close(fd);

@@ -92,6 +92,34 @@ Test(rmb, rings_and_control_blocks_lie_apart)
 	}
 }
 
+static size_t way_of(const volatile void *line)
+{
+	return (uintptr_t)line % 4096 / 64;
+}
+
+/* So many lines find room in one place of a cache, and a wait needs the words
+ * of all RMBs. */
+Test(rmb, the_ready_words_of_several_lie_in_different_places)
+{
+	struct rmb_map m[RMB_PLACES];
+	int fd;
+
+	for (uint32_t i = 0; i < RMB_PLACES; i++) {
+		cr_assert_eq(rmb_create(&m[i], 1, 16384, &fd), 0);
+		close(fd);
+		for (int side = 0; side < 2; side++) {
+			size_t way = way_of(rmb_ready(&m[i], side));
+
+			cr_assert_neq(way, way_of(rmb_ready(&m[i], !side)));
+			for (uint32_t j = 0; j < i; j++)
+				cr_assert_neq(way,
+					      way_of(rmb_ready(&m[j], side)));
+		}
+	}
+	for (uint32_t i = 0; i < RMB_PLACES; i++)
+		rmb_unmap(&m[i]);
+}
+
 /* ---- making one ---- */
 
 Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
@@ -115,6 +143,7 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert_eq(rmb_header(&m)->rmbe_bytes, 32768);
 	cr_assert_eq(m.elements, 4);
 	cr_assert_eq(m.rmbe_bytes, 32768);
+	cr_assert_eq(rmb_header(&m)->place, m.place);
 	for (size_t i = sizeof(struct rmb_header); i < m.bytes; i++)
 		cr_assert_eq(m.base[i], 0);
 	rmb_unmap(&m);
@@ -133,6 +162,7 @@ Test(rmb, both_sides_see_the_same_memory)
 	cr_assert_eq(rmb_map(&theirs, fd, 2, 16384), 0);
 	close(fd);
 	cr_assert_neq(ours.base, theirs.base);
+	cr_assert_eq(ours.place, theirs.place);
 	strcpy((char *)rmb_ring(&ours, 1, SIDE_SERVER), "hello");
 	cr_assert_str_eq((char *)rmb_ring(&theirs, 1, SIDE_SERVER), "hello");
 	atomic_store(&rmb_element(&theirs, 1)->producer[1].cursor, 77);
@@ -214,9 +244,22 @@ static void assert_refused(int fd)
 	close(fd);
 }
 
+/* With what its maker wrote at its beginning. */
+static int headed(struct rmb_header h)
+{
+	int fd = memfd(MFD_ALLOW_SEALING, rmb_bytes(1, 16384), SEALS);
+
+	cr_assert_eq(pwrite(fd, &h, sizeof(h), 0), (ssize_t)sizeof(h));
+	return fd;
+}
+
 static int good_one(void)
 {
-	return memfd(MFD_ALLOW_SEALING, rmb_bytes(1, 16384), SEALS);
+	return headed((struct rmb_header){.magic = RMB_MAGIC,
+					  .version = RMB_VERSION,
+					  .elements = 1,
+					  .rmbe_bytes = 16384,
+					  .place = RMB_PLACES - 1});
 }
 
 Test(rmb, a_sealed_memfd_of_the_right_size_is_taken)
@@ -236,6 +279,25 @@ Test(rmb, a_sealed_memfd_of_the_right_size_is_taken)
 	memset(m.base, 1, m.bytes);
 	rmb_unmap(&m);
 	close(fd);
+}
+
+/* Another version of the library, and somebody who would have us read
+ * elsewhere.
+ */
+Test(rmb, what_its_header_does_not_say_right_is_refused)
+{
+	struct rmb_header h = {.magic = RMB_MAGIC, .version = RMB_VERSION};
+
+	h.place = RMB_PLACES;
+	assert_refused(headed(h));
+	h.place = UINT32_MAX;
+	assert_refused(headed(h));
+	h.place = 0;
+	h.version = RMB_VERSION - 1;
+	assert_refused(headed(h));
+	h.version = RMB_VERSION;
+	h.magic = 0;
+	assert_refused(headed(h));
 }
 
 Test(rmb, a_memfd_that_can_shrink_is_refused)
