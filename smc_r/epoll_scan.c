@@ -240,7 +240,12 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 
 		if (!m || (!all && m->group))
 			continue;
-		if (add_events(s, m) && s->n == s->max)
+		if (!add_events(s, m))
+			continue;
+		if (!all)
+			atomic_store_explicit(&m->told_at, s->begun,
+					      memory_order_relaxed);
+		if (s->n == s->max)
 			atomic_store(&e->turn, at + 1);
 	}
 }
@@ -286,6 +291,12 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return false;
 	}
+	/* It got its bit by the look at those without one. */
+	if (atomic_load_explicit(&m->told_at, memory_order_relaxed) ==
+	    s->begun) {
+		*again = true;
+		return true;
+	}
 	empty_data_bell(m);
 	if (m->hears_room)
 		empty_room_bell(m);
@@ -325,7 +336,7 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 	s.events = events;
 	s.max = max;
 	s.n = 0;
-	s.begun = several ? sys_ticks() : 0;
+	s.begun = several || e->uses_bits ? sys_ticks() : 0;
 	s.now_ns = 0;
 	if (e->uses_bits)
 		scan_crowd(e, &s);

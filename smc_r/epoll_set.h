@@ -55,7 +55,8 @@ struct epoll_member {
 	bool given;                   /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
 	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
-	uint64_t added;               /* sys_ticks */
+	_Atomic uint64_t told_at;     /* look that told of it without a bit */
+	uint64_t added;           /* sys_ticks */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;

@@ -3,6 +3,7 @@
 #include "preload.h"
 
 #include <limits.h>
+#include <sys/single_threaded.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -10,6 +11,7 @@
 #include "epoll_ctl.h"
 #include "epoll_instance.h"
 #include "epoll_set.h"
+#include "linkgroup.h"
 #include "pages.h"
 #include "poll_wait.h"
 #include "preload_limits.h"
@@ -205,12 +207,23 @@ static bool is_room(int max)
 	return max > 0 && max <= (int)(INT_MAX / sizeof(struct epoll_event));
 }
 
+/* Nothing of ours is in it, and nobody can bring a connection while we sleep:
+ * no other thread, and no other process that has it. A handler can; but its
+ * return ends the wait. */
+static bool is_only_kernels(const struct epoll *e)
+{
+	return __libc_single_threaded && e->shadow < 0 &&
+	       !epoll_has_members(e) && epoll_is_ours(e) &&
+	       e->forks == atomic_load(&process.forks) &&
+	       linkgroup_rest_ms() < 0;
+}
+
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
 {
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || !is_room(max))
+	if (!e || !is_room(max) || is_only_kernels(e))
 		return real.epoll_wait(ep, events, max, ms);
 	return wait_tracked(e, events, max, from_ms(ms, &t), NULL);
 }
@@ -221,7 +234,7 @@ PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || !is_room(max) || is_no_mask(mask))
+	if (!e || !is_room(max) || is_no_mask(mask) || is_only_kernels(e))
 		return real.epoll_pwait(ep, events, max, ms, mask);
 	return wait_tracked(e, events, max, from_ms(ms, &t), mask);
 }
