@@ -56,7 +56,7 @@ struct epoll_member {
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
 	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
 	_Atomic uint64_t told_at;     /* look that told of it without a bit */
-	uint64_t added;           /* sys_ticks */
+	uint64_t added;               /* sys_ticks */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
