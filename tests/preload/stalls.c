@@ -6,11 +6,15 @@
  *   stalls alone HOW	one thread has both ends; it writes, and then reads
  *   stalls told HOW	the peer reads when it is told, by a pipe, that all was
  *			written
- *   stalls duplex HOW READER	the peer reads slowly, while another thread
- *waits for its answer: in recv or poll stalls signals	handlers with SA_RESTART
- *and without run while a call waits for room, in a process of one thread: which
- *ended the call stalls beside	the same with two threads, and none with
- *SA_RESTART
+ *   stalls duplex HOW READER
+ *			the peer reads slowly, while another thread waits for
+ *			its answer: in recv, poll, select, level or edge
+ *   stalls parted HOW READER
+ *			the same with another process
+ *   stalls signals	handlers with SA_RESTART and without run while a call
+ *			waits for room, in a process of one thread: which ended
+ *			the call
+ *   stalls beside	the same with two threads, and none with SA_RESTART
  *
  * HOW a writer waits for room: block, timeout (SO_SNDTIMEO), sendfile, poll,
  * select, level (epoll), edge (epoll), again (tries by the clock).
