@@ -51,7 +51,7 @@ static uint32_t now(struct rmb_producer *p, struct rmb_consumer *r)
 static bool settle(struct connection *c, struct rmb_producer *p,
 		   struct rmb_consumer *r)
 {
-	uint32_t before = connection_allowed(c, p);
+	uint32_t before = connection_allowed(c->size, p);
 	uint32_t allowed;
 	int i = 0;
 
@@ -59,7 +59,7 @@ static bool settle(struct connection *c, struct rmb_producer *p,
 		allowed = now(p, r);
 		atomic_store(&p->allowed, allowed);
 	} while (now(p, r) != allowed && ++i < ATTEMPTS);
-	return connection_allowed(c, p) > before;
+	return connection_allowed(c->size, p) > before;
 }
 
 bool allowance_changed(struct connection *c, int fd)

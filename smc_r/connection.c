@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "annex_memory.h"
 #include "bell.h"
 #include "inject.h"
 #include "lock.h"
@@ -112,6 +113,15 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	return c;
 }
 
+static struct rings rings_at_side(const struct rmb_map *m, uint32_t element,
+				  int side)
+{
+	struct ring own = {rmb_ring(m, element, side), m->rmbe_bytes};
+	struct ring annex = {rmb_annex(m, element, side), m->annex_bytes};
+
+	return (struct rings){{own, annex.at ? annex : own}};
+}
+
 void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		       int side)
 {
@@ -121,7 +131,9 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->rmb = rmb;
 	c->element = element;
 	c->side = side;
-	c->size = rmb->map.rmbe_bytes;
+	c->out = rings_at_side(&rmb->map, element, side);
+	c->in = rings_at_side(&rmb->map, element, !side);
+	c->size = rmb->map.rmbe_bytes + rmb->map.annex_bytes;
 	c->control = e;
 	c->out_producer = &e->producer[side];
 	c->out_consumer = &e->consumer[!side];
@@ -132,22 +144,31 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->own_waiters = &h->waiters[side];
 	c->peer_waiters = &h->waiters[!side];
 	c->peer_ready = rmb_ready(&rmb->map, !side);
-	c->out = rmb_ring(&rmb->map, element, side);
-	c->in = rmb_ring(&rmb->map, element, !side);
 	c->bells = rmb->bells[element];
 	if (barrier_works())
 		atomic_store(&c->in_consumer->barrier, barrier_reaches_us()
 							   ? READER_REGISTERED
 							   : READER_SLEEPS);
+	atomic_store(&c->in_consumer->annex, rmb->map.annex_bytes);
 	c->drained_data = rings_of_data_bell(c);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
 	c->forks = atomic_load(&process.forks);
-	c->slot->rmbe_in = c->size;
-	c->slot->rmbe_out = c->size;
+	c->slot->rmbe_in = rmb->map.rmbe_bytes;
+	c->slot->rmbe_out = rmb->map.rmbe_bytes;
 	c->slot->link = STATUS_LINK_SHM;
 	c->slot->peer_pid = rmb->group ? rmb->group->peer_pid : 0;
 	c->slot->group = rmb->group ? rmb->group->number : 0;
+}
+
+/* What we read has been read; what we wrote the peer may still read. */
+static void leave_annex(struct connection *c, bool alone)
+{
+	if (alone)
+		rmb_annex_empty(&c->rmb->map, c->element, !c->side);
+	if (c->annex == ANNEX_OURS)
+		annex_memory_give(c->rmb, alone);
+	c->annex = ANNEX_NONE;
 }
 
 void connection_detach(struct connection *c, bool reuse)
@@ -156,6 +177,7 @@ void connection_detach(struct connection *c, bool reuse)
 
 	if (!rmb)
 		return;
+	leave_annex(c, reuse);
 	c->rmb = NULL;
 	rmb->spin_score = c->spin_score;
 	/* Rings of the last use must not wake the next one. */
@@ -218,8 +240,7 @@ static void send_ring(struct connection *c, int fd, uint64_t at, uint64_t end)
 	while (at < end) {
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		size_t n = (size_t)(end - at);
-		uint8_t *from =
-		    connection_piece(c, c->out, c->out_producer, at, &n);
+		uint8_t *from = rings_piece(&c->out, c->out_producer, at, &n);
 		long sent;
 
 		sent = SYS_CALL6(SYS_sendto, fd, from, n,
@@ -367,7 +388,9 @@ void connection_forked(void)
 		if (c->rmb && !barrier_register())
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
 		atomic_store(&c->callers, 0);
+		c->annex = ANNEX_NONE; /* the parent pays */
 	}
+	annex_memory_forked();
 	sleepers_forked();
 	drop_kept();
 }

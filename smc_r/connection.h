@@ -25,6 +25,8 @@
 #include "clc.h"
 #include "fdtable.h"
 #include "linkgroup.h"
+#include "lock.h"
+#include "rings.h"
 #include "sleepers.h"
 #include "status.h"
 
@@ -72,6 +74,13 @@ enum unheard {
 	ASKED
 };
 
+/* Of the ring that we write: annex.h */
+enum annex {
+	ANNEX_NONE,
+	ANNEX_OURS,   /* has memory, which this process pays for */
+	ANNEX_REFUSED /* none was to be had */
+};
+
 struct connection {
 	struct fdentry entry; /* FDENTRY_SOCKET */
 	_Atomic uint32_t dead;
@@ -82,7 +91,10 @@ struct connection {
 	struct rmb *rmb;
 	uint32_t element;
 	int side;
-	uint32_t size; /* bytes of one ring, a power of two */
+	uint32_t
+	    size; /* bytes that lie in both rings of a direction, at most */
+	struct rings out;
+	struct rings in;
 	struct rmb_element *control;
 	struct rmb_producer *out_producer;
 	struct rmb_consumer *out_consumer;
@@ -93,8 +105,6 @@ struct connection {
 	struct rmb_waiters *own_waiters;
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
-	uint8_t *out;
-	uint8_t *in;
 	struct bells bells;
 
 	_Atomic uint32_t callers; /* calls that slept, of this process */
@@ -116,6 +126,8 @@ struct connection {
 	uint32_t streak;       /* reads in a row that found bytes, none sent */
 	uint32_t rewind_step;  /* between looks whether the ring is empty */
 	uint64_t rewind_at;    /* our cursor at the next one */
+	uint64_t return_at;    /* ... when it may leave the annex: annex.h */
+	uint8_t annex;         /* enum annex */
 	uint64_t heard;        /* bytes received at the last one */
 	uint64_t heard_before; /* bytes received when `writes` was 0 */
 	uint32_t writes;       /* in a row, none read, nobody woken */
@@ -166,50 +178,44 @@ static inline int connection_fd(const struct connection *c, int fd)
 	return kept > 0 ? kept : fd;
 }
 
-/* Where the byte at a cursor lies, and how many follow it in one piece. */
-static inline size_t connection_offset(const struct connection *c,
-				       uint64_t cursor, uint32_t shift)
-{
-	return ((uint32_t)cursor - shift) & (c->size - 1);
-}
-
-/* The bytes of `p` from `cursor` on that are not consumed, in one piece, and at
- * most n of them. */
-static inline uint8_t *connection_piece(const struct connection *c,
-					uint8_t *ring,
-					const struct rmb_producer *p,
-					uint64_t cursor, size_t *n)
-{
-	uint32_t shift = atomic_load_explicit(&p->shift, memory_order_acquire);
-	size_t at = connection_offset(c, cursor, shift);
-
-	if (*n > c->size - at)
-		*n = c->size - at;
-	return ring + at;
-}
-
-/* Bytes that may lie in the ring of `p`: all of it, unless the program made the
- * buffers of its socket small. */
-static inline uint32_t connection_allowed(const struct connection *c,
+/* Bytes that may lie in a ring of so many: all of it, unless the program made
+ * the buffers of its socket small. */
+static inline uint32_t connection_allowed(uint32_t bytes,
 					  const struct rmb_producer *p)
 {
 	uint32_t allowed =
 	    atomic_load_explicit(&p->allowed, memory_order_relaxed);
 
-	return __builtin_expect(allowed < RMB_ALLOWED_MIN || allowed >= c->size,
+	return __builtin_expect(allowed < RMB_ALLOWED_MIN || allowed >= bytes,
 				1)
-		   ? c->size
+		   ? bytes
 		   : allowed;
+}
+
+/* The ring that is being written, or read. */
+static inline const struct ring *connection_ring_out(const struct connection *c)
+{
+	return rings_of(
+	    &c->out, window_shift(atomic_load_explicit(&c->slot->tx.window,
+						       memory_order_relaxed)));
+}
+
+static inline const struct ring *connection_ring_in(const struct connection *c)
+{
+	return rings_of(
+	    &c->in, window_shift(atomic_load_explicit(&c->slot->rx.window,
+						      memory_order_relaxed)));
 }
 
 static inline uint32_t connection_allowed_out(const struct connection *c)
 {
-	return connection_allowed(c, c->out_producer);
+	return connection_allowed(connection_ring_out(c)->bytes,
+				  c->out_producer);
 }
 
 static inline uint32_t connection_allowed_in(const struct connection *c)
 {
-	return connection_allowed(c, c->in_producer);
+	return connection_allowed(connection_ring_in(c)->bytes, c->in_producer);
 }
 
 /*

@@ -196,8 +196,7 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 	while (at < end) {
 		struct pollfd p = {.fd = peer, .events = POLLOUT};
 		size_t n = (size_t)(end - at);
-		uint8_t *from =
-		    connection_piece(c, c->in, c->in_producer, at, &n);
+		uint8_t *from = rings_piece(&c->in, c->in_producer, at, &n);
 		long sent;
 
 		sent = SYS_CALL6(SYS_sendto, peer, from, n,

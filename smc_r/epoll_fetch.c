@@ -46,14 +46,13 @@ static void fetch_cursors(const struct epoll_member *m)
 	fetch(c->peer_wait, sizeof(*c->peer_wait));
 }
 
-static size_t next_offset(const struct connection *c,
-			  const struct status_stream *s)
+static uint8_t *next_byte(const struct rings *r, const struct status_stream *s)
 {
 	uint64_t window =
 	    atomic_load_explicit(&s->window, memory_order_relaxed);
 
-	return connection_offset(
-	    c, atomic_load_explicit(&s->position, memory_order_relaxed),
+	return rings_at(
+	    r, atomic_load_explicit(&s->position, memory_order_relaxed),
 	    window_shift(window));
 }
 
@@ -64,8 +63,8 @@ static void fetch_rings(const struct epoll_member *m)
 
 	if (!c->rmb)
 		return;
-	fetch(c->in + next_offset(c, &c->slot->rx), LINE);
-	fetch_to_write(c->out + next_offset(c, &c->slot->tx));
+	fetch(next_byte(&c->in, &c->slot->rx), LINE);
+	fetch_to_write(next_byte(&c->out, &c->slot->tx));
 }
 
 void epoll_fetch(struct epoll_member *const _Atomic *members, uint64_t bits)

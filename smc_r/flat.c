@@ -36,6 +36,7 @@ static inline size_t take(struct connection *c, void *to, size_t want)
 	    atomic_load_explicit(&rx->position, memory_order_relaxed);
 	uint64_t window = window_in(c);
 	size_t used = shown(c, window, position);
+	const struct ring *ring;
 	size_t at;
 	size_t n;
 
@@ -45,13 +46,17 @@ static inline size_t take(struct connection *c, void *to, size_t want)
 		let_more_come(c, position, want);
 		window = window_in(c);
 		used = shown(c, window, position);
+		/* More lies in the other ring. */
+		if ((uint32_t)window != (uint32_t)rx->peer_position)
+			return 0;
 	}
 	n = used < want ? used : want;
-	at = connection_offset(c, position, window_shift(window));
-	if (n - 1 >= WHOLE_BYTES || n > c->size - at ||
+	ring = rings_of(&c->in, window_shift(window));
+	at = ring_offset(ring, position, window_shift(window));
+	if (n - 1 >= WHOLE_BYTES || n > ring->bytes - at ||
 	    !pages_hold(to, n, true))
 		return 0;
-	copy(to, c->in + at, n);
+	copy(to, ring->at + at, n);
 	if (!stream_swap(&rx->position, position, position + n))
 		return 0;
 	tell_taken(c, used, n, position + n);
@@ -100,6 +105,7 @@ static inline bool is_plain(const struct connection *c)
 
 static inline bool put(struct connection *c, const void *from, size_t want)
 {
+	const struct ring *ring;
 	struct piece p;
 	size_t first;
 	size_t at;
@@ -107,13 +113,14 @@ static inline bool put(struct connection *c, const void *from, size_t want)
 	put_begin(c);
 	if (!reserve(c, want, want, true, &p))
 		return false;
-	at = connection_offset(c, p.start, p.shift);
-	first = c->size - at;
+	ring = rings_of(&c->out, p.shift);
+	at = ring_offset(ring, p.start, p.shift);
+	first = ring->bytes - at;
 	if (first >= want) {
-		copy(c->out + at, from, want);
+		copy(ring->at + at, from, want);
 	} else {
-		memcpy(c->out + at, from, first);
-		memcpy(c->out, (const char *)from + first, want - first);
+		memcpy(ring->at + at, from, first);
+		memcpy(ring->at, (const char *)from + first, want - first);
 	}
 	commit(c, p.start);
 	advance(&c->slot->tx.requests);

@@ -85,7 +85,7 @@ static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 
 			if (!linkgroup_rmb_has_free(r, i))
 				continue;
-			rmb_element_reset(e);
+			rmb_element_reset(&r->map, i);
 			atomic_fetch_add(&e->epoch, 1);
 			r->busy |= 1u << i;
 			r->references++;

@@ -58,6 +58,7 @@ struct rmb {
 	uint32_t leaked;     /* bit: never to be used again */
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
+	uint64_t annexed;    /* ... for annexes of either side */
 	uint32_t spin_score; /* what connections learnt: spin.h */
 	struct bells bells[RMB_ELEMENTS_MAX];
 };

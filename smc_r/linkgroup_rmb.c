@@ -87,6 +87,8 @@ void linkgroup_rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
+	if (r->annexed)
+		segment_give_back(r->annexed);
 	grave_bury(&r->map, is_unused(r));
 	pool_put(r, sizeof(*r));
 }
@@ -153,6 +155,7 @@ static int announce(struct linkgroup *g, struct rmb *r, const int *fds,
 				       .rmb_number = r->number,
 				       .elements = r->map.elements,
 				       .rmbe_bytes = r->map.rmbe_bytes,
+				       .annex_bytes = r->map.annex_bytes,
 				       .bells = bells};
 
 	memcpy(m.server_id, identity_own(), sizeof(m.server_id));
@@ -248,7 +251,8 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 	for (uint32_t i = 0; i < m->elements; i++)
 		r->bells[i] = bells_of_fds(fds + 1 + m->bells * i, m->bells);
 	if (adopt_bells(r, m->elements) < 0 ||
-	    rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes) < 0) {
+	    rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes,
+		    m->annex_bytes) < 0) {
 		linkgroup_rmb_free(r);
 		r = NULL;
 	}
@@ -339,6 +343,7 @@ void linkgroup_rmb_orphan(struct rmb *r)
 			bells_close(&r->bells[i]);
 	r->group = NULL;
 	r->reserved = 0;
+	r->annexed = 0;
 	if (r->references == 0) {
 		rmb_unmap(&r->map);
 		pool_put(r, sizeof(*r));

@@ -100,7 +100,7 @@ void proposal_describe(struct connection *c, struct clc_accept_confirm *m)
 	fill_port(m->peer_id, m->gid, m->mac);
 	m->qpn = c->rmb->number;
 	m->index = (uint8_t)(c->element + 1);
-	m->size_code = size_code(c->size);
+	m->size_code = size_code(c->in.ring[0].bytes);
 	m->mtu = MTU_4096;
 	if (g) {
 		memcpy(secret, m->type == CLC_ACCEPT ? g->nonce : g->proof,

@@ -145,17 +145,13 @@ static bool take_place(struct connection *c, int from, int fd)
 /* The ring's bytes, in one piece that stays when the ring is used again. */
 static uint8_t *copy_of_ring(struct connection *c, size_t n)
 {
-	size_t first = n;
-	uint8_t *from =
-	    connection_piece(c, c->in, c->in_producer,
-			     atomic_load(&c->slot->rx.position), &first);
 	uint8_t *copy = mmap(NULL, n, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (copy == MAP_FAILED)
 		return NULL;
-	memcpy(copy, from, first);
-	memcpy(copy + first, c->in, n - first);
+	rings_copy(copy, &c->in, c->in_producer,
+		   atomic_load(&c->slot->rx.position), n);
 	return copy;
 }
 
@@ -206,11 +202,11 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 {
 	struct relay_hold hold = {.holders = &c->slot->holders,
-				  .ring = c->in,
+				  .rings = &c->in,
+				  .producer = c->in_producer,
 				  .size = c->size,
 				  .from = &c->slot->rx.position,
 				  .to = &c->in_producer->cursor,
-				  .shift = &c->in_producer->shift,
 				  .shut = atomic_load(&c->slot->tx.flags) &
 					  STREAM_SHUT};
 

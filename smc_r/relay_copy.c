@@ -99,9 +99,6 @@ static bool take_ring(struct flow *f)
 	const struct relay_hold *h = f->hold;
 	uint64_t from = atomic_load(h->from);
 	uint64_t bytes = atomic_load(h->to) - from;
-	uint32_t shift = atomic_load(h->shift);
-	size_t at = ((uint32_t)from - shift) & (h->size - 1);
-	size_t first = h->size - at;
 	uint8_t *copy;
 
 	f->hold = NULL;
@@ -111,10 +108,7 @@ static bool take_ring(struct flow *f)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (copy == MAP_FAILED)
 		return false;
-	if (first > bytes)
-		first = (size_t)bytes;
-	memcpy(copy, h->ring + at, first);
-	memcpy(copy + first, h->ring, (size_t)bytes - first);
+	rings_copy(copy, h->rings, h->producer, from, (size_t)bytes);
 	f->bytes = copy;
 	f->count = (size_t)bytes;
 	return true;

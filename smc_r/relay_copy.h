@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rings.h"
 #include "status.h"
 
 /*
@@ -22,12 +23,12 @@ struct relay_hold {
 	const _Atomic uint64_t *holders;   /* of the slot */
 	const struct status_holder *entry; /* of the slot's segment */
 	uint64_t others;                   /* bits of both */
-	const uint8_t *ring;
-	uint32_t size;
+	const struct rings *rings;
+	const struct rmb_producer *producer;
+	uint32_t size;                /* bytes that may lie there */
 	const _Atomic uint64_t *from; /* bytes of the ring, from one cursor */
 	const _Atomic uint64_t *to;   /* to the other */
-	const _Atomic uint32_t *shift;
-	bool shut; /* the program had shut its output */
+	bool shut;                    /* the program had shut its output */
 };
 
 /*

@@ -244,7 +244,7 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	if (n == (long)sizeof(*m) &&
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
-	    rmb_size_is_valid(m->elements, m->rmbe_bytes) &&
+	    rmb_size_is_valid(m->elements, m->rmbe_bytes, m->annex_bytes) &&
 	    (m->bells == BELLS_ONE || m->bells == BELLS_APART) &&
 	    count == (int)RENDEZVOUS_FDS(m->elements, m->bells))
 		return count;

@@ -19,9 +19,15 @@
 #define MEMFD_NOEXEC 0x0008U /* MFD_NOEXEC_SEAL, Linux 6.3 */
 #define SEALS_ALL    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes)
+#ifndef MADV_POPULATE_WRITE /* since Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes,
+		       uint32_t annex_bytes)
 {
-	return elements >= 1 && elements <= RMB_ELEMENTS_MAX &&
+	return (annex_bytes == 0 || annex_bytes == RMB_ANNEX) &&
+	       elements >= 1 && elements <= RMB_ELEMENTS_MAX &&
 	       rmbe_bytes >= RMB_RMBE_MIN && rmbe_bytes <= RMB_RMBE_MAX &&
 	       (rmbe_bytes & (rmbe_bytes - 1)) == 0;
 }
@@ -39,19 +45,69 @@ size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes)
 	return control_bytes(elements) + (size_t)elements * 2 * rmbe_bytes;
 }
 
+static size_t all_bytes(uint32_t elements, uint32_t rmbe_bytes,
+			uint32_t annex_bytes)
+{
+	return rmb_bytes(elements, rmbe_bytes) +
+	       (size_t)elements * 2 * annex_bytes;
+}
+
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side)
 {
 	return m->base + control_bytes(m->elements) +
 	       ((size_t)element * 2 + (size_t)side) * m->rmbe_bytes;
 }
 
-static int make_memfd(size_t bytes)
+uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side)
+{
+	return m->annex_bytes
+		   ? m->base + rmb_bytes(m->elements, m->rmbe_bytes) +
+			 ((size_t)element * 2 + (size_t)side) * m->annex_bytes
+		   : NULL;
+}
+
+int rmb_annex_fill(const struct rmb_map *m, uint32_t element, int side)
+{
+	uint8_t *at = rmb_annex(m, element, side);
+
+	return at ? (int)SYS_CALL3(SYS_madvise, at, m->annex_bytes,
+				   MADV_POPULATE_WRITE)
+		  : -ENOMEM;
+}
+
+void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side)
+{
+	uint8_t *at = rmb_annex(m, element, side);
+
+	if (at &&
+	    atomic_load(&rmb_element(m, element)->producer[side].switched))
+		SYS_CALL3(SYS_madvise, at, m->annex_bytes, MADV_REMOVE);
+}
+
+static bool allows(int resource, size_t bytes)
 {
 	struct rlimit limit;
+
+	return getrlimit((__rlimit_resource_t)resource, &limit) < 0 ||
+	       limit.rlim_cur >= bytes;
+}
+
+/* A program with a limit to its addresses needs them itself. */
+static uint32_t annex_bytes_for(uint32_t elements, uint32_t rmbe_bytes)
+{
+	return allows(RLIMIT_AS, RLIM_INFINITY) &&
+		       allows(RLIMIT_FSIZE,
+			      all_bytes(elements, rmbe_bytes, RMB_ANNEX))
+		   ? RMB_ANNEX
+		   : 0;
+}
+
+static int make_memfd(size_t bytes, size_t filled)
+{
 	long fd;
 
 	/* Growing a file beyond this limit raises SIGXFSZ. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+	if (!allows(RLIMIT_FSIZE, bytes))
 		return -ENOMEM;
 	fd =
 	    SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS | MEMFD_NOEXEC, 0);
@@ -61,7 +117,7 @@ static int make_memfd(size_t bytes)
 		return (int)fd;
 	/* All memory now: a lack shows here, not as SIGBUS in the program. */
 	if (SYS_CALL3(SYS_ftruncate, fd, bytes, 0) < 0 ||
-	    SYS_CALL4(SYS_fallocate, fd, 0, 0, bytes) < 0) {
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, filled) < 0) {
 		sys_close((int)fd);
 		return -ENOMEM;
 	}
@@ -69,9 +125,9 @@ static int make_memfd(size_t bytes)
 }
 
 static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
-		     uint32_t rmbe_bytes)
+		     uint32_t rmbe_bytes, uint32_t annex_bytes)
 {
-	size_t bytes = rmb_bytes(elements, rmbe_bytes);
+	size_t bytes = all_bytes(elements, rmbe_bytes, annex_bytes);
 	void *base =
 	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -81,6 +137,7 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 	m->bytes = bytes;
 	m->elements = elements;
 	m->rmbe_bytes = rmbe_bytes;
+	m->annex_bytes = annex_bytes;
 	return 0;
 }
 
@@ -95,12 +152,14 @@ static uint32_t next_place(void)
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	       int *memfd)
 {
+	uint32_t annex_bytes = annex_bytes_for(elements, rmbe_bytes);
 	struct rmb_header *h;
-	int fd = make_memfd(rmb_bytes(elements, rmbe_bytes));
+	int fd = make_memfd(all_bytes(elements, rmbe_bytes, annex_bytes),
+			    rmb_bytes(elements, rmbe_bytes));
 
 	if (fd < 0)
 		return fd;
-	if (map_bytes(m, fd, elements, rmbe_bytes) < 0 ||
+	if (map_bytes(m, fd, elements, rmbe_bytes, annex_bytes) < 0 ||
 	    SYS_CALL3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_ALL) < 0) {
 		rmb_unmap(m);
 		sys_close(fd);
@@ -111,6 +170,7 @@ int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	h->version = RMB_VERSION;
 	h->elements = elements;
 	h->rmbe_bytes = rmbe_bytes;
+	h->annex_bytes = annex_bytes;
 	h->place = m->place = next_place();
 	*memfd = fd;
 	return 0;
@@ -143,16 +203,21 @@ static bool take_header(struct rmb_map *m)
 }
 
 int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
-	    uint32_t rmbe_bytes)
+	    uint32_t rmbe_bytes, uint32_t annex_bytes)
 {
 	int result;
 
-	if (!rmb_size_is_valid(elements, rmbe_bytes))
+	if (!rmb_size_is_valid(elements, rmbe_bytes, annex_bytes))
 		return -EPROTO;
-	result = check_memfd(memfd, rmb_bytes(elements, rmbe_bytes));
+	result =
+	    check_memfd(memfd, all_bytes(elements, rmbe_bytes, annex_bytes));
 	if (result < 0)
 		return result;
-	result = map_bytes(m, memfd, elements, rmbe_bytes);
+	result = -ENOMEM;
+	if (annex_bytes && allows(RLIMIT_AS, RLIM_INFINITY))
+		result = map_bytes(m, memfd, elements, rmbe_bytes, annex_bytes);
+	if (result < 0)
+		result = map_bytes(m, memfd, elements, rmbe_bytes, 0);
 	if (result == 0 && !take_header(m)) {
 		rmb_unmap(m);
 		result = -EPROTO;
@@ -168,11 +233,17 @@ void rmb_unmap(struct rmb_map *m)
 }
 
 /* Where the two ends ran last is as good a guess as any for the next ones. */
-void rmb_element_reset(struct rmb_element *e)
+void rmb_element_reset(const struct rmb_map *m, uint32_t element)
 {
+	struct rmb_element *e = rmb_element(m, element);
+
 	for (int side = 0; side < 2; side++) {
+		/* Whoever should have done so was killed. */
+		rmb_annex_empty(m, element, side);
 		atomic_store(&e->producer[side].cursor, 0);
 		atomic_store(&e->producer[side].shift, 0);
+		atomic_store(&e->producer[side].before, 0);
+		atomic_store(&e->producer[side].switched, 0);
 		atomic_store(&e->producer[side].since, 0);
 		atomic_store(&e->producer[side].flags, 0);
 		atomic_store(&e->producer[side].unfenced, 0);
@@ -187,6 +258,7 @@ void rmb_element_reset(struct rmb_element *e)
 		atomic_store(&e->consumer[side].rest, REST_OPEN);
 		atomic_store(&e->consumer[side].barrier, 0);
 		atomic_store(&e->consumer[side].rcvbuf, 0);
+		atomic_store(&e->consumer[side].annex, 0);
 		atomic_store(&e->wait[side].armed_data, 0);
 		atomic_store(&e->wait[side].armed_room, 0);
 		atomic_store(&e->wait[side].waiter, 0);

@@ -14,6 +14,13 @@
  * and not all of it, which no cache would hold for many connections. Side 0 is
  * the server end.
  *
+ * Behind the RMBEs each direction has an *annex*: a second, larger ring, whose
+ * memory is not there until a writer whose reader is late asks for it
+ * (annex.h). A bit of the shift says which of the two rings is meant. The
+ * writer changes rings at a cursor, `switched`; bytes before it lie where the
+ * shift `before` says. The ring that it goes to is empty then, so that there is
+ * never more than one such cursor ahead of the reader.
+ *
  * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
  * by the side s that reads the ring of the other; `allowed`, which follows from
  * a word of either, by whoever changed his last (allowance.h); `armed` words of
@@ -34,10 +41,11 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      8u
+#define RMB_VERSION      9u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
+#define RMB_ANNEX        1048576u /* bytes of an annex, a power of two */
 #define RMB_ALLOWED_MIN  4096u    /* bytes; less is never allowed */
 #define RMB_WAITERS      16       /* epoll instances with a bell word */
 #define RMB_PLACES       16u      /* where the ready words may lie */
@@ -78,10 +86,11 @@
  * read by the peer with every message, and changes hardly ever. */
 struct rmb_producer {
 	_Atomic uint64_t cursor;
-	_Atomic uint32_t shift; /* of the bytes that are not consumed */
-	uint32_t pad;
-	_Atomic uint64_t since; /* sys_ticks: not empty, or at its end */
-	uint8_t pad1[40];
+	_Atomic uint32_t shift;    /* of the bytes that are not consumed */
+	_Atomic uint32_t before;   /* ... of those before `switched` */
+	_Atomic uint64_t since;    /* sys_ticks: not empty, or at its end */
+	_Atomic uint64_t switched; /* cursor: another ring from here on */
+	uint8_t pad1[32];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
 	/* No fence lies between cursors and looks for a sleeper: who sleeps on
@@ -107,7 +116,8 @@ struct rmb_consumer {
 	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
 	_Atomic uint32_t barrier; /* READER_*: takes part in barrier.h */
 	_Atomic uint32_t rcvbuf;  /* bytes, 0: not set by the program */
-	uint8_t pad2[44];
+	_Atomic uint32_t annex;   /* bytes of it that the reader sees: or 0 */
+	uint8_t pad2[40];
 };
 
 struct rmb_wait {
@@ -152,7 +162,8 @@ struct rmb_header {
 	uint32_t rmbe_bytes;
 	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
 	uint32_t place;           /* which of the ready words are used */
-	uint8_t pad[40];
+	uint32_t annex_bytes;     /* 0: there are none */
+	uint8_t pad[36];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
 	struct rmb_ready ready[RMB_PLACES];
 };
@@ -169,21 +180,24 @@ struct rmb_map {
 	size_t bytes;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
+	uint32_t annex_bytes; /* 0: none, or none that we see */
 	uint32_t place;
 };
 
-/* Bytes of the memfd; what a reservation must take. */
+/* Bytes that have memory from the beginning; what a reservation must take. */
 size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes);
 
-/* Makes, fills, seals and maps an RMB; *memfd is for the peer and is the
- * caller's to close. 0, -ENOMEM, -errno. */
+/* Makes, fills, seals and maps an RMB, with annexes where the limits of this
+ * process allow files and mappings of that size; *memfd is for the peer and is
+ * the caller's to close. 0, -ENOMEM, -errno. */
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	       int *memfd);
 
 /* Maps what the peer sent, if it is what it must be: a sealed memfd of tmpfs
- * whose size fits. memfd stays open. 0, or -EPROTO, -errno. */
+ * whose size fits. Annexes are left out where there are no addresses for them.
+ * memfd stays open. 0, or -EPROTO, -errno. */
 int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
-	    uint32_t rmbe_bytes);
+	    uint32_t rmbe_bytes, uint32_t annex_bytes);
 
 void rmb_unmap(struct rmb_map *m);
 
@@ -206,15 +220,23 @@ static inline struct rmb_element *rmb_element(const struct rmb_map *m,
 	       i;
 }
 
-/* The ring that `side` writes. */
+/* The ring that `side` writes, and its annex; NULL: none. */
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side);
+uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side);
+
+/* Gives the memory of the annex that `side` writes, if any, to its writer, who
+ * must not be killed by the lack of it later: 0, -ENOMEM, -errno; and takes it
+ * away if it was ever used, from whoever. */
+int rmb_annex_fill(const struct rmb_map *m, uint32_t element, int side);
+void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side);
 
 /* Back to the state of a new connection. Server side only. */
-void rmb_element_reset(struct rmb_element *e);
+void rmb_element_reset(const struct rmb_map *m, uint32_t element);
 
 /* The client has let go of this use of the element. */
 void rmb_element_release(struct rmb_element *e);
 
-bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes);
+bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes,
+		       uint32_t annex_bytes);
 
 #endif

@@ -4,14 +4,16 @@
 
 #include <sys/single_threaded.h>
 
+#include "annex.h"
 #include "demote.h"
 #include "process.h"
 #include "reason.h"
 #include "stream.h"
 #include "sys.h"
 
-#define CROSSED_PART 10 /* of the limit */
-#define LONG_AGO     1u /* of a clock that began with the machine */
+#define CROSSED_PART 10       /* of the limit */
+#define LATE_NS      1000000u /* then a reader is late: annex.h */
+#define LONG_AGO     1u       /* of a clock that began with the machine */
 
 static uint64_t reader_at(const struct connection *c)
 {
@@ -53,7 +55,7 @@ static bool only_we_read(const struct connection *c)
 /* Not under a number that was closed: the bell tells of the end then. */
 static bool may_stall(struct connection *c)
 {
-	return process.stall_ms &&
+	return (process.stall_ms || annex_is_possible(c)) &&
 	       atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
 	       connection_phase(c) == PHASE_ACTIVE &&
 	       !(atomic_load(&c->slot->tx.flags) &
@@ -63,14 +65,15 @@ static bool may_stall(struct connection *c)
 
 static uint64_t left_ns(struct connection *c)
 {
-	uint64_t limit = process.stall_ms * 1000000ull;
+	uint64_t limit =
+	    annex_is_possible(c) ? LATE_NS : process.stall_ms * 1000000ull;
 	uint64_t since =
 	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
 	uint64_t past = sys_now_ns() - since;
 
 	if (since == LONG_AGO)
 		return 0;
-	if (is_crossed(c))
+	if (limit > LATE_NS && is_crossed(c))
 		limit /= CROSSED_PART;
 	return past < limit ? limit - past : 0;
 }
@@ -88,6 +91,13 @@ bool stall_is_over(struct connection *c, int fd)
 	}
 	if (left_ns(c) > 0)
 		return false;
+	if (annex_is_possible(c)) {
+		if (annex_enter(c)) {
+			restart(c, cursor);
+			return true;
+		}
+		return false;
+	}
 	demote(c, fd, REASON_DEMOTED_STALLED);
 	return true;
 }

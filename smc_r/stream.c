@@ -12,20 +12,22 @@
 #include "stream_steps.h"
 #include "sys.h"
 
-#define BATCH_BYTES   8192
-#define BATCH_LOOKS   4
-#define BATCH_PAUSES  10
+#define BATCH_BYTES      8192
+#define BATCH_LOOKS      4
+#define BATCH_PAUSES     10
 /* A conversation looks so often whether the ring is empty. */
-#define REWIND_BYTES  1024u
+#define REWIND_BYTES     1024u
 /* Writes that say since when there are bytes; later ones do now and then, by
  * sys_ticks. */
-#define SINCE_WRITES  16
-#define SINCE_TICKS   65536u
+#define SINCE_WRITES     16
+#define SINCE_TICKS      65536u
 /* A reader waits so often for the writer to say what it recalls. */
-#define CUT_NAPS      10000
-#define CUT_NAP_NS    100000
+#define CUT_NAPS         10000
+#define CUT_NAP_NS       100000
 /* What a call that fills the ring itself leaves to handlers on top of it. */
-#define HANDLER_BYTES 4096u
+#define HANDLER_BYTES    4096u
+/* Then a writer that went to the annex looks whether its reader is quick. */
+#define ANNEX_STAY_BYTES 268435456u
 
 void place_init(struct place *p, const struct iovec *v, size_t count)
 {
@@ -65,16 +67,16 @@ static void scatter(struct place *p, uint8_t *ring, size_t n, bool out)
 	}
 }
 
-static void copy_pieces(struct connection *c, struct place *p, uint8_t *ring,
-			size_t at, size_t n, bool out)
+static void copy_pieces(struct place *p, const struct ring *ring, size_t at,
+			size_t n, bool out)
 {
-	size_t first = c->size - at;
+	size_t first = ring->bytes - at;
 
 	if (first > n)
 		first = n;
-	scatter(p, ring + at, first, out);
+	scatter(p, ring->at + at, first, out);
 	if (n > first)
-		scatter(p, ring, n - first, out);
+		scatter(p, ring->at, n - first, out);
 }
 
 static void skip_bytes(struct place *p, size_t n)
@@ -89,21 +91,21 @@ static void skip_bytes(struct place *p, size_t n)
 }
 
 /* Nearly always one buffer takes it all, and the ring does not end there. */
-static inline void copy_ring(struct connection *c, struct place *p,
-			     uint8_t *ring, size_t at, size_t n, bool out)
+static inline void copy_ring(struct place *p, const struct ring *ring,
+			     size_t at, size_t n, bool out)
 {
 	char *user;
 
 	if (p->count == 0 || p->v->iov_len - p->offset < n ||
-	    c->size - at < n) {
-		copy_pieces(c, p, ring, at, n, out);
+	    ring->bytes - at < n) {
+		copy_pieces(p, ring, at, n, out);
 		return;
 	}
 	user = (char *)p->v->iov_base + p->offset;
 	if (out)
-		copy(user, ring + at, n);
+		copy(user, ring->at + at, n);
 	else
-		copy(ring + at, user, n);
+		copy(ring->at + at, user, n);
 	pass(p, n);
 }
 
@@ -188,6 +190,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 {
 	struct status_stream *rx = &c->slot->rx;
 	struct place start = *to;
+	const struct ring *ring;
 	uint64_t position;
 	uint64_t window;
 	size_t used;
@@ -210,11 +213,12 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 			return 0;
 		if (!(how & TAKE_DISCARD) && !holds(to, n, true))
 			return -EFAULT;
+		ring = rings_of(&c->in, window_shift(window));
 		if (!(how & TAKE_DISCARD))
-			copy_ring(c, to, c->in,
-				  connection_offset(c, position,
-						    window_shift(window)),
-				  n, true);
+			copy_ring(
+			    to, ring,
+			    ring_offset(ring, position, window_shift(window)),
+			    n, true);
 	} while (!stream_swap(&rx->position, position, position + n));
 	tell_taken(c, used, n, position + n);
 	used = cut(c, position, n);
@@ -232,23 +236,26 @@ static ssize_t peek(struct connection *c, struct place *to, size_t want,
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t position =
 	    atomic_load_explicit(&rx->position, memory_order_relaxed);
-	uint64_t window;
 	size_t there;
 
 	if (refresh_in(c, position) < 0)
 		return -ECONNRESET;
-	window = window_in(c);
-	there = shown(c, window, position);
-	if (there <= skip)
+	there = rx->peer_position - position;
+	if (there > c->size || there <= skip)
 		return 0;
 	there -= skip;
 	if (there < want)
 		want = there;
 	if (!holds(to, want, true))
 		return -EFAULT;
-	copy_ring(c, to, c->in,
-		  connection_offset(c, position + skip, window_shift(window)),
-		  want, true);
+	for (size_t done = 0, n; done < want; done += n) {
+		uint8_t *from;
+
+		n = want - done;
+		from = rings_piece(&c->in, c->in_producer,
+				   position + skip + done, &n);
+		scatter(to, from, n, true);
+	}
 	return (ssize_t)want;
 }
 
@@ -318,6 +325,66 @@ size_t stream_fill(struct connection *c)
 
 /* ---- writing ---- */
 
+/* The ring that is not in use has been left by the reader as well. */
+static bool other_is_empty(const struct connection *c)
+{
+	return c->slot->tx.peer_position >=
+	       atomic_load_explicit(&c->out_producer->switched,
+				    memory_order_relaxed);
+}
+
+/* From `position` on, at the other ring's beginning. A handler's bytes that
+ * come before it does no harm: the reader has one shift for both then. */
+static uint32_t change_rings(struct connection *c, uint64_t position,
+			     uint32_t shift)
+{
+	struct rmb_producer *out = c->out_producer;
+
+	atomic_store_explicit(&out->before, shift, memory_order_relaxed);
+	atomic_store_explicit(&out->switched, position, memory_order_release);
+	return ((shift & RINGS_ANNEX) ^ RINGS_ANNEX) |
+	       ((uint32_t)position & RINGS_SHIFT);
+}
+
+bool stream_enter_annex(struct connection *c)
+{
+	struct status_stream *tx = &c->slot->tx;
+	uint64_t position = atomic_load(&tx->position);
+	uint64_t window = atomic_load(&tx->window);
+	uint32_t shift = window_shift(window);
+
+	refresh_out(c, position);
+	if (shift & RINGS_ANNEX || !other_is_empty(c) ||
+	    shown(c, window, position) > 0)
+		return false;
+	c->return_at = position + ANNEX_STAY_BYTES;
+	return stream_swap(
+	    &tx->window, window,
+	    window_make(change_rings(c, position, shift), position));
+}
+
+/* Back to the RMBE? */
+static uint32_t leave_annex(struct connection *c, uint64_t position,
+			    uint32_t shift)
+{
+	if (position < c->return_at)
+		return shift;
+	refresh_out(c, position);
+	if (!other_is_empty(c) ||
+	    position - c->slot->tx.peer_position > c->out.ring[0].bytes / 2)
+		return shift;
+	return change_rings(c, position, shift);
+}
+
+/* Everything was read: from the beginning of the ring again. */
+static uint32_t rewind_ring(const struct connection *c, uint64_t position,
+			    uint32_t shift)
+{
+	uint32_t annex = position < c->return_at ? shift & RINGS_ANNEX : 0;
+
+	return annex | ((uint32_t)position & RINGS_SHIFT);
+}
+
 /*
  * The shift for bytes that are put at `position`. In a conversation everything
  * was read, nearly always, when an answer is written. A one-way stream is not
@@ -334,10 +401,12 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 		refresh_out(c, position);
 	if (heard != c->heard && tx->peer_position == position) {
 		c->rewind_step = REWIND_BYTES;
-		shift = (uint32_t)position;
-	} else if (c->rewind_step < c->size) {
+		shift = rewind_ring(c, position, shift);
+	} else if (c->rewind_step < c->out.ring[0].bytes) {
 		c->rewind_step = c->rewind_step * 2 + REWIND_BYTES;
 	}
+	if (__builtin_expect(shift & RINGS_ANNEX, 0))
+		shift = leave_annex(c, position, shift);
 	c->heard = heard;
 	c->rewind_at = position + c->rewind_step;
 	return shift;
@@ -357,14 +426,15 @@ static inline size_t readable(const struct place *from, size_t want)
 static size_t put_piece(struct connection *c, struct place *from, size_t want,
 			size_t least, bool taken)
 {
+	const struct ring *ring;
 	struct piece p;
 	size_t n = reserve(c, want < PIECE_BYTES ? want : PIECE_BYTES, least,
 			   taken, &p);
 
 	if (n == 0)
 		return 0;
-	copy_ring(c, from, c->out, connection_offset(c, p.start, p.shift), n,
-		  false);
+	ring = rings_of(&c->out, p.shift);
+	copy_ring(from, ring, ring_offset(ring, p.start, p.shift), n, false);
 	if (p.first)
 		commit(c, p.start);
 	return n;
@@ -479,13 +549,21 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 /* All of the ring but what a handler needs; smaller rings are not made. */
 static size_t room_limit(const struct connection *c)
 {
-	return c->size >= RMB_RMBE_MIN ? c->size - HANDLER_BYTES : c->size;
+	uint32_t bytes = connection_ring_out(c)->bytes;
+
+	return bytes >= RMB_RMBE_MIN ? bytes - HANDLER_BYTES : bytes;
+}
+
+static size_t free_in(const struct ring *r, uint64_t used)
+{
+	return used < r->bytes ? (size_t)(r->bytes - used) : 0;
 }
 
 ssize_t stream_room_begin(struct connection *c, struct room *r)
 {
 	struct status_stream *tx = &c->slot->tx;
 	struct piece p = {0, 0, false};
+	const struct ring *ring;
 	ssize_t result;
 	size_t at;
 
@@ -505,12 +583,14 @@ ssize_t stream_room_begin(struct connection *c, struct room *r)
 	r->position = p.start;
 	r->shift = p.shift;
 	r->first = p.first;
-	at = connection_offset(c, r->position, r->shift);
-	r->piece[0].iov_base = c->out + at;
-	r->piece[0].iov_len = c->size - at < r->bytes ? c->size - at : r->bytes;
-	r->piece[1].iov_base = c->out;
+	ring = rings_of(&c->out, r->shift);
+	at = ring_offset(ring, r->position, r->shift);
+	r->piece[0].iov_base = ring->at + at;
+	r->piece[0].iov_len =
+	    ring->bytes - at < r->bytes ? ring->bytes - at : r->bytes;
+	r->piece[1].iov_base = ring->at;
 	r->piece[1].iov_len = r->bytes - r->piece[0].iov_len;
-	return (ssize_t)(c->size - (size_t)(r->position - tx->peer_position));
+	return (ssize_t)free_in(ring, r->position - tx->peer_position);
 }
 
 /* What handlers wrote behind the room follows what was filled of it. With
@@ -526,8 +606,8 @@ static void close_gap(struct connection *c, uint64_t to, uint64_t from,
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
 	n = (uint32_t)atomic_load(&tx->window) - (uint32_t)from;
 	for (uint32_t i = 0; i < n; i++)
-		c->out[connection_offset(c, to + i, shift)] =
-		    c->out[connection_offset(c, from + i, shift)];
+		*rings_at(&c->out, to + i, shift) =
+		    *rings_at(&c->out, from + i, shift);
 	atomic_store(&tx->window, window_make(shift, to + n));
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(all));
 }
@@ -561,7 +641,7 @@ static size_t free_behind(struct connection *c, uint64_t position,
 			  uint64_t cursor)
 {
 	size_t ahead = shown(c, atomic_load(&c->slot->tx.window), position);
-	size_t free = c->size - (size_t)(position - cursor);
+	size_t free = free_in(connection_ring_out(c), position - cursor);
 
 	if (ahead == 0 || position == cursor)
 		return free;

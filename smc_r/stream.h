@@ -71,6 +71,10 @@ struct room {
 ssize_t stream_room_begin(struct connection *c, struct room *r);
 void stream_room_end(struct connection *c, struct room *r, size_t filled);
 
+/* The next bytes go to the annex. False: it is not empty, or there was room
+ * behind a copy that this call came upon. The stream lock is held. annex.h. */
+bool stream_enter_annex(struct connection *c);
+
 /* A hint: the next bytes will be read at once. */
 static inline void stream_expect(const struct connection *c)
 {
@@ -79,7 +83,7 @@ static inline void stream_expect(const struct connection *c)
 	uint32_t shift =
 	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
 
-	__builtin_prefetch(c->in + connection_offset(c, position, shift));
+	__builtin_prefetch(rings_at(&c->in, position, shift));
 }
 
 /* Bytes that can be read now; checked. */

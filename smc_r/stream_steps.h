@@ -93,20 +93,19 @@ static inline int refresh_in(struct connection *c, uint64_t position)
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t cursor =
 	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
-	uint32_t shift;
+	struct view view;
 
 	/* A step back can be a signal handler's call below the last word of
 	 * the call that it interrupted: no news. */
 	if (cursor < rx->peer_position)
 		return 0;
-	if (cursor - position > c->size) {
+	view = rings_view(c->in_producer, position, cursor);
+	if (cursor - position > c->size ||
+	    view.end - position > rings_of(&c->in, view.shift)->bytes) {
 		stream_break(c);
 		return -ECONNRESET;
 	}
-	/* Stays while bytes before the cursor are not consumed. */
-	shift =
-	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
-	atomic_store_explicit(&rx->window, window_make(shift, cursor),
+	atomic_store_explicit(&rx->window, window_make(view.shift, view.end),
 			      memory_order_relaxed);
 	rx->peer_position = cursor;
 	return 0;
@@ -232,6 +231,16 @@ struct piece {
 	bool first; /* nobody is below us on this stack: it is us who commit */
 };
 
+/* Bytes that may lie there, of both rings. A handler may fill the one that is
+ * written: nobody is told to read meanwhile. */
+static inline ssize_t limit_out(const struct connection *c, uint32_t shift,
+				bool taken)
+{
+	uint32_t bytes = rings_of(&c->out, shift)->bytes;
+
+	return taken ? connection_allowed(bytes, c->out_producer) : bytes;
+}
+
 /*
  * Takes up to `want` bytes of the ring, but not less than `least` (up to
  * PIECE_BYTES): how many, or 0. What the window shows before
@@ -245,8 +254,7 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 	uint64_t position;
 	uint64_t window;
 	ssize_t free;
-	/* A handler may fill the ring: nobody is told to read meanwhile. */
-	ssize_t room = taken ? connection_allowed_out(c) : c->size;
+	ssize_t room;
 
 	do {
 		/* In this order: the swap then vouches for both. */
@@ -260,6 +268,7 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 			p->start += shown(c, window, position);
 		if (position >= c->rewind_at && p->start == position)
 			p->shift = stream_rewind_shift(c, position, p->shift);
+		room = limit_out(c, p->shift, taken);
 		free = room - (ssize_t)(p->start - tx->peer_position);
 		if (free < (ssize_t)want) {
 			refresh_out(c, position);

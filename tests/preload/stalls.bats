@@ -34,6 +34,41 @@ all_ways() { # game
 	[ "$errors_new" = 0 ]
 }
 
+# The second ring of each direction takes that.
+@test "a million bytes stay in memory" {
+	local game how before
+	before=$(stalled)
+	for game in both alone told; do
+		for how in block timeout sendfile poll select level edge; do
+			echo "$game $how"
+			smc_run "$stalls" $game $how 1000000
+		done
+	done
+	smc_count
+	[ "$smc_new" = 42 ]
+	[ "$tcp_new" = 0 ]
+	[ "$(stalled)" = "$before" ]
+}
+
+memory_in_use() {
+	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
+}
+
+# As much as before the first, and one element is kept for the next.
+@test "the second ring's memory is given back with the connection" {
+	local word written
+	coproc smc_run "$stalls" kept poll 1000000
+	read -r word <&"${COPROC[0]}"
+	[ "$word" = written ]
+	written=$(memory_in_use)
+	echo >&"${COPROC[1]}"
+	read -r word <&"${COPROC[0]}"
+	[ "$word" = closed ]
+	[ "$(memory_in_use)" = $((written - 1048576)) ]
+	echo >&"${COPROC[1]}"
+	wait "$COPROC_PID"
+}
+
 @test "both ends write before they read" {
 	all_ways both
 }

@@ -4,6 +4,7 @@
  *
  *   stalls both HOW	both ends write, and then both read
  *   stalls alone HOW	one thread has both ends; it writes, and then reads
+ *   stalls kept HOW	the same; says so, and closes when it has read a line
  *   stalls told HOW	the peer reads when it is told, by a pipe, that all was
  *			written
  *   stalls duplex HOW READER
@@ -15,6 +16,8 @@
  *			waits for room, in a process of one thread: which ended
  *			the call
  *   stalls beside	the same with two threads, and none with SA_RESTART
+ *
+ * A number at the end: that many bytes, and not 2000000.
  *
  * HOW a writer waits for room: block, timeout (SO_SNDTIMEO), sendfile, poll,
  * select, level (epoll), edge (epoll), again (tries by the clock).
@@ -36,10 +39,11 @@
 
 #include "duct.h"
 
-#define BYTES   1000000
+#define BYTES   2000000
 #define WAIT_MS 8000
 
 static unsigned char bytes[BYTES];
+static size_t volume = BYTES;
 
 /* ---- ways to wait for room ---- */
 
@@ -89,13 +93,13 @@ static void watch(int fd, uint32_t events)
 static void write_nonblocking(int fd, size_t done, void (*wait)(int))
 {
 
-	while (done < BYTES) {
-		ssize_t n = send(fd, bytes + done, BYTES - done, MSG_DONTWAIT);
+	while (done < volume) {
+		ssize_t n = send(fd, bytes + done, volume - done, MSG_DONTWAIT);
 
 		check(n > 0 || errno == EAGAIN, "send");
 		if (n > 0)
 			done += (size_t)n;
-		if (done < BYTES)
+		if (done < volume)
 			wait(fd);
 	}
 }
@@ -104,9 +108,9 @@ static void write_file(int fd, off_t at)
 {
 	int file = memfd_create("stalls", 0);
 
-	check(write(file, bytes, BYTES) == BYTES, "memfd");
-	while (at < BYTES)
-		check(sendfile(fd, file, &at, BYTES - (size_t)at) > 0,
+	check(write(file, bytes, volume) == (ssize_t)volume, "memfd");
+	while (at < (off_t)volume)
+		check(sendfile(fd, file, &at, volume - (size_t)at) > 0,
 		      "sendfile");
 	close(file);
 }
@@ -123,7 +127,7 @@ static void write_from(int fd, const char *how, size_t at)
 	if (!strcmp(how, "edge"))
 		watch(fd, EPOLLOUT | EPOLLIN | EPOLLET);
 	if (!strcmp(how, "block") || !strcmp(how, "timeout"))
-		send_all(fd, bytes + at, BYTES - at);
+		send_all(fd, bytes + at, volume - at);
 	else if (!strcmp(how, "sendfile"))
 		write_file(fd, (off_t)at);
 	else if (!strcmp(how, "poll"))
@@ -148,8 +152,8 @@ static void read_all(int fd, uint32_t seed)
 	static unsigned char got[BYTES];
 	size_t wrong;
 
-	check(recv_all(fd, got, BYTES) == BYTES, "the end came early");
-	check(bytes_match(got, BYTES, seed, 0, &wrong), "other bytes");
+	check(recv_all(fd, got, volume) == volume, "the end came early");
+	check(bytes_match(got, volume, seed, 0, &wrong), "other bytes");
 }
 
 /* ---- games ---- */
@@ -186,7 +190,7 @@ static void both(const char *how)
 	pid_t pid = start(ends);
 	int fd = pid ? ends[0] : ends[1];
 
-	bytes_fill(bytes, BYTES, pid ? 1 : 2, 0);
+	bytes_fill(bytes, volume, pid ? 1 : 2, 0);
 	write_all(fd, how);
 	read_all(fd, pid ? 2 : 1);
 	if (!pid)
@@ -199,9 +203,32 @@ static void alone(const char *how)
 	int ends[2];
 
 	duct_pair(ends);
-	bytes_fill(bytes, BYTES, 3, 0);
+	bytes_fill(bytes, volume, 3, 0);
 	write_all(ends[0], how);
 	read_all(ends[1], 3);
+}
+
+static void say(const char *word)
+{
+	char line[8];
+
+	puts(word);
+	fflush(stdout);
+	check(fgets(line, sizeof(line), stdin) != NULL, "a line");
+}
+
+static void kept(const char *how)
+{
+	int ends[2];
+
+	duct_pair(ends);
+	bytes_fill(bytes, volume, 3, 0);
+	write_all(ends[0], how);
+	say("written");
+	read_all(ends[1], 3);
+	close(ends[0]);
+	close(ends[1]);
+	say("closed");
 }
 
 static void told(const char *how)
@@ -217,7 +244,7 @@ static void told(const char *how)
 		read_all(ends[1], 4);
 		_exit(0);
 	}
-	bytes_fill(bytes, BYTES, 4, 0);
+	bytes_fill(bytes, volume, 4, 0);
 	write_all(ends[0], how);
 	check(write(line[1], &word, 1) == 1, "the word");
 	join(pid);
@@ -230,7 +257,7 @@ static void read_slowly(int fd)
 	static unsigned char piece[PIECE];
 	size_t wrong;
 
-	for (size_t at = 0; at < BYTES; at += PIECE) {
+	for (size_t at = 0; at < volume; at += PIECE) {
 		nap_us(3000);
 		check(recv_all(fd, piece, PIECE) == PIECE, "piece");
 		check(bytes_match(piece, PIECE, 5, at, &wrong), "other bytes");
@@ -287,7 +314,7 @@ static void duplex(const char *how, const char *reader)
 	if (!pid)
 		read_slowly(ends[1]);
 	reader_fd = ends[0];
-	bytes_fill(bytes, BYTES, 5, 0);
+	bytes_fill(bytes, volume, 5, 0);
 	/* The peer waits for it before anything. */
 	send_all(ends[0], bytes, 1);
 	check(!pthread_create(&thread, NULL, await_answer,
@@ -307,7 +334,7 @@ static void parted(const char *how, const char *reader)
 	if (!pid)
 		read_slowly(ends[1]);
 	reader_fd = ends[0];
-	bytes_fill(bytes, BYTES, 5, 0);
+	bytes_fill(bytes, volume, 5, 0);
 	send_all(ends[0], bytes, 1);
 	child = fork();
 	if (!child) {
@@ -383,7 +410,7 @@ static void signals(int flags_of_first)
 	if (!pid)
 		disturb(parent, flags_of_first & SA_RESTART);
 	do {
-		while (send(ends[0], bytes, BYTES, MSG_DONTWAIT) > 0)
+		while (send(ends[0], bytes, volume, MSG_DONTWAIT) > 0)
 			;
 		n = send(ends[0], bytes, 1000, 0);
 	} while (n == 1000);
@@ -403,10 +430,17 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	watchdog_start(20);
+	if (argc == 4 && atoi(argv[3]) > 0) {
+		volume = (size_t)atoi(argv[3]);
+		check(volume <= BYTES, argv[3]);
+		argc--;
+	}
 	if (argc == 3 && !strcmp(argv[1], "both"))
 		both(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "alone"))
 		alone(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "kept"))
+		kept(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "told"))
 		told(argv[2]);
 	else if (argc == 4 && !strcmp(argv[1], "duplex"))

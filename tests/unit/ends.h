@@ -16,7 +16,8 @@
 #include "smc_r/process.h"
 #include "smc_r/stream.h"
 
-#define ENDS_PAGE 4096u
+#define ENDS_PAGE  4096u
+#define ENDS_ANNEX 4u /* times the ring's size: ends_build */
 
 struct ends {
 	struct connection c[2]; /* [SIDE_SERVER] and [SIDE_CLIENT] */
@@ -25,6 +26,7 @@ struct ends {
 	struct rmb_waiters waiters[2];
 	_Atomic uint64_t ready[2];
 	uint8_t *ring[2]; /* [side that writes] */
+	uint8_t *annex[2];
 	uint32_t size;
 };
 
@@ -48,6 +50,14 @@ static inline uint8_t *ends_guarded(uint32_t size, enum ends_place place)
 	return base + ENDS_PAGE + (place == ENDS_HIGH ? inner - size : 0);
 }
 
+static inline struct rings ends_rings(const struct ends *e, int writer)
+{
+	struct ring own = {e->ring[writer], e->size};
+	struct ring annex = {e->annex[writer], ENDS_ANNEX * e->size};
+
+	return (struct rings){{own, annex.at ? annex : own}};
+}
+
 static inline void ends_attach(struct ends *e, int side)
 {
 	struct connection *c = &e->c[side];
@@ -66,8 +76,8 @@ static inline void ends_attach(struct ends *e, int side)
 	c->own_waiters = &e->waiters[side];
 	c->peer_waiters = &e->waiters[!side];
 	c->peer_ready = &e->ready[!side];
-	c->out = e->ring[side];
-	c->in = e->ring[!side];
+	c->out = ends_rings(e, side);
+	c->in = ends_rings(e, !side);
 	c->bells = BELLS_NONE;
 	atomic_store(&c->slot->phase, PHASE_ACTIVE);
 }
@@ -83,6 +93,18 @@ static inline struct ends *ends_make(uint32_t size, enum ends_place place)
 	ends_attach(e, 0);
 	ends_attach(e, 1);
 	return e;
+}
+
+/* Each direction gets an annex. */
+static inline void ends_build(struct ends *e, enum ends_place place)
+{
+	for (int side = 0; side < 2; side++)
+		e->annex[side] = ends_guarded(ENDS_ANNEX * e->size, place);
+	for (int side = 0; side < 2; side++) {
+		e->c[side].out = ends_rings(e, side);
+		e->c[side].in = ends_rings(e, !side);
+		e->c[side].size = (1 + ENDS_ANNEX) * e->size;
+	}
 }
 
 /* As if `position` bytes had gone from `writer` to the other side already. */

@@ -301,6 +301,9 @@ Test(rendezvous, a_message_that_is_wrong_costs_no_descriptor)
 		assert_refused(&bad, sizeof(bad), ONE);
 	}
 	bad = m;
+	bad.annex_bytes = RMB_ANNEX + 1;
+	assert_refused(&bad, sizeof(bad), ONE);
+	bad = m;
 	bad.magic ^= 1;
 	assert_refused(&bad, sizeof(bad), ONE);
 	bad = m;

@@ -28,14 +28,17 @@ Test(rmb, only_powers_of_two_within_bounds_are_sizes)
 	size_t i;
 
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		cr_assert(rmb_size_is_valid(1, good[i]));
+		cr_assert(rmb_size_is_valid(1, good[i], 0));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_assert(!rmb_size_is_valid(1, bad[i]), "%u", bad[i]);
+		cr_assert(!rmb_size_is_valid(1, bad[i], 0), "%u", bad[i]);
 	for (uint32_t n = 1; n <= RMB_ELEMENTS_MAX; n++)
-		cr_assert(rmb_size_is_valid(n, RMB_RMBE_MIN));
-	cr_assert(!rmb_size_is_valid(0, RMB_RMBE_MIN));
-	cr_assert(!rmb_size_is_valid(RMB_ELEMENTS_MAX + 1, RMB_RMBE_MIN));
-	cr_assert(!rmb_size_is_valid(UINT32_MAX, RMB_RMBE_MIN));
+		cr_assert(rmb_size_is_valid(n, RMB_RMBE_MIN, 0));
+	cr_assert(!rmb_size_is_valid(0, RMB_RMBE_MIN, 0));
+	cr_assert(!rmb_size_is_valid(RMB_ELEMENTS_MAX + 1, RMB_RMBE_MIN, 0));
+	cr_assert(!rmb_size_is_valid(UINT32_MAX, RMB_RMBE_MIN, 0));
+	cr_assert(rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_ANNEX));
+	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_ANNEX / 2));
+	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, 2 * RMB_ANNEX));
 }
 
 struct span {
@@ -49,9 +52,9 @@ static bool overlap(struct span a, struct span b)
 
 static void assert_apart(const struct rmb_map *m)
 {
-	struct span ring[2 * RMB_ELEMENTS_MAX];
+	struct span ring[4 * RMB_ELEMENTS_MAX];
 	struct span control = {m->base, m->base};
-	uint32_t n = 2 * m->elements;
+	uint32_t n = 4 * m->elements;
 
 	for (uint32_t i = 0; i < m->elements; i++) {
 		struct rmb_element *e = rmb_element(m, i);
@@ -59,13 +62,17 @@ static void assert_apart(const struct rmb_map *m)
 		cr_assert_eq((uintptr_t)e % 64, 0);
 		control.to = (const uint8_t *)(e + 1);
 		for (int side = 0; side < 2; side++) {
-			struct span *s = &ring[2 * i + (uint32_t)side];
+			struct span *s = &ring[4 * i + 2 * (uint32_t)side];
 
-			s->from = rmb_ring(m, i, side);
-			s->to = s->from + m->rmbe_bytes;
-			cr_assert_geq(s->from, m->base);
-			cr_assert_leq(s->to, m->base + m->bytes);
-			cr_assert_eq((uintptr_t)s->from % 4096, 0);
+			s[0].from = rmb_ring(m, i, side);
+			s[0].to = s[0].from + m->rmbe_bytes;
+			s[1].from = rmb_annex(m, i, side);
+			s[1].to = s[1].from + m->annex_bytes;
+			for (int k = 0; k < 2; k++) {
+				cr_assert_geq(s[k].from, m->base);
+				cr_assert_leq(s[k].to, m->base + m->bytes);
+				cr_assert_eq((uintptr_t)s[k].from % 4096, 0);
+			}
 		}
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -84,7 +91,8 @@ Test(rmb, rings_and_control_blocks_lie_apart)
 
 	for (i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
 		cr_assert_eq(rmb_create(&m, elements[i], 16384, &fd), 0);
-		cr_assert_eq(m.bytes, rmb_bytes(elements[i], 16384));
+		cr_assert_eq(m.bytes, rmb_bytes(elements[i], 16384) +
+					  elements[i] * 2 * (size_t)RMB_ANNEX);
 		cr_assert_geq(m.bytes, elements[i] * 2 * 16384u);
 		assert_apart(&m);
 		rmb_unmap(&m);
@@ -132,9 +140,10 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert_eq(fcntl(fd, F_GET_SEALS) & SEALS, SEALS);
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	cr_assert_eq(fstat(fd, &st), 0);
-	cr_assert_eq((size_t)st.st_size, rmb_bytes(4, 32768));
-	/* All of it has memory: nothing can fault later. */
-	cr_assert_geq((size_t)st.st_blocks * 512, m.bytes);
+	cr_assert_eq((size_t)st.st_size,
+		     rmb_bytes(4, 32768) + 8 * (size_t)RMB_ANNEX);
+	/* The RMBEs have memory: nothing can fault later. Annexes have none. */
+	cr_assert_eq((size_t)st.st_blocks * 512, rmb_bytes(4, 32768));
 	cr_assert_eq(ftruncate(fd, 4096), -1);
 	cr_assert_eq(ftruncate(fd, st.st_size + 4096), -1);
 	cr_assert_eq(rmb_header(&m)->magic, RMB_MAGIC);
@@ -144,7 +153,8 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert_eq(m.elements, 4);
 	cr_assert_eq(m.rmbe_bytes, 32768);
 	cr_assert_eq(rmb_header(&m)->place, m.place);
-	for (size_t i = sizeof(struct rmb_header); i < m.bytes; i++)
+	cr_assert_eq(rmb_header(&m)->annex_bytes, RMB_ANNEX);
+	for (size_t i = sizeof(struct rmb_header); i < rmb_bytes(4, 32768); i++)
 		cr_assert_eq(m.base[i], 0);
 	rmb_unmap(&m);
 	cr_assert_null(m.base);
@@ -159,7 +169,7 @@ Test(rmb, both_sides_see_the_same_memory)
 	int fd;
 
 	cr_assert_eq(rmb_create(&ours, 2, 16384, &fd), 0);
-	cr_assert_eq(rmb_map(&theirs, fd, 2, 16384), 0);
+	cr_assert_eq(rmb_map(&theirs, fd, 2, 16384, RMB_ANNEX), 0);
 	close(fd);
 	cr_assert_neq(ours.base, theirs.base);
 	cr_assert_eq(ours.place, theirs.place);
@@ -222,6 +232,64 @@ Test(rmb, no_address_space_is_an_error_and_leaves_nothing_open)
 	cr_assert_null(m.base);
 }
 
+/* ---- annexes ---- */
+
+static size_t memory_of(int fd)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(fd, &st), 0);
+	return (size_t)st.st_blocks * 512;
+}
+
+Test(rmb, an_annex_has_memory_from_filling_to_emptying)
+{
+	size_t before;
+	struct rmb_map m;
+	int fd;
+
+	cr_assert_eq(rmb_create(&m, 2, 16384, &fd), 0);
+	before = memory_of(fd);
+	cr_assert_eq(rmb_annex_fill(&m, 1, SIDE_CLIENT), 0);
+	cr_assert_eq(memory_of(fd), before + RMB_ANNEX);
+	/* Nobody went there. */
+	rmb_annex_empty(&m, 1, SIDE_CLIENT);
+	cr_assert_eq(memory_of(fd), before + RMB_ANNEX);
+	atomic_store(&rmb_element(&m, 1)->producer[SIDE_CLIENT].switched, 1);
+	rmb_annex_empty(&m, 1, SIDE_CLIENT);
+	cr_assert_eq(memory_of(fd), before);
+	/* Left by one that was killed: the next use begins without. */
+	cr_assert_eq(rmb_annex_fill(&m, 1, SIDE_SERVER), 0);
+	atomic_store(&rmb_element(&m, 1)->producer[SIDE_SERVER].switched, 1);
+	rmb_element_reset(&m, 1);
+	cr_assert_eq(memory_of(fd), before);
+	rmb_unmap(&m);
+	close(fd);
+}
+
+Test(rmb, who_has_few_addresses_does_without_annexes)
+{
+	struct rlimit few = {1ull << 60, RLIM_INFINITY};
+	struct rmb_map ours, theirs;
+	int fd;
+
+	cr_assert_eq(rmb_create(&ours, 1, 16384, &fd), 0);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &few), 0);
+	cr_assert_eq(rmb_map(&theirs, fd, 1, 16384, RMB_ANNEX), 0);
+	close(fd);
+	cr_assert_null(rmb_annex(&theirs, 0, SIDE_CLIENT));
+	cr_assert_eq(rmb_annex_fill(&theirs, 0, SIDE_CLIENT), -ENOMEM);
+	cr_assert_eq(theirs.bytes, rmb_bytes(1, 16384));
+	strcpy((char *)rmb_ring(&ours, 0, SIDE_SERVER), "hello");
+	cr_assert_str_eq((char *)rmb_ring(&theirs, 0, SIDE_SERVER), "hello");
+	rmb_unmap(&ours);
+	rmb_unmap(&theirs);
+	cr_assert_eq(rmb_create(&ours, 1, 16384, &fd), 0);
+	close(fd);
+	cr_assert_eq(ours.annex_bytes, 0);
+	rmb_unmap(&ours);
+}
+
 /* ---- what a stranger sends ---- */
 
 static int memfd(unsigned flags, size_t bytes, int seals)
@@ -239,7 +307,7 @@ static void assert_refused(int fd)
 {
 	struct rmb_map m = {0};
 
-	cr_assert_lt(rmb_map(&m, fd, 1, 16384), 0);
+	cr_assert_lt(rmb_map(&m, fd, 1, 16384, 0), 0);
 	cr_assert_null(m.base);
 	close(fd);
 }
@@ -267,7 +335,7 @@ Test(rmb, a_sealed_memfd_of_the_right_size_is_taken)
 	struct rmb_map m;
 	int fd = good_one();
 
-	cr_assert_eq(rmb_map(&m, fd, 1, 16384), 0);
+	cr_assert_eq(rmb_map(&m, fd, 1, 16384, 0), 0);
 	/* The descriptor stays the caller's. */
 	cr_assert_neq(fcntl(fd, F_GETFD), -1);
 	/* A hole reads as zeros and does not fault. */
@@ -387,12 +455,12 @@ Test(rmb, sizes_that_are_none_are_refused_before_anything_else)
 	struct rmb_map m = {0};
 	int fd = good_one();
 
-	cr_assert_eq(rmb_map(&m, fd, 0, 16384), -EPROTO);
-	cr_assert_eq(rmb_map(&m, fd, 33, 16384), -EPROTO);
-	cr_assert_eq(rmb_map(&m, fd, UINT32_MAX, UINT32_MAX), -EPROTO);
-	cr_assert_eq(rmb_map(&m, fd, 1, 0), -EPROTO);
-	cr_assert_eq(rmb_map(&m, fd, 1, 32768), -EPROTO);
-	cr_assert_eq(rmb_map(&m, fd, 2, 16384), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, 0, 16384, 0), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, 33, 16384, 0), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, UINT32_MAX, UINT32_MAX, 0), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, 1, 0, 0), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, 1, 32768, 0), -EPROTO);
+	cr_assert_eq(rmb_map(&m, fd, 2, 16384, 0), -EPROTO);
 	cr_assert_null(m.base);
 	close(fd);
 }
@@ -411,7 +479,7 @@ Test(rmb, a_reset_element_is_as_new_but_for_its_epochs)
 	e = rmb_element(&m, 0);
 	memset(&clean, 0, sizeof(clean));
 	memset(e, 0xa5, sizeof(*e));
-	rmb_element_reset(e);
+	rmb_element_reset(&m, 0);
 	cr_assert_eq(atomic_load(&e->epoch), 0xa5a5a5a5);
 	cr_assert_eq(atomic_load(&e->released), 0xa5a5a5a5);
 	for (int side = 0; side < 2; side++) {

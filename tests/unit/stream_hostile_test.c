@@ -216,6 +216,14 @@ static void *scribble(void *argument)
 		atomic_store(&el->consumer[1].flags,
 			     crew_random(&random) & ~CONSUMER_DEMOTE);
 		atomic_store(&el->producer[1].flags, crew_random(&random));
+		for (int side = 0; side < 2; side++) {
+			struct rmb_producer *p = &el->producer[side];
+			uint64_t near = side ? in : out;
+
+			atomic_store(&p->before, crew_random(&random));
+			atomic_store(&p->shift, crew_random(&random));
+			atomic_store(&p->switched, any_cursor(&random, near));
+		}
 		atomic_store(&el->wait[1].armed_data, crew_random(&random));
 		atomic_store(&el->wait[1].armed_room, crew_random(&random));
 		atomic_store(&el->wait[1].waiter, crew_random(&random) % 520);
@@ -224,6 +232,15 @@ static void *scribble(void *argument)
 		    1);
 	}
 	return NULL;
+}
+
+static void enter_annex(struct ends *e)
+{
+	bool taken = stream_lock(&e->slot[0].tx);
+
+	stream_enter_annex(&e->c[0]);
+	e->c[0].return_at = e->slot[0].tx.position + 4 * (uint64_t)SIZE;
+	stream_unlock(&e->slot[0].tx, taken);
 }
 
 static void one_call(struct ends *e, uint64_t *random)
@@ -236,6 +253,8 @@ static void one_call(struct ends *e, uint64_t *random)
 
 	switch (crew_random(random) % 4) {
 	case 0:
+		if (crew_random(random) % 8 == 0)
+			enter_annex(e);
 		k = ends_put(e, 0, bytes, n);
 		break;
 	case 1:
@@ -251,25 +270,24 @@ static void one_call(struct ends *e, uint64_t *random)
 		memset(room.piece[0].iov_base, 1, room.piece[0].iov_len);
 		memset(room.piece[1].iov_base, 2, room.piece[1].iov_len);
 		stream_room_end(&e->c[0], &room, (size_t)k);
-		n = SIZE;
+		n = e->c[0].size;
 		break;
 	}
 	cr_assert_leq(k, (ssize_t)n);
-	cr_assert_leq(s->rx.peer_position - s->rx.position, SIZE);
-	cr_assert_leq(s->tx.position - s->tx.peer_position, SIZE);
+	cr_assert_leq(s->rx.peer_position - s->rx.position, e->c[0].size);
+	cr_assert_leq(s->tx.position - s->tx.peer_position, e->c[0].size);
 	if (k == -ECONNRESET)
 		atomic_store(&s->rx.flags, 0);
 	else
 		cr_assert_geq(k, 0, "%zd", k);
 }
 
-Test(stream_hostile, no_word_of_the_peer_leads_out_of_the_ring)
+static void play_chaos(struct ends *e)
 {
-	struct chaos c = {.e = ends_make(SIZE, ENDS_HIGH)};
+	struct chaos c = {.e = e};
 	uint64_t random = 12;
 	pthread_t thread;
 
-	alarm(50);
 	ends_move(c.e, 0, 1ull << 40);
 	ends_move(c.e, 1, 1ull << 40);
 	cr_assert_eq(pthread_create(&thread, NULL, scribble, &c), 0);
@@ -277,4 +295,19 @@ Test(stream_hostile, no_word_of_the_peer_leads_out_of_the_ring)
 		one_call(c.e, &random);
 	atomic_store(&c.over, 1);
 	pthread_join(thread, NULL);
+}
+
+Test(stream_hostile, no_word_of_the_peer_leads_out_of_the_ring)
+{
+	alarm(50);
+	play_chaos(ends_make(SIZE, ENDS_HIGH));
+}
+
+Test(stream_hostile, nor_out_of_one_with_an_annex)
+{
+	struct ends *e = ends_make(SIZE, ENDS_HIGH);
+
+	alarm(50);
+	ends_build(e, ENDS_HIGH);
+	play_chaos(e);
 }

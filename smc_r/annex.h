@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * annex: the second ring of a direction, for a writer whose reader is late.
+ *
+ * An RMBE that its caches hold is what makes a stream fast, and it is enough
+ * while both ends run. Beside programs that compute they take turns of some
+ * milliseconds, and a ring is filled and emptied once in a turn, where TCP
+ * holds megabytes. So a writer that has waited a while for a reader that does
+ * not move goes on in the annex, and comes back when a conversation has left it
+ * empty, or after a good part of a gigabyte, as nobody tells it that the reader
+ * is quick again.
+ *
+ * Memory: annex_memory.h. Its writer pays for it from when it is first entered
+ *         until the connection leaves the element. A peer that enters it and
+ *         does not pay uses memory of its own: it touches it first.
+ * Locking: none held by the caller.
+ */
+#ifndef SMC_R_ANNEX_H
+#define SMC_R_ANNEX_H
+
+#include <stdbool.h>
+
+#include "connection.h"
+
+/* The RMBE is in use, and there is an annex that may be entered. */
+bool annex_is_possible(const struct connection *c);
+
+/* True: the next bytes go to the annex, and there is room. */
+bool annex_enter(struct connection *c);
+
+#endif
