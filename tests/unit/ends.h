@@ -12,6 +12,10 @@
 #ifndef TESTS_UNIT_ENDS_H
 #define TESTS_UNIT_ENDS_H
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "crew.h"
 #include "smc_r/process.h"
 #include "smc_r/stream.h"
@@ -147,6 +151,24 @@ static inline ssize_t ends_peek(struct ends *e, int side, void *to, size_t n,
 
 	place_init(&p, &v, 1);
 	return stream_take(&e->c[side], &p, n, skip, TAKE_PEEK);
+}
+
+/* The sockets of both ends; that of SIDE_SERVER was accepted. */
+static inline void ends_connect(int fd[2])
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(a);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	cr_assert_eq(bind(listener, (struct sockaddr *)&a, n), 0);
+	cr_assert_eq(listen(listener, 1), 0);
+	cr_assert_eq(getsockname(listener, (struct sockaddr *)&a, &n), 0);
+	fd[SIDE_CLIENT] = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(fd[SIDE_CLIENT], (struct sockaddr *)&a, n), 0);
+	fd[SIDE_SERVER] = accept(listener, NULL, NULL);
+	cr_assert_geq(fd[SIDE_SERVER], 0);
+	close(listener);
 }
 
 /* Byte number i of a stream that repeats itself nowhere near. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "smc_r/half.h"
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include "ends.h"
 #include "smc_r/lock.h"
@@ -12,29 +10,12 @@
 
 #define RING 16384
 
-/* fd[0] is the server's, whose half is shut in most tests. */
-static void connect_both(int fd[2])
-{
-	struct sockaddr_in a = {.sin_family = AF_INET,
-				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof(a);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	cr_assert_eq(bind(listener, (struct sockaddr *)&a, n), 0);
-	cr_assert_eq(listen(listener, 1), 0);
-	cr_assert_eq(getsockname(listener, (struct sockaddr *)&a, &n), 0);
-	fd[1] = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(connect(fd[1], (struct sockaddr *)&a, n), 0);
-	fd[0] = accept(listener, NULL, NULL);
-	cr_assert_geq(fd[0], 0);
-	close(listener);
-}
-
+/* In most tests the server's half is shut. */
 static struct ends *begin(int fd[2])
 {
 	struct ends *e = ends_make(RING, ENDS_HIGH);
 
-	connect_both(fd);
+	ends_connect(fd);
 	e->c[0].control = e->c[1].control = &e->element;
 	atomic_store(&e->element.epoch, 3);
 	atomic_store(&e->element.confirmed, 3);
@@ -190,7 +171,7 @@ Test(half, only_the_peers_socket_is_shut)
 	int fd[2];
 
 	e = begin(fd);
-	connect_both(other);
+	ends_connect(other);
 	shut(e, 1, fd[1]);
 	atomic_store(&e->element.producer[1].shut_fd, (uint32_t)other[1] + 1);
 	half_follow(&e->c[0], fd[0]);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "smc_r/recall.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "ends.h"
 #include "smc_r/lock.h"
@@ -13,30 +11,13 @@
 #define RING   16384
 #define ROUNDS 400
 
-/* fd[0] sends what fd[1] receives. */
-static void connect_both(int fd[2])
-{
-	struct sockaddr_in a = {.sin_family = AF_INET,
-				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof(a);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	cr_assert_eq(bind(listener, (struct sockaddr *)&a, n), 0);
-	cr_assert_eq(listen(listener, 1), 0);
-	cr_assert_eq(getsockname(listener, (struct sockaddr *)&a, &n), 0);
-	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(connect(fd[0], (struct sockaddr *)&a, n), 0);
-	fd[1] = accept(listener, NULL, NULL);
-	cr_assert_geq(fd[1], 0);
-	close(listener);
-}
-
+/* The server sends what the client receives. */
 static struct ends *begin(int fd[2])
 {
 	struct ends *e = ends_make(RING, ENDS_HIGH);
 	uint8_t bytes[RING];
 
-	connect_both(fd);
+	ends_connect(fd);
 	cr_assert(barrier_register());
 	atomic_store(&e->element.consumer[1].barrier, READER_REGISTERED);
 	ends_fill(bytes, 0, RING);
@@ -74,6 +55,34 @@ Test(recall, what_is_unread_goes_over_tcp)
 	cr_assert(ends_right(bytes, 1000, RING - 1000));
 	/* The reader's own engine need not do it. */
 	cr_assert_eq(atomic_load(&e->element.consumer[1].rest), REST_WRITER);
+}
+
+/* The writer went on in the annex, and the reader stopped before or there. */
+Test(recall, both_rings_go_over_tcp)
+{
+	static uint8_t bytes[ENDS_ANNEX * RING];
+	const size_t most = sizeof(bytes);
+
+	for (size_t taken = 0; taken < most; taken += RING / 2) {
+		struct ends *e;
+		int fd[2];
+		size_t n;
+
+		e = begin(fd);
+		ends_build(e, ENDS_HIGH);
+		cr_assert(stream_lock(&e->slot[0].tx));
+		cr_assert(stream_enter_annex(&e->c[0]));
+		stream_unlock(&e->slot[0].tx, true);
+		ends_fill(bytes, RING, most - RING);
+		cr_assert_eq(ends_put(e, 0, bytes, most), most - RING);
+		cr_assert_eq(ends_take(e, 1, bytes, taken), taken);
+		cr_assert(recall(e, fd[0]));
+		n = most - taken;
+		cr_assert_eq(recv(fd[1], bytes, n, MSG_WAITALL), n);
+		cr_assert(ends_right(bytes, taken, n));
+		close(fd[0]);
+		close(fd[1]);
+	}
 }
 
 Test(recall, an_empty_ring_is_left_as_it_is)
