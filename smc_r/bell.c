@@ -10,6 +10,7 @@
 
 #include "process.h"
 #include "real.h"
+#include "rmb.h"
 #include "stoppable.h"
 #include "sys.h"
 
@@ -58,26 +59,48 @@ struct bells bells_of_fds(const int *fds, unsigned count)
 			      .peer_room = fds[room + 1]};
 }
 
-static void close_each(struct bells *b, void (*close)(int))
+static unsigned count_of(const struct bells *b)
 {
-	int fds[BELLS_COUNT_MAX];
-	unsigned count = bells_are_one(b) ? BELLS_ONE : BELLS_APART;
-
-	bells_to_fds(b, fds, count);
-	for (unsigned i = 0; i < count; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	*b = BELLS_NONE;
+	return bells_are_one(b) ? BELLS_ONE : BELLS_APART;
 }
 
-static void close_ordinary(int fd)
+/* Those that there are. */
+static unsigned take_each(struct bells *b, int *fds)
 {
-	sys_close(fd);
+	unsigned count = count_of(b), n = 0;
+	int all[BELLS_COUNT_MAX];
+
+	bells_to_fds(b, all, count);
+	for (unsigned i = 0; i < count; i++)
+		if (all[i] >= 0)
+			fds[n++] = all[i];
+	*b = BELLS_NONE;
+	return n;
+}
+
+void bells_close_all(struct bells *b, unsigned elements, uint32_t which)
+{
+	int fds[BELLS_COUNT_MAX * RMB_ELEMENTS_MAX];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < elements; i++)
+		if (which >> i & 1)
+			n += take_each(&b[i], fds + n);
+	hidden_close_all(fds, n);
 }
 
 void bells_close(struct bells *b)
 {
-	close_each(b, hidden_close);
+	bells_close_all(b, 1, 1);
+}
+
+static void close_ordinary(struct bells *b)
+{
+	int fds[BELLS_COUNT_MAX];
+	unsigned n = take_each(b, fds);
+
+	for (unsigned i = 0; i < n; i++)
+		sys_close(fds[i]);
 }
 
 /* The peer, or we after a change of user, could not open it otherwise; nobody
@@ -146,8 +169,8 @@ int bells_make(struct bells *ours, struct bells *theirs, unsigned count)
 	if (result == 0)
 		result = try_taking(ours->data);
 	if (result < 0) {
-		close_each(ours, hidden_close);
-		close_each(theirs, close_ordinary);
+		bells_close(ours);
+		close_ordinary(theirs);
 	} else if (count == BELLS_ONE) {
 		ours->room = ours->data;
 		ours->peer_room = ours->peer_data;

@@ -30,6 +30,7 @@
 #define SMC_R_BELL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 enum bell_result {
@@ -73,8 +74,9 @@ struct bells bells_of_fds(const int *fds, unsigned count);
  * caller's in any case. Engine lock held. */
 int bells_adopt(struct bells *b);
 
-/* Hidden ones. */
+/* Hidden ones: of an element, or of those of so many whose bit is set. */
 void bells_close(struct bells *b);
+void bells_close_all(struct bells *b, unsigned elements, uint32_t which);
 
 /* Never blocks; a full bell needs no further ring. */
 void bell_ring(int bell);

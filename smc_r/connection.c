@@ -387,8 +387,11 @@ void connection_forked(void)
 			continue;
 		if (c->rmb && !barrier_register())
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
-		atomic_store(&c->callers, 0);
-		c->annex = ANNEX_NONE; /* the parent pays */
+		/* What is not written to stays one page with the parent's. */
+		if (atomic_load(&c->callers))
+			atomic_store(&c->callers, 0);
+		if (c->annex != ANNEX_NONE)
+			c->annex = ANNEX_NONE; /* the parent pays */
 	}
 	annex_memory_forked();
 	sleepers_forked();

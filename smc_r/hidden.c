@@ -141,6 +141,29 @@ void hidden_close(int fd)
 	sys_close(fd);
 }
 
+/* Where the kernel has no such call, or a filter of a container denies it, one
+ * after the other. */
+static void close_run(int first, unsigned n)
+{
+	if (n > 1 &&
+	    SYS_CALL3(SYS_close_range, first, first + (int)n - 1, 0) == 0)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		sys_close(first + (int)i);
+}
+
+void hidden_close_all(const int *fds, unsigned count)
+{
+	for (unsigned i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && fds[i + n] == fds[i] + (int)n;)
+			n++;
+		for (unsigned k = 0; k < n; k++)
+			fdtable_release(fds[i + k]);
+		atomic_fetch_sub(&hidden_count, n);
+		close_run(fds[i], n);
+	}
+}
+
 int hidden_directory(const char *name, int *kept)
 {
 	const char *base = rundir_path();

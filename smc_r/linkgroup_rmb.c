@@ -81,8 +81,7 @@ static bool is_unused(struct rmb *r)
 
 void linkgroup_rmb_free(struct rmb *r)
 {
-	for (uint32_t i = 0; i < RMB_ELEMENTS_MAX; i++)
-		bells_close(&r->bells[i]);
+	bells_close_all(r->bells, RMB_ELEMENTS_MAX, UINT32_MAX);
 	if (r->reserved) {
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
@@ -338,9 +337,7 @@ void linkgroup_rmb_trim(struct linkgroup *g)
 
 void linkgroup_rmb_orphan(struct rmb *r)
 {
-	for (uint32_t i = 0; i < r->map.elements; i++)
-		if (!(r->busy >> i & 1))
-			bells_close(&r->bells[i]);
+	bells_close_all(r->bells, r->map.elements, ~r->busy);
 	r->group = NULL;
 	r->reserved = 0;
 	r->annexed = 0;

@@ -28,6 +28,10 @@ static __thread uint32_t cached_generation = GENERATION_NONE;
 static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
 static sigset_t lock_fork_mask;
 
+/* Who forked us, as far as we saw; 0 nobody. */
+static pid_t parent_pid;
+static uint64_t parent_start;
+
 /* Counts the forks that led to us, from 1. The word that all look at is in a
  * page that is 0 in every copy of our address space, whoever made the copy;
  * where the kernel has no such pages it is an ordinary one. */
@@ -213,12 +217,26 @@ void process_init(void)
 	atomic_store(wiped_on_fork, generation);
 }
 
+static void become_child(void)
+{
+	parent_pid = process.pid;
+	parent_start = process.start;
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
+}
+
 /* A new generation: what any thread remembers is its parent's. */
 void process_forked(void)
 {
-	process.pid = sys_getpid();
-	process.start = process_start_time(process.pid);
+	become_child();
 	atomic_store(wiped_on_fork, ++generation);
+}
+
+/* Who is left by its parent gets another one in the same moment. */
+bool process_is_parent(pid_t pid, uint64_t start)
+{
+	return pid == parent_pid && start == parent_start &&
+	       SYS_CALL3(SYS_getppid, 0, 0, 0) == pid;
 }
 
 void (*process_on_copy)(void);
@@ -244,8 +262,7 @@ static void notice_copy(void)
 		return;
 	}
 	atomic_store(&noticing, tid);
-	process.pid = sys_getpid();
-	process.start = process_start_time(process.pid);
+	become_child();
 	atomic_store(&lock_word, 0);
 	if (process_on_copy)
 		process_on_copy();

@@ -63,6 +63,9 @@ uint64_t process_start_time(pid_t pid);
 /* Is it the process that began then? Where that is hidden: better a dead one
  * too many than a living one too few. */
 bool process_is_same(pid_t pid, uint64_t start);
+/* The process that forked this one, and has not ended. One call; false also
+ * when that does not tell. */
+bool process_is_parent(pid_t pid, uint64_t start);
 /* A directory /proc that a chroot cannot take away. */
 void process_keep_proc(int fd);
 /* A description of its own for what this thread has as fd, close-on-exec;
@@ -84,6 +87,9 @@ void engine_unlock_after_fork(bool child);
  */
 int hidden_fd(int fd);
 void hidden_close(int fd);
+/* The same for several, all of them ours: those whose numbers follow each other
+ * cost one call. */
+void hidden_close_all(const int *fds, unsigned count);
 /* Would so many more leave the program, and what follows, plenty? */
 bool hidden_has_plenty(unsigned more);
 /* Opens a directory of the run directory, once: *kept is -1 before, and the

@@ -239,8 +239,7 @@ static bool others_hold(struct segment *s)
 
 		if (atomic_load(&slot->state) == STATUS_FREE)
 			continue;
-		if (segment_living(s, atomic_load(&slot->holders) &
-					  ~(1ull << s->self)))
+		if (segment_is_held(s, atomic_load(&slot->holders)))
 			return true;
 	}
 	return false;

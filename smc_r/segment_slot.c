@@ -29,20 +29,35 @@ static struct segment *segment_of(const struct status_slot *slot)
 	return NULL;
 }
 
-uint64_t segment_living(struct segment *s, uint64_t holders)
+/* Nearly always it is the parent of this process, or all are gone. */
+static bool has_parent(const struct segment *s, uint64_t holders)
 {
-	for (int i = 0; i < UNCOUNTED; i++) {
-		struct status_holder *h = &s->header->holders[i];
+	for (; holders; holders &= holders - 1) {
+		const struct status_holder *h =
+		    &s->header->holders[__builtin_ctzll(holders)];
+
+		if (process_is_parent(atomic_load(&h->pid),
+				      atomic_load(&h->start)))
+			return true;
+	}
+	return false;
+}
+
+bool segment_is_held(struct segment *s, uint64_t holders)
+{
+	holders &= ~(1ull << s->self);
+	if (holders >> UNCOUNTED || has_parent(s, holders))
+		return true;
+	for (; holders; holders &= holders - 1) {
+		struct status_holder *h =
+		    &s->header->holders[__builtin_ctzll(holders)];
 		int32_t seen;
 
-		if (i == s->self || !(holders >> i & 1))
-			continue;
 		if (totals_holder_lives(h, &seen))
-			continue;
-		holders &= ~(1ull << i);
+			return true;
 		atomic_compare_exchange_strong(&h->pid, &seen, 0);
 	}
-	return holders;
+	return false;
 }
 
 /* ---- who has a slot of our own segment at hand ---- */
@@ -65,7 +80,7 @@ static bool is_left(struct segment *s, const struct status_slot *slot)
 	uint64_t holders = atomic_load(&slot->holders);
 
 	return atomic_load(&slot->state) != STATUS_FREE &&
-	       !(holders >> s->self & 1) && !segment_living(s, holders);
+	       !(holders >> s->self & 1) && !segment_is_held(s, holders);
 }
 
 static bool reclaim(struct segment *s)
@@ -193,14 +208,14 @@ bool segment_slot_end(struct status_slot *slot)
 bool segment_slot_is_mine(struct status_slot *slot)
 {
 	struct segment *s = segment_of(slot);
+	uint64_t holders;
 	uint64_t self;
 
 	if (!s)
 		return false;
 	self = 1ull << s->self;
-	if (atomic_load(&slot->holders) == self)
-		return true;
-	return segment_living(s, atomic_load(&slot->holders)) == self;
+	holders = atomic_load(&slot->holders);
+	return (holders & self) && !segment_is_held(s, holders);
 }
 
 const struct status_holder *segment_holders(const struct status_slot *slot,
@@ -226,7 +241,7 @@ bool segment_slot_leave(struct status_slot *slot)
 	before = atomic_fetch_and(&slot->holders, ~self);
 	if (before == self)
 		return true;
-	return (before & self) && segment_living(s, before & ~self) == 0;
+	return (before & self) && !segment_is_held(s, before);
 }
 
 /* Into the segment that the slot is of: a forked child may be the last. */

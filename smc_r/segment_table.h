@@ -42,8 +42,8 @@ bool segment_grow(struct status_header *h);
 void segment_shift(void);
 /* Our own segment is a new one. */
 void segment_slots_init(void);
-/* Of these holders, without ourselves: those that live. */
-uint64_t segment_living(struct segment *s, uint64_t holders);
+/* Does any of these holders live, without ourselves? */
+bool segment_is_held(struct segment *s, uint64_t holders);
 
 /* Since 1970. */
 uint64_t segment_wall_ms(void);

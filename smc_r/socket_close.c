@@ -72,8 +72,11 @@ static void begin_close(struct connection *c, int fd)
 		say_goodbye(c, fd);
 }
 
+/* Of an end that others still hold there is nothing to tell. */
 static void wake_reader(struct connection *c)
 {
+	if (!c->parted)
+		return;
 	connection_signal_data(c);
 	connection_signal_room(c);
 }

@@ -91,6 +91,14 @@ static void leave_registry(void)
 			listener_of(fd)->marked_by = 0;
 }
 
+/* Of those that are hidden none is inherited. */
+static bool is_ours(int fd)
+{
+	const struct fdentry *e = fdtable_get(fd);
+
+	return e && e->kind != FDENTRY_HIDDEN;
+}
+
 /* A standard stream is given on purpose. */
 bool successor_exec(const struct image *image, enum heir heir)
 {
@@ -104,7 +112,7 @@ bool successor_exec(const struct image *image, enum heir heir)
 	for (int fd = 0; fd < end; fd++) {
 		bool listener = is_listener(fd);
 
-		if ((!listener && !fdtable_get(fd)) || !is_inherited(fd))
+		if ((!listener && !is_ours(fd)) || !is_inherited(fd))
 			continue;
 		if (!listener)
 			pass_on(fd, REASON_DEMOTED_EXEC,

@@ -44,6 +44,19 @@ all_cases() { # how
 	all_on_smc 40
 }
 
+@test "children that close their copies wake no peer" {
+	"$forks" copies 50 10
+	smc_run "$forks" copies 50 10
+	all_on_smc 50
+}
+
+# What it asks about the others who hold a connection is one call: 500 closes.
+@test "and do not look for their parent in /proc each time" {
+	need strace
+	smc_run strace -f -o "$place/calls" -e trace=openat "$forks" copies 50 10
+	[ "$(grep -c '[0-9]/stat"' "$place/calls")" -lt 200 ]
+}
+
 @test "_Fork, which runs no handlers" {
 	all_cases _Fork
 	[ "$demoted_new" = 0 ]

@@ -7,6 +7,8 @@
  *   forks [HOW]	all cases, or those of one way; prints what failed
  *   forks orphans N	so many times a child leaves a grandchild, as
  *			daemons do, which goes on with a connection
+ *   forks copies N M	M children, one after the other, close their copies of
+ *			N connections, and no peer wakes
  *   forks --heir ACTION FD STATE	the image that exec puts in the child
  */
 #include <dlfcn.h>
@@ -486,13 +488,104 @@ static int orphans(int rounds)
 	return 0;
 }
 
+/* ---- many connections that a child closes ---- */
+
+/* It sleeps until one of them has something, and sends it back. */
+static void echo_many(int port, int count)
+{
+	struct pollfd *p = calloc((size_t)count, sizeof(*p));
+	char byte;
+
+	for (int i = 0; i < count; i++) {
+		p[i] = (struct pollfd){duct_connect(port), POLLIN, 0};
+		send_all(p[i].fd, "x", 1);
+	}
+	while (count > 0) {
+		check(poll(p, (nfds_t)count, -1) > 0, "poll");
+		for (int i = count - 1; i >= 0; i--) {
+			if (!p[i].revents)
+				continue;
+			if (recv(p[i].fd, &byte, 1, 0) == 1)
+				send_all(p[i].fd, &byte, 1);
+			else
+				p[i] = p[--count];
+		}
+	}
+	_exit(0);
+}
+
+/* How often it went to sleep. */
+static long sleeps_of(pid_t pid)
+{
+	static const char name[] = "\nvoluntary_ctxt_switches:";
+	char path[64], text[4096] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	check(file && fread(text, 1, sizeof(text) - 1, file) > 0, path);
+	fclose(file);
+	check(strstr(text, name), name);
+	return strtol(strstr(text, name) + strlen(name), NULL, 10);
+}
+
+static void await_sleep(pid_t pid)
+{
+	for (long before = -1; before != sleeps_of(pid); nap_us(100000))
+		before = sleeps_of(pid);
+}
+
+static void close_copies(const int *fds, int count, int children)
+{
+	int status;
+
+	for (int i = 0; i < children; i++) {
+		pid_t pid = fork();
+
+		for (int k = 0; !pid && k < count; k++)
+			check(!close(fds[k]), "close");
+		if (!pid)
+			_exit(0);
+		check(waitpid(pid, &status, 0) == pid && !status, "the child");
+	}
+}
+
+static int copies(int count, int children)
+{
+	int port, status, listener = duct_listen(&port);
+	int *fds = calloc((size_t)count, sizeof(*fds));
+	pid_t peer = fork();
+	char byte;
+	long slept;
+
+	alarm(CASE_SECONDS);
+	if (!peer)
+		echo_many(port, count);
+	for (int i = 0; i < count; i++) {
+		fds[i] = accept(listener, NULL, NULL);
+		check(recv(fds[i], &byte, 1, 0) == 1, "the first byte");
+	}
+	await_sleep(peer);
+	slept = sleeps_of(peer);
+	close_copies(fds, count, children);
+	check(sleeps_of(peer) == slept, "a copy's end woke the peer");
+	for (int i = 0; i < count; i++) {
+		send_all(fds[i], "y", 1);
+		check(recv(fds[i], &byte, 1, 0) == 1, "the answer");
+		close(fds[i]);
+	}
+	check(waitpid(peer, &status, 0) == peer && !status, "the peer");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
 
 	if (argc == 3 && !strcmp(argv[1], "orphans"))
 		return orphans(atoi(argv[2]));
-
+	if (argc == 4 && !strcmp(argv[1], "copies"))
+		return copies(atoi(argv[2]), atoi(argv[3]));
 	if (argc == 5 && !strcmp(argv[1], "--heir"))
 		heir(atoi(argv[3]), (enum action)atoi(argv[2]),
 		     (enum state)atoi(argv[4]));
