@@ -96,7 +96,8 @@ int bell_rings(int bell);
 void bell_take(int bell, int rings);
 
 /* Takes what is there, without sleeping; but no more than an honest peer rings.
- * True when nobody can ring any more. */
+ * True when nobody can ring any more. An ear (ear.h) takes nothing, and has
+ * heard it then. */
 bool bell_drain(int bell);
 
 #endif

@@ -298,12 +298,26 @@ static void await_thread(struct status_stream *stream)
 	stream_unlock(stream, stream_lock(stream));
 }
 
+/* What is not written to stays one page with the parent's. */
+static void close_ear(_Atomic int *ear)
+{
+	if (atomic_load(ear) > 0)
+		hidden_close(atomic_exchange(ear, 0));
+}
+
+static void close_ears(struct connection *c)
+{
+	close_ear(&c->ear_data);
+	close_ear(&c->ear_room);
+}
+
 void connection_release(struct connection *c)
 {
 	bool last = segment_slot_leave(c->slot);
 	bool asleep = atomic_load(&c->callers);
 
 	has_started(c);
+	close_ears(c);
 	atomic_store(&c->dead, 1);
 	if (c->rmb) {
 		await_thread(&c->slot->rx);
@@ -385,6 +399,7 @@ void connection_forked(void)
 
 		if (!c)
 			continue;
+		close_ears(c);
 		if (c->rmb && !barrier_register())
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
 		/* What is not written to stays one page with the parent's. */

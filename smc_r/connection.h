@@ -64,6 +64,7 @@ enum phase {
 #define SOCKET_RCVNEVER 1024u
 #define SOCKET_SNDNEVER 2048u
 #define SOCKET_BUFFERS  4096u /* SO_SNDBUF or SO_RCVBUF may be set: ask */
+#define SOCKET_WATCHED  8192u /* was in an epoll instance: ear.h */
 
 struct epoll_member;
 
@@ -106,6 +107,9 @@ struct connection {
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
 	struct bells bells;
+	_Atomic int ear_data; /* descriptors of ear.h, 0 none */
+	_Atomic int ear_room;
+	_Atomic uint32_t deaf; /* nobody can ring: they are used no more */
 
 	_Atomic uint32_t callers; /* calls that slept, of this process */
 	_Atomic int orphan;       /* descriptor kept for them, 0 none */

@@ -51,12 +51,28 @@ void epoll_attach_room(struct epoll_member *m)
 	m->hears_room = true;
 }
 
+/* From here on other processes leave us their rings; one that sleeps already
+ * has to be told. */
+static void note_watched(struct connection *c)
+{
+	uint64_t holders = atomic_load(&c->slot->holders);
+
+	if ((atomic_load(&c->slot->socket_flags) & SOCKET_WATCHED) ||
+	    (atomic_fetch_or(&c->slot->socket_flags, SOCKET_WATCHED) &
+	     SOCKET_WATCHED) ||
+	    !(holders & (holders - 1)))
+		return;
+	connection_wake_readers(c);
+	connection_wake_writers(c);
+}
+
 static void attach_bells(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 	int bells = m->epoll->bells;
 	uint64_t data = (uint64_t)(uintptr_t)m;
 
+	note_watched(c);
 	take_waiter_word(m);
 	epoll_order_join(m);
 	watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "bell.h"
+#include "ear.h"
 #include "epoll_member.h"
 #include "handshake.h"
 #include "inject.h"
@@ -196,9 +197,9 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			stall_begin(c);
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
-	at = add_bell(p, at, c->bells.data, *note & FIRST_DATA);
+	at = add_bell(p, at, ear_data(c), *note & FIRST_DATA);
 	if (*note & ON_ROOM)
-		at = add_bell(p, at, c->bells.room, *note & FIRST_ROOM);
+		at = add_bell(p, at, ear_room(c), *note & FIRST_ROOM);
 	return at;
 }
 
@@ -276,11 +277,11 @@ static void leave_member(const struct poll_call *p, nfds_t *at,
 	short on = p->notes[i];
 
 	/* As long as we are the first; then rings are another's to take. */
-	if (active && (on & FIRST_DATA) && has_rung(p, at, c->bells.data) &&
-	    bell_drain(c->bells.data))
+	if (active && (on & FIRST_DATA) && has_rung(p, at, ear_data(c)) &&
+	    ear_drain(c, ear_data(c)))
 		tcp_has_ended(c, p->fds[i].fd);
-	if (active && (on & FIRST_ROOM) && has_rung(p, at, c->bells.room))
-		bell_drain(c->bells.room);
+	if (active && (on & FIRST_ROOM) && has_rung(p, at, ear_room(c)))
+		ear_drain(c, ear_room(c));
 	inject_nap();
 	sleepers_leave(place_for_data(c));
 	if (on & ON_ROOM)

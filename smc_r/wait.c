@@ -11,6 +11,7 @@
 
 #include "bell.h"
 #include "direction.h"
+#include "ear.h"
 #include "inject.h"
 #include "patience.h"
 #include "process.h"
@@ -226,7 +227,19 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 		return bell_wait(bell, timeout);
 	if (p[1].revents)
 		return BELL_HUNG_UP;
-	return bell_drain(bell) ? BELL_HUNG_UP : BELL_RUNG;
+	return ear_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
+}
+
+/* The kernel restarts no such sleep by itself. */
+static int listen_for(struct connection *c, int ear, const struct slices *s)
+{
+	struct pollfd p = {.fd = ear, .events = POLLIN};
+	int n = s->has_part ? stoppable_poll(&p, 1, NULL)
+			    : real.ppoll(&p, 1, NULL, NULL);
+
+	if (n < 0)
+		return interrupted(NULL, s);
+	return ear_drain(c, ear) ? BELL_HUNG_UP : BELL_RUNG;
 }
 
 static int sleep_on(struct connection *c, int fd, int bell, bool first,
@@ -242,6 +255,8 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 		return wait_in_slices(bell, timeout, slices);
 	if (timeout)
 		result = wait_beside_tcp(c, fd, bell, timeout);
+	else if (ear_is(c, bell))
+		result = listen_for(c, bell, slices);
 	else
 		result = slices->has_part ? bell_wait_once(bell, NULL)
 					  : bell_wait(bell, NULL);
@@ -311,7 +326,7 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
-		result = sleep_on(c, fd, c->bells.data, first, &slices,
+		result = sleep_on(c, fd, ear_data(c), first, &slices,
 				  deadline_left(&d));
 		pass_on(c, first);
 		fd = connection_fd(c, fd);
@@ -351,12 +366,13 @@ static int sleep_for_room(struct connection *c, int fd, struct slices *s,
 			  const struct timespec *timeout)
 {
 	int ms = stall_left_ms(c);
+	int bell = ear_room(c);
 	struct timespec limit = {ms / 1000, (long)(ms % 1000) * 1000000};
 	bool shorter;
 	int result;
 
 	if (ms < 0)
-		return sleep_on(c, fd, c->bells.room, true, s, timeout);
+		return sleep_on(c, fd, bell, true, s, timeout);
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
@@ -365,10 +381,12 @@ static int sleep_for_room(struct connection *c, int fd, struct slices *s,
 			      (timeout->tv_sec == limit.tv_sec &&
 			       timeout->tv_nsec <= limit.tv_nsec));
 	if (timeout)
-		result = wait_beside_tcp(c, fd, c->bells.room,
-					 shorter ? timeout : &limit);
+		result =
+		    wait_beside_tcp(c, fd, bell, shorter ? timeout : &limit);
 	else
-		result = patience_wait(c->bells.room, ms, s->has_part);
+		result = patience_wait(bell, ms, s->has_part);
+	if (result == BELL_RUNG && ear_is(c, bell))
+		ear_drain(c, bell);
 	if (result == BELL_TIMEOUT)
 		return shorter ? -EAGAIN : 0;
 	if (result == BELL_HUNG_UP)
@@ -395,7 +413,7 @@ static int sleep_for_output(struct connection *c, int fd,
 			break;
 		result = first
 			     ? sleep_for_room(c, fd, &slices, deadline_left(&d))
-			     : sleep_on(c, fd, c->bells.room, false, &slices,
+			     : sleep_on(c, fd, ear_room(c), false, &slices,
 					deadline_left(&d));
 		pass_on(c, first);
 		fd = connection_fd(c, fd);

@@ -147,8 +147,10 @@ in_pairs() { # game, command...
 	in_pairs parted env
 	export SMC_R_STALL=0
 	in_pairs parted smc_run
+	# One bell for both.
+	in_pairs parted prlimit --nofile=60:60 smc_run
 	smc_count
-	[ "$smc_new" -ge 50 ]
+	[ "$smc_new" -ge 100 ]
 	[ "$tcp_new" = 0 ]
 	[ "$(stalled)" = "$before" ]
 }
