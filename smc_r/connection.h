@@ -154,6 +154,8 @@ struct connection {
 	bool talks;           /* talk.h */
 	bool told;            /* that it can write, before the peer answered */
 	bool late;            /* was told late, and counted */
+	bool crowded;         /* began beside many others */
+	bool looks_again;     /* was hidden a little longer: we were away */
 	bool own;             /* nobody but this thread would accept it */
 	bool quiet;           /* client: has not proposed yet, deferred.h */
 	bool silent;          /* server: the client let its time pass */

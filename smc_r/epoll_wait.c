@@ -87,12 +87,12 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 }
 
 /* In which m changes by the clock, or -1. */
-static int member_ms(struct epoll_member *m)
+static int member_ms(struct epoll_member *m, uint64_t *now)
 {
 	int left = -1;
 
 	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
-		left = handshake_left_ms(m->connection);
+		left = handshake_left_ms(m->connection, now);
 		return left > 0 ? left : -1;
 	}
 	if (!atomic_load(&m->enabled) ||
@@ -111,6 +111,7 @@ static int member_ms(struct epoll_member *m)
 static int pending_ms(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
+	uint64_t now = 0;
 	int least = -1;
 
 	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits &&
@@ -118,7 +119,7 @@ static int pending_ms(struct epoll *e)
 		return -1;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
-		int left = m ? member_ms(m) : -1;
+		int left = m ? member_ms(m, &now) : -1;
 
 		if (left >= 0 && (least < 0 || left < least))
 			least = left;

@@ -69,3 +69,15 @@ void grace_met(struct grace *g, uint16_t port)
 	if (atomic_load_explicit(at, memory_order_relaxed))
 		atomic_store(at, 0);
 }
+
+void pace_met(struct pace *p, uint16_t port, uint64_t now_ms)
+{
+	atomic_store_explicit(&p->ports[port % GRACE_PORTS], now_ms,
+			      memory_order_relaxed);
+}
+
+uint64_t pace_last(const struct pace *p, uint16_t port)
+{
+	return atomic_load_explicit(&p->ports[port % GRACE_PORTS],
+				    memory_order_relaxed);
+}

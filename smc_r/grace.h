@@ -35,4 +35,12 @@ void grace_missed(struct grace *g, uint16_t port, uint64_t began_ms,
 /* One was answered in time. */
 void grace_met(struct grace *g, uint16_t port);
 
+/* When each port's acceptor answered last, in time or not; 0: never. */
+struct pace {
+	_Atomic uint64_t ports[GRACE_PORTS];
+};
+
+void pace_met(struct pace *p, uint16_t port, uint64_t now_ms);
+uint64_t pace_last(const struct pace *p, uint16_t port);
+
 #endif

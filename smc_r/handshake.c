@@ -233,6 +233,8 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
 	bool begins = connection_phase(c) == PHASE_CONNECTING;
+	bool skips = !begins && connection_phase(c) == PHASE_HANDSHAKE &&
+		     connection_clc(c)->state == CLC_SKIP_ANSWER;
 
 	if (begins)
 		client_connected(c, fd);
@@ -245,7 +247,9 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
 		messages_read(c, fd);
-	if (connection_phase(c) == PHASE_ACTIVE)
+	/* Too late for this one, but whoever accepts is at work. */
+	if (connection_phase(c) == PHASE_ACTIVE ||
+	    (skips && connection_phase(c) == PHASE_NATIVE))
 		handshake_was_met(c);
 	drop_entry_when_over(c);
 	stream_unlock(&c->slot->rx, taken);

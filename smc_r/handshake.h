@@ -99,8 +99,9 @@ void handshake_was_met(struct connection *c);
 bool handshake_hides_output(struct connection *c, int fd);
 /* When that changes by itself, by the clock of sys_now_ns; over, if it has. */
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
-/* In so many milliseconds; 0: no more. */
-int handshake_left_ms(const struct connection *c);
+/* In so many milliseconds; 0: no more. *now: of that clock, or 0 until somebody
+ * has to know it. */
+int handshake_left_ms(const struct connection *c, uint64_t *now);
 /* Will nobody accept it for as long as this thread does something else? */
 bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid

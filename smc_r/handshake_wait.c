@@ -27,6 +27,13 @@
 #define OWED_MS       900
 /* Of the patience of writes, where one has waited in vain. */
 #define MISSED_PART   4u
+/* More clients of this process that begin beside each other are hidden as long
+ * as a write may wait: in their writes they would wait one after another. And
+ * on, while no such time passes without an answer to any of them: the acceptor
+ * is at work, and comes to the next ones. But so many process.handshake_ms at
+ * most. */
+#define CROWD_MIN     8u
+#define MOVING_MOST   5u
 
 #define NS_PER_MS 1000000ull
 
@@ -35,11 +42,22 @@
  * work: those count together. */
 static struct grace polls;
 static struct grace writes;
+static struct pace answers;
 #define ANY_PORT 0
 
 static uint64_t handshake_ns(void)
 {
 	return process.handshake_ms * NS_PER_MS;
+}
+
+/* As long as the acceptor is at work, for who waits since then. */
+static uint64_t moving_until(const struct connection *c, uint64_t since)
+{
+	uint64_t met = pace_last(&answers, c->slot->peer_port) * NS_PER_MS;
+	uint64_t until = met + handshake_ns() / NONBLOCK_PART;
+	uint64_t most = since + handshake_ns() * MOVING_MOST;
+
+	return met == 0 ? 0 : until < most ? until : most;
 }
 
 void handshake_start_clock(struct connection *c)
@@ -57,10 +75,12 @@ void handshake_start_clock(struct connection *c)
 
 void handshake_was_met(struct connection *c)
 {
-	uint64_t after = sys_now_ns() - c->begun_ns;
+	uint64_t now = sys_now_ns();
+	uint64_t after = now - c->begun_ns;
 
 	if (c->slot->role != STATUS_CLIENT)
 		return;
+	pace_met(&answers, c->slot->peer_port, now / NS_PER_MS);
 	if (after < HIDDEN_MS * NS_PER_MS)
 		grace_met(&polls, c->slot->peer_port);
 	if (after < handshake_ns() / NONBLOCK_PART) {
@@ -95,7 +115,12 @@ static uint64_t patient_until(const struct connection *c, bool wait)
 				      now / NS_PER_MS);
 	if (misses == GRACE_MISSES)
 		return now;
-	return now + (misses ? patience / MISSED_PART : patience);
+	if (misses)
+		patience /= MISSED_PART;
+	/* It was hidden in vain meanwhile. */
+	if (c->late && !wait)
+		return c->begun_ns + patience;
+	return now + patience;
 }
 
 enum way handshake_way(struct connection *c, bool write)
@@ -287,6 +312,18 @@ static uint64_t write_waits_until(const struct connection *c, bool wait)
 	return is_own && own < until ? own : until;
 }
 
+/* Longer, while that accepts others. */
+static uint64_t write_waits_on(const struct connection *c, uint64_t since,
+			       uint64_t until)
+{
+	uint64_t moving;
+
+	if (c->slot->role != STATUS_CLIENT || handshake_nobody_accepts(c))
+		return until;
+	moving = moving_until(c, since);
+	return moving > until ? moving : until;
+}
+
 /* Data now goes ahead of what the machine would still say. */
 static void note_write(struct connection *c)
 {
@@ -302,6 +339,7 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
 	uint64_t until = 0;
+	uint64_t since = 0;
 	enum way way;
 
 	/* As in handshake_for_read. */
@@ -309,13 +347,18 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	if (c->quiet)
 		handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {
+		since = sys_now_ns();
 		until = write_waits_until(c, wait);
 		if (wait)
 			talk_begin(c);
 	}
 	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
+		if (wait)
+			until = write_waits_on(c, since, until);
 		if (sys_now_ns() >= until) {
-			note_miss(c, &writes, port_of_write(c, wait));
+			/* What took no time is no reason to take none. */
+			if (until > since)
+				note_miss(c, &writes, port_of_write(c, wait));
 			handshake_abort(c, fd, REASON_TIMEOUT);
 			way = handshake_way(c, true);
 			break;
@@ -338,7 +381,40 @@ static bool is_own(const struct connection *c)
 
 static uint64_t hidden_until(const struct connection *c)
 {
-	return is_own(c) ? c->begun_ns + handshake_ns() : c->hidden_until_ns;
+	uint64_t until = c->begun_ns + handshake_ns() / NONBLOCK_PART;
+	uint64_t moving = moving_until(c, c->begun_ns);
+
+	if (is_own(c))
+		return c->begun_ns + handshake_ns();
+	/* Who was told once is not told otherwise. */
+	if (!c->crowded || c->late)
+		return c->hidden_until_ns;
+	/* Others have waited in vain. */
+	if (c->hidden_until_ns == c->begun_ns)
+		until = c->begun_ns;
+	if (until < c->hidden_until_ns)
+		until = c->hidden_until_ns;
+	return moving > until ? moving : until;
+}
+
+static void note_crowd(struct connection *c)
+{
+	if (!c->crowded && c->slot->role == STATUS_CLIENT)
+		c->crowded = connections_starting() > CROWD_MIN;
+}
+
+/* We were away ourselves: what was answered meanwhile is found by this look,
+ * and tells about the others. */
+static bool looks_again(struct connection *c, uint64_t now)
+{
+	uint64_t hidden = hidden_until(c);
+
+	if (!c->crowded || c->late || c->looks_again || is_own(c) ||
+	    hidden == c->begun_ns || now - hidden < HIDDEN_MS * NS_PER_MS)
+		return false;
+	c->looks_again = true;
+	c->hidden_until_ns = now + HIDDEN_MS * NS_PER_MS;
+	return true;
 }
 
 bool handshake_hides_output(struct connection *c, int fd)
@@ -347,7 +423,10 @@ bool handshake_hides_output(struct connection *c, int fd)
 
 	if (handshake_way(c, true) != WAY_AGAIN || c->quiet)
 		return false;
+	note_crowd(c);
 	if (now < hidden_until(c))
+		return !c->told;
+	if (looks_again(c, now))
 		return !c->told;
 	if (!c->late && !is_own(c))
 		note_miss(c, &polls, c->slot->peer_port);
@@ -390,11 +469,13 @@ uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
 	return now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
 }
 
-int handshake_left_ms(const struct connection *c)
+int handshake_left_ms(const struct connection *c, uint64_t *now)
 {
-	uint64_t now = sys_now_ns();
-	uint64_t next = handshake_changes_ns(c, now);
+	uint64_t next;
 
-	return c->quiet || now >= next ? 0
-				       : (int)((next - now) / NS_PER_MS) + 1;
+	if (*now == 0)
+		*now = sys_now_ns();
+	next = handshake_changes_ns(c, *now);
+	return c->quiet || *now >= next ? 0
+					: (int)((next - *now) / NS_PER_MS) + 1;
 }

@@ -303,18 +303,19 @@ static void leave(const struct poll_call *p)
 }
 
 /* In which a member changes by the clock, or -1. */
-static int member_ms(struct connection *c, short asked)
+static int member_ms(struct connection *c, short asked, uint64_t *now)
 {
 	int left;
 
 	if (connection_phase(c) != PHASE_HANDSHAKE)
 		return asked & (POLLOUT | POLLWRNORM) ? stall_left_ms(c) : -1;
-	left = handshake_left_ms(c);
+	left = handshake_left_ms(c, now);
 	return left > 0 ? left : -1;
 }
 
 static int pending_ms(const struct pollfd *fds, nfds_t n)
 {
+	uint64_t now = 0;
 	int least = -1;
 
 	for (nfds_t i = 0; i < n; i++) {
@@ -323,7 +324,7 @@ static int pending_ms(const struct pollfd *fds, nfds_t n)
 
 		if (!c)
 			continue;
-		left = member_ms(c, fds[i].events);
+		left = member_ms(c, fds[i].events, &now);
 		if (left >= 0 && (least < 0 || left < least))
 			least = left;
 	}

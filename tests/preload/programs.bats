@@ -222,6 +222,16 @@ iperf_run() { # iperf3's arguments...
 	[ "$tcp_new" = 0 ]
 }
 
+@test "a loop begins with many that are accepted in turn, each when the one before is over" {
+	need python3
+	local turns=$BATS_TEST_DIRNAME/in_turn.py
+	start server smc_run python3 "$turns" serve "$port"
+	await_port "$port"
+	[ "$(smc_run timeout 60 python3 "$turns" ask "$port")" = well ]
+	wait "$last"
+	all_on_smc 40
+}
+
 @test "a backlog of connections to itself, each asked whether it can be written to" {
 	need python3
 	local backlog=$BATS_TEST_DIRNAME/backlog.py how ms

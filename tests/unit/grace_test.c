@@ -76,3 +76,14 @@ Test(grace, times_may_be_large_and_waits_long)
 	grace_missed(&g, PORT, now, now + 90000);
 	cr_assert_not(is_full(PORT, now + 90000));
 }
+
+Test(pace, it_knows_when_a_port_was_answered_last)
+{
+	static struct pace p;
+
+	cr_assert_eq(pace_last(&p, PORT), 0);
+	pace_met(&p, PORT, 5000);
+	pace_met(&p, PORT, 1ull << 40);
+	cr_assert_eq(pace_last(&p, PORT), 1ull << 40);
+	cr_assert_eq(pace_last(&p, PORT + 1), 0);
+}
