@@ -421,6 +421,9 @@ connected() { # least number of clients
 	local server=$last
 	start load smc_run redis-benchmark -p "$port" -n 10000000 -c 20 -q
 	await_true connected 20
+	# One whose first write fails takes that for EAGAIN, and loops. It has
+	# something to say when all have written.
+	await_true test -s "$place/load.log"
 	kill -KILL -- "-$server"
 	gone "$last"
 }
