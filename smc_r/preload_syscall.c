@@ -86,6 +86,27 @@ static bool data_call(long number, const long *a, long *r)
 	}
 }
 
+/* The offset comes in two halves; on 64 bits the first one is all of it. */
+static bool vector_call(long number, const long *a, long *r)
+{
+	off_t at = (off_t)a[3];
+
+	if (sizeof(long) < sizeof(at))
+		at = (off_t)((uint64_t)a[4] << 32 | (uint32_t)a[3]);
+	switch (number) {
+	case SYS_preadv2:
+		*r = preadv2(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2],
+			     at, (int)a[5]);
+		return true;
+	case SYS_pwritev2:
+		*r = pwritev2(FD(a[0]), P(const struct iovec *, a[1]),
+			      (int)a[2], at, (int)a[5]);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The kernel's pselect6 and ppoll write back the time; their callers by
  * number know that and do not count on it being kept. */
 static bool wait_call(long number, const long *a, long *r)
@@ -128,6 +149,11 @@ static bool wait_call(long number, const long *a, long *r)
 		*r = epoll_pwait(FD(a[0]), P(struct epoll_event *, a[1]),
 				 (int)a[2], (int)a[3],
 				 P(const sigset_t *, a[4]));
+		return true;
+	case SYS_epoll_pwait2:
+		*r = epoll_pwait2(FD(a[0]), P(struct epoll_event *, a[1]),
+				  (int)a[2], P(const struct timespec *, a[3]),
+				  P(const sigset_t *, a[4]));
 		return true;
 	case SYS_epoll_create1:
 		*r = epoll_create1((int)a[0]);
@@ -173,6 +199,11 @@ static bool descriptor_call(long number, const long *a, long *r)
 	case SYS_execve:
 		*r = execve(P(const char *, a[0]), P(char *const *, a[1]),
 			    P(char *const *, a[2]));
+		return true;
+	case SYS_execveat:
+		*r = execveat(FD(a[0]), P(const char *, a[1]),
+			      P(char *const *, a[2]), P(char *const *, a[3]),
+			      (int)a[4]);
 		return true;
 	case SYS_prctl:
 		*r = prctl((int)a[0], a[1], a[2], a[3], a[4]);
@@ -222,6 +253,14 @@ static bool socket_call(long number, const long *a, long *r)
 	case SYS_setsockopt:
 		*r = setsockopt(FD(a[0]), (int)a[1], (int)a[2],
 				P(const void *, a[3]), (socklen_t)a[4]);
+		return true;
+	case SYS_getsockopt:
+		*r = getsockopt(FD(a[0]), (int)a[1], (int)a[2], P(void *, a[3]),
+				P(socklen_t *, a[4]));
+		return true;
+	case SYS_getpeername:
+		*r = getpeername(FD(a[0]), P(struct sockaddr *, a[1]),
+				 P(socklen_t *, a[2]));
 		return true;
 	default:
 		return false;
@@ -340,8 +379,9 @@ PRELOAD long syscall(long number, ...)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (fdtable &&
-	    (data_call(number, a, &r) || wait_call(number, a, &r) ||
-	     descriptor_call(number, a, &r) || socket_call(number, a, &r)))
+	    (data_call(number, a, &r) || vector_call(number, a, &r) ||
+	     wait_call(number, a, &r) || descriptor_call(number, a, &r) ||
+	     socket_call(number, a, &r)))
 		return r;
 	flags = fdtable ? flags_of(number, a) : CLONE_VM;
 	if (!(flags & CLONE_VM))

@@ -59,6 +59,9 @@ static int wait_via(struct call *c, struct epoll_event *events, int max, int ms)
 		return epoll_pwait(fd, events, max, ms, &none);
 	if (!strcmp(via, "epoll_pwait2"))
 		return epoll_pwait2(fd, events, max, ms < 0 ? NULL : &t, &none);
+	if (!strcmp(via, "epoll_pwait2_number"))
+		return (int)syscall(SYS_epoll_pwait2, fd, events, max,
+				    ms < 0 ? NULL : &t, NULL, 0);
 	if (!strcmp(via, "syscall"))
 		return (int)syscall(SYS_epoll_pwait, fd, events, max, ms, NULL,
 				    0);

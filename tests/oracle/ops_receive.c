@@ -134,6 +134,8 @@ static long receive_via(struct call *c, const char *via, size_t size, int flags)
 		return receive_messages(c, fd, parts, flags);
 	if (!strcmp(via, "preadv2"))
 		return preadv2(fd, parts, PARTS, -1, 0);
+	if (!strcmp(via, "preadv2_number"))
+		return syscall(SYS_preadv2, fd, parts, PARTS, -1L, -1L, 0);
 	if (!strcmp(via, "syscall"))
 		return syscall(SYS_recvfrom, fd, bytes, size, flags, NULL,
 			       NULL);

@@ -77,6 +77,8 @@ static long send_via(struct call *c, const char *via, size_t size, int flags)
 		return writev(fd, parts, PARTS);
 	if (!strcmp(via, "pwritev2"))
 		return pwritev2(fd, parts, PARTS, -1, 0);
+	if (!strcmp(via, "pwritev2_number"))
+		return syscall(SYS_pwritev2, fd, parts, PARTS, -1L, -1L, 0);
 	if (!strcmp(via, "syscall"))
 		return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
 	reply_bad(c, "via");

@@ -177,7 +177,7 @@ static const struct option *option_find(const char *name)
 	return NULL;
 }
 
-/* get FD OPTION; "error" is printed by name. */
+/* get FD OPTION [via=syscall]; "error" is printed by name. */
 static void run_get(struct call *c)
 {
 	const struct option *o = option_find(c->argv[2]);
@@ -188,8 +188,12 @@ static void run_get(struct call *c)
 		reply_bad(c, "option");
 		return;
 	}
-	ret =
-	    getsockopt(name_fd(c->argv[1]), o->level, o->number, &value, &len);
+	if (!strcmp(call_text(c, "via", "getsockopt"), "syscall"))
+		ret = (int)syscall(SYS_getsockopt, name_fd(c->argv[1]),
+				   o->level, o->number, &value, &len);
+	else
+		ret = getsockopt(name_fd(c->argv[1]), o->level, o->number,
+				 &value, &len);
 	reply_result(c, ret);
 	if (ret)
 		return;
