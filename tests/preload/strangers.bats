@@ -86,6 +86,10 @@ stranger() {
 	stranger
 }
 
+@test "dante" {
+	stranger
+}
+
 @test "dask" {
 	stranger
 }
@@ -111,6 +115,14 @@ stranger() {
 }
 
 @test "dropbear" {
+	stranger
+}
+
+@test "emacs" {
+	stranger
+}
+
+@test "erlang" {
 	stranger
 }
 
@@ -198,6 +210,14 @@ stranger() {
 	stranger
 }
 
+@test "jdb" {
+	stranger
+}
+
+@test "kamailio" {
+	stranger
+}
+
 @test "krb5" {
 	stranger
 }
@@ -222,11 +242,19 @@ stranger() {
 	stranger
 }
 
+@test "mercurial" {
+	stranger
+}
+
 @test "mini_httpd" {
 	stranger
 }
 
 @test "mojo" {
+	stranger
+}
+
+@test "mono" {
 	stranger
 }
 
@@ -350,6 +378,10 @@ stranger() {
 	stranger
 }
 
+@test "reloads" {
+	stranger
+}
+
 @test "rsync" {
 	stranger
 }
@@ -371,6 +403,10 @@ stranger() {
 }
 
 @test "socket_activate" {
+	stranger
+}
+
+@test "socket_proxyd" {
 	stranger
 }
 
@@ -431,6 +467,10 @@ stranger() {
 }
 
 @test "unbound" {
+	stranger
+}
+
+@test "unicorn" {
 	stranger
 }
 
