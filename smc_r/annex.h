@@ -5,10 +5,13 @@
  * An RMBE that its caches hold is what makes a stream fast, and it is enough
  * while both ends run. Beside programs that compute they take turns of some
  * milliseconds, and a ring is filled and emptied once in a turn, where TCP
- * holds megabytes. So a writer that has waited a while for a reader that does
- * not move goes on in the annex, and comes back when a conversation has left it
- * empty, or after a good part of a gigabyte, as nobody tells it that the reader
- * is quick again.
+ * holds megabytes. So a writer that meets a full ring again, and had to wait a
+ * while for its reader the last time, goes on in the annex. It comes back when
+ * a conversation has left it empty, or after a good part of a gigabyte, as
+ * nobody tells it that the reader is quick again.
+ *
+ * Never while the reader stands still: who was told that there is no room must
+ * not find some that nobody made.
  *
  * Memory: annex_memory.h. Its writer pays for it from when it is first entered
  *         until the connection leaves the element. A peer that enters it and

@@ -121,11 +121,7 @@ static uint32_t output_bits(struct connection *c, int fd)
 		return ALL_OUT;
 	if (stream_has_room(c, stream_free(c)))
 		return ALL_OUT;
-	if (!stall_is_over(c, fd))
-		return 0;
-	return atomic_load(&c->slot->tx.flags) & STREAM_TCP
-		   ? kernel_bits(fd, ALL_OUT)
-		   : ALL_OUT;
+	return stall_is_over(c, fd) ? kernel_bits(fd, ALL_OUT) : 0;
 }
 
 /* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */

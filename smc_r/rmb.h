@@ -15,7 +15,7 @@
  * the server end.
  *
  * Behind the RMBEs each direction has an *annex*: a second, larger ring, whose
- * memory is not there until a writer whose reader is late asks for it
+ * memory is not there until a writer whose reader was late asks for it
  * (annex.h). A bit of the shift says which of the two rings is meant. The
  * writer changes rings at a cursor, `switched`; bytes before it lie where the
  * shift `before` says. The ring that it goes to is empty then, so that there is

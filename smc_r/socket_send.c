@@ -18,6 +18,7 @@
 #include "segment.h"
 #include "socket_call.h"
 #include "socket_close.h"
+#include "stall.h"
 #include "stream.h"
 #include "sys.h"
 #include "tcp_end.h"
@@ -120,6 +121,8 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 	int error;
 
 	demote_serve(c, s->fd);
+	if (stall_is_avoided(c))
+		return true;
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {
 		segment_count(buffer_full);

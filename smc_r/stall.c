@@ -36,6 +36,22 @@ void stall_begin(struct connection *c)
 		restart(c, cursor);
 }
 
+/*
+ * Between the last time and now it has read enough to be written to again: so
+ * nobody who was told that there is no room finds some that nobody made.
+ */
+bool stall_is_avoided(struct connection *c)
+{
+	uint64_t since =
+	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t read = reader_at(c) -
+			atomic_load_explicit(&c->full_at, memory_order_relaxed);
+
+	return since > LONG_AGO && read >= c->out.ring[0].bytes / 3 &&
+	       annex_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
+	       annex_enter(c);
+}
+
 /* Each end waits for the other one to read. */
 static bool is_crossed(struct connection *c)
 {
@@ -55,7 +71,7 @@ static bool only_we_read(const struct connection *c)
 /* Not under a number that was closed: the bell tells of the end then. */
 static bool may_stall(struct connection *c)
 {
-	return (process.stall_ms || annex_is_possible(c)) &&
+	return process.stall_ms &&
 	       atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
 	       connection_phase(c) == PHASE_ACTIVE &&
 	       !(atomic_load(&c->slot->tx.flags) &
@@ -65,15 +81,14 @@ static bool may_stall(struct connection *c)
 
 static uint64_t left_ns(struct connection *c)
 {
-	uint64_t limit =
-	    annex_is_possible(c) ? LATE_NS : process.stall_ms * 1000000ull;
+	uint64_t limit = process.stall_ms * 1000000ull;
 	uint64_t since =
 	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
 	uint64_t past = sys_now_ns() - since;
 
 	if (since == LONG_AGO)
 		return 0;
-	if (limit > LATE_NS && is_crossed(c))
+	if (is_crossed(c))
 		limit /= CROSSED_PART;
 	return past < limit ? limit - past : 0;
 }
@@ -91,13 +106,6 @@ bool stall_is_over(struct connection *c, int fd)
 	}
 	if (left_ns(c) > 0)
 		return false;
-	if (annex_is_possible(c)) {
-		if (annex_enter(c)) {
-			restart(c, cursor);
-			return true;
-		}
-		return false;
-	}
 	demote(c, fd, REASON_DEMOTED_STALLED);
 	return true;
 }

@@ -6,8 +6,7 @@
  * Two programs that both write before they read, or one that has both ends,
  * get along with TCP and would wait for ever here. So the time in which nothing
  * was read out of a full ring is limited, while somebody wants to write: after
- * a moment the writer goes on in the annex (annex.h), and when that is full as
- * well, back on TCP, which takes the rest.
+ * that the connection goes back to TCP, which takes the rest.
  *
  * The limit is short where it is plain that nobody will read: the peer waits
  * for room as well, or is this process. A process with one thread that goes to
@@ -26,8 +25,11 @@
 /* There is no room, and somebody wants it. */
 void stall_begin(struct connection *c);
 
-/* Still no room. True: that is over, as there is an annex or the connection was
- * demoted. */
+/* There is no room, and nobody was told so yet. True: now there is, as the last
+ * time the reader was late and the annex is for that (annex.h). */
+bool stall_is_avoided(struct connection *c);
+
+/* Still no room. True: that is over, as the connection was demoted. */
 bool stall_is_over(struct connection *c, int fd);
 
 /* This thread goes to sleep. Milliseconds until that is over; -1 when nobody

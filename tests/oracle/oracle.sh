@@ -61,6 +61,12 @@ shift $((OPTIND - 1))
 	echo "oracle.sh: $oracle is not built: make tests" >&2
 	exit 2
 }
+# Else all would be plain TCP, and equal.
+[ "$modes" = plain ] ||
+	[ "$(lsattr -E -l smc_r0 -a enabled -F value 2>/dev/null)" = 1 ] || {
+	echo "oracle.sh: smc_r0 is not there, or not enabled: mkdev, chdev" >&2
+	exit 2
+}
 if [ -n "$wrong" ]; then
 	modes=both
 	wrapper="env ORACLE_WRONG=$wrong LD_PRELOAD=${oracle%/*}/wrong.so"

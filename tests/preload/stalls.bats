@@ -34,32 +34,20 @@ all_ways() { # game
 	[ "$errors_new" = 0 ]
 }
 
-# The second ring of each direction takes that.
-@test "a million bytes stay in memory" {
-	local game how before
-	before=$(stalled)
-	for game in both alone told; do
-		for how in block timeout sendfile poll select level edge; do
-			echo "$game $how"
-			smc_run "$stalls" $game $how 1000000
-		done
-	done
-	smc_count
-	[ "$smc_new" = 42 ]
-	[ "$tcp_new" = 0 ]
-	[ "$(stalled)" = "$before" ]
-}
-
 memory_in_use() {
 	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
 }
 
-# As much as before the first, and one element is kept for the next.
-@test "the second ring's memory is given back with the connection" {
-	local word written
-	coproc smc_run "$stalls" kept poll 1000000
-	read -r word <&"${COPROC[0]}"
-	[ "$word" = written ]
+# By the first ring; after a late reader by both; and no byte more until he reads
+# again. With the connection the memory goes, but for one element.
+@test "a late reader: a second ring, and its memory is given back" {
+	local first second left written word
+	coproc smc_run "$stalls" late
+	read -r first second left <&"${COPROC[0]}"
+	echo "$first, then $second, $left unread"
+	[ "$first" = 262144 ]
+	[ "$left" = 1048576 ]
+	[ "$second" = $((1048576 - 262144 + 100000)) ]
 	written=$(memory_in_use)
 	echo >&"${COPROC[1]}"
 	read -r word <&"${COPROC[0]}"

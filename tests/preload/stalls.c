@@ -4,17 +4,14 @@
  *
  *   stalls both HOW	both ends write, and then both read
  *   stalls alone HOW	one thread has both ends; it writes, and then reads
- *   stalls kept HOW	the same; says so, and closes when it has read a line
- *   stalls told HOW	the peer reads when it is told, by a pipe, that all was
- *			written
- *   stalls duplex HOW READER
- *			the peer reads slowly, while another thread waits for
- *			its answer: in recv, poll, select, level or edge
- *   stalls parted HOW READER
- *			the same with another process
- *   stalls signals	handlers with SA_RESTART and without run while a call
- *			waits for room, in a process of one thread: which ended
- *			the call
+ *   stalls late	a writer is refused, the reader reads some, and the
+ *writer is refused again: how much each time, and unread then; closes when it
+ *has read a line stalls told HOW	the peer reads when it is told, by a
+ *pipe, that all was written stalls duplex HOW READER the peer reads slowly,
+ *while another thread waits for its answer: in recv, poll, select, level or
+ *edge stalls parted HOW READER the same with another process stalls signals
+ *handlers with SA_RESTART and without run while a call waits for room, in a
+ *process of one thread: which ended the call
  *   stalls beside	the same with two threads, and none with SA_RESTART
  *
  * A number at the end: that many bytes, and not 2000000.
@@ -212,23 +209,74 @@ static void say(const char *word)
 {
 	char line[8];
 
-	puts(word);
+	if (*word)
+		puts(word);
 	fflush(stdout);
 	check(fgets(line, sizeof(line), stdin) != NULL, "a line");
 }
 
-static void kept(const char *how)
+/* Until it is refused; and it stays so for a while. */
+static size_t fill(int fd, size_t at)
 {
-	int ends[2];
+	struct pollfd p = {fd, POLLOUT, 0};
+	size_t begin = at;
+	ssize_t n;
 
-	duct_pair(ends);
-	bytes_fill(bytes, volume, 3, 0);
-	write_all(ends[0], how);
-	say("written");
-	read_all(ends[1], 3);
+	while ((n = send(fd, bytes + at, BYTES - at, MSG_DONTWAIT)) > 0)
+		at += (size_t)n;
+	check(n < 0 && errno == EAGAIN, "refused");
+	check(poll(&p, 1, 50) == 0, "still refused");
+	return at - begin;
+}
+
+#define SOME 100000
+
+/* Reads what it is told to, and says that it has. */
+static void read_when_told(int fd, int line)
+{
+	static unsigned char got[BYTES];
+	size_t at = 0, want, wrong;
+
+	while (recv_all(line, &want, sizeof(want)) == sizeof(want)) {
+		check(recv_all(fd, got, want) == want, "it is there");
+		check(bytes_match(got, want, 3, at, &wrong), "other bytes");
+		at += want;
+		send_all(line, &want, sizeof(want));
+	}
+	_exit(0);
+}
+
+static void tell(int line, size_t want)
+{
+	send_all(line, &want, sizeof(want));
+	check(recv_all(line, &want, sizeof(want)) == sizeof(want), "answer");
+}
+
+static void late(void)
+{
+	size_t first, second, left;
+	int ends[2], line[2];
+	pid_t pid;
+
+	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, line), "socketpair");
+	pid = start(ends);
+	if (!pid) {
+		close(line[0]);
+		read_when_told(ends[1], line[1]);
+	}
+	bytes_fill(bytes, BYTES, 3, 0);
+	first = fill(ends[0], 0);
+	tell(line[0], SOME);
+	second = fill(ends[0], first);
+	left = first + second - SOME;
+	printf("%zu %zu %zu\n", first, second, left);
+	say("");
+	tell(line[0], left);
 	close(ends[0]);
-	close(ends[1]);
 	say("closed");
+	close(line[0]);
+	close(line[1]);
+	join(pid);
 }
 
 static void told(const char *how)
@@ -439,8 +487,8 @@ int main(int argc, char **argv)
 		both(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "alone"))
 		alone(argv[2]);
-	else if (argc == 3 && !strcmp(argv[1], "kept"))
-		kept(argv[2]);
+	else if (argc == 2 && !strcmp(argv[1], "late"))
+		late();
 	else if (argc == 3 && !strcmp(argv[1], "told"))
 		told(argv[2]);
 	else if (argc == 4 && !strcmp(argv[1], "duplex"))
