@@ -139,6 +139,7 @@ void epoll_members_end(struct epoll *e)
 {
 	while (atomic_load(&e->count) > 0)
 		epoll_member_drop(atomic_load(&atomic_load(&e->members)[0]));
+	epoll_ready_end(e);
 	/* The pointer stays, for who is about to read by it. */
 	table_put(atomic_load(&e->members), atomic_load(&e->capacity));
 }

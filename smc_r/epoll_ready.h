@@ -27,17 +27,34 @@
 
 /* The members of one instance that are elements of one RMB. */
 struct epoll_group {
-	struct epoll_group *_Atomic next;
 	struct rmb *rmb;
 	_Atomic uint64_t *word;      /* of bits, in the RMB's header */
 	struct rmb_waiters *waiters; /* ours, there */
 	_Atomic uint32_t mask;       /* bit: element is a member */
+	_Atomic uint32_t hot;        /* bit: was ready a moment ago */
 	struct epoll_member *_Atomic members[RMB_ELEMENTS_MAX];
 };
+
+/* What a look reads of all groups, side by side: so their words are asked for
+ * without waiting for one another. A place that is free has a word that is
+ * never set. Rows stay until the instance ends. */
+#define EPOLL_ROW  28 /* places */
+#define EPOLL_STEP 4  /* of them are looked at together */
+
+struct epoll_row {
+	struct epoll_row *_Atomic next;
+	_Atomic uint32_t used; /* places, up to the last one ever taken */
+	_Atomic uint64_t *_Atomic words[EPOLL_ROW];
+	struct epoll_group *_Atomic groups[EPOLL_ROW];
+};
+
+_Static_assert(EPOLL_ROW % EPOLL_STEP == 0, "no step leaves the row");
 
 /* Engine lock held. The member is attached, and its waiter word is ours. */
 void epoll_ready_join(struct epoll_member *m);
 void epoll_ready_leave(struct epoll_member *m);
+/* All have left: the instance goes. */
+void epoll_ready_end(struct epoll *e);
 /* The instance grew: its members ask for bits from here on. */
 void epoll_ready_begin(struct epoll *e);
 

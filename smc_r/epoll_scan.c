@@ -318,8 +318,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 static void scan_crowd(struct epoll *e, struct scan *s)
 {
 	bool others = epoll_has_others(e);
-	bool first =
-	    others && atomic_load_explicit(&e->round, memory_order_relaxed) & 1;
+	bool first = others && atomic_fetch_xor(&e->others_first, 1);
 
 	if (first)
 		scan_table(e, s, false);

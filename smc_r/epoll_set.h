@@ -54,7 +54,7 @@ struct epoll_member {
 	bool watched;                 /* its socket is in S */
 	bool given;                   /* several processes use the instance */
 	struct epoll_group *group;    /* whose bit stands for it, or NULL */
-	_Atomic uint32_t ready_round; /* of looks, when it was ready last */
+	_Atomic uint32_t ready_round; /* round of when it was ready last */
 	_Atomic uint64_t told_at;     /* look that told of it without a bit */
 	uint64_t added;               /* sys_ticks */
 	/* What was last reported, for EPOLLET. */
@@ -108,11 +108,13 @@ struct epoll {
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
 	/* epoll_ready.h: for instances with many members. */
-	struct epoll_group *_Atomic groups;
-	struct epoll_group *_Atomic resume; /* where the next look begins */
-	_Atomic uint32_t resume_bit;
-	_Atomic uint32_t joined; /* members that have a bit */
-	_Atomic uint32_t round;  /* of looks at them */
+	struct epoll_row *_Atomic rows;
+	struct epoll_row *_Atomic resume; /* where the next look begins */
+	_Atomic uint32_t resume_at;       /* place and bit there */
+	_Atomic uint32_t joined;          /* members that have a bit */
+	_Atomic uint32_t round; /* of looks at them that found somebody */
+	_Atomic uint32_t found; /* the last one did */
+	_Atomic uint32_t others_first; /* those without a bit have the turn */
 	bool uses_bits;
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count;        /* that are ours */

@@ -60,6 +60,11 @@ play() { # connections, program, its arguments up to the seed... [-- those after
 	play 200 crowd turns 200 40
 }
 
+# Their RMBs are more than find room in one row.
+@test "all of a thousand are ready, and each has its turn" {
+	play 1000 crowd turns 1000 10
+}
+
 @test "children wait for a connection each that they inherited" {
 	play 70 crowd heirs 70 1
 }
@@ -74,6 +79,10 @@ play() { # connections, program, its arguments up to the seed... [-- those after
 
 @test "three hundred connections" {
 	play 300 throng 300 150
+}
+
+@test "a thousand connections" {
+	play 1000 throng 1000 100
 }
 
 @test "one thread sleeps while another one acts" {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PUPPET_ENDS 512
+#define PUPPET_ENDS 1024
 
 enum puppet_verb {
 	PUPPET_WRITE, /* so many bytes */
