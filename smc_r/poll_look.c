@@ -100,6 +100,10 @@ static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
 		all[i] = fds[i];
 		if (poll_member(fds[i].fd))
 			all[i].events = member_events(poll_member(fds[i].fd));
+		else
+			/* An inherited one is the kernel's from here on, and
+			 * then it knows all members. */
+			poll_instance(fds[i].fd);
 	}
 	result = SYS_CALL3(SYS_poll, all, n, 0);
 	if (result < 0)

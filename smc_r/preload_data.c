@@ -60,15 +60,29 @@ static size_t capped(size_t n)
 /* Nothing to a socket, but not to be given to TCP. */
 #define RWF_IDLE (RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_APPEND)
 
-/* Is it our call? What is not known here only the kernel can judge, and it may
- * find nothing wrong. */
+/* What is not known here only the kernel can judge. Where the ring carries all,
+ * a read that finds nothing says whether it knows better. */
+static bool is_idle(struct connection *c, int fd, int flags)
+{
+	char byte;
+	struct iovec v = {&byte, 1};
+
+	if (!(flags & ~(RWF_NOWAIT | RWF_IDLE)))
+		return true;
+	if (connection_phase(c) != PHASE_ACTIVE ||
+	    (atomic_load(&c->in_producer->flags) & PRODUCER_SEALED)) {
+		demote(c, fd, REASON_DEMOTED_CALL);
+		return false;
+	}
+	return real.preadv2(fd, &v, 1, -1, flags | RWF_NOWAIT) == 0 ||
+	       errno == EAGAIN;
+}
+
 static bool is_stream_call(int fd, off_t at, int flags)
 {
 	struct connection *c = at == -1 ? served(fd) : NULL;
 
-	if (c && (flags & ~(RWF_NOWAIT | RWF_IDLE)))
-		demote(c, fd, REASON_DEMOTED_CALL);
-	return c && !(flags & ~(RWF_NOWAIT | RWF_IDLE));
+	return c && is_idle(c, fd, flags);
 }
 
 /* ---- in ---- */
@@ -104,6 +118,11 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 		return r;
 	if (!pages_hold(l, sizeof(*l), true))
 		return no_place();
+	/* Looked at when the bytes are taken. */
+	if ((int)*l < 0) {
+		errno = EINVAL;
+		return -1;
+	}
 	*l = 0;
 	return r;
 }
@@ -237,7 +256,9 @@ static ssize_t receive_message(struct connection *c, int fd, struct msghdr *m,
 	if (!pages_hold(m, sizeof(*m), true))
 		return no_place();
 	room = m->msg_controllen;
-	m->msg_namelen = 0;
+	/* There is none; and where nobody asked, nobody is told. */
+	if (m->msg_name)
+		m->msg_namelen = 0;
 	m->msg_controllen = 0;
 	m->msg_flags = flags & MSG_CMSG_CLOEXEC;
 	if (__builtin_expect((options & SOCKET_STAMPED) && r > 0, 0))
@@ -310,16 +331,38 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 	return (int)done;
 }
 
+/* recvmmsg() tells an error before bytes that came ahead of it, and before the
+ * end of a half. */
+static int error_first(struct connection *c, int fd, int flags)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	if ((flags & MSG_ERRQUEUE) ||
+	    !((atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) ||
+	      (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT) ||
+	      atomic_load(&c->tcp_ended)))
+		return 0;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) ? 0 : error;
+}
+
 PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 		     struct timespec *t)
 {
 	struct connection *c = served(fd);
 	struct sleeper call;
 	volatile int done;
+	int error;
 
 	if (!c || (t && !pages_hold(t, sizeof(*t), true)) ||
 	    (t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999)))
 		return real.recvmmsg(fd, m, n, flags, t);
+	error =
+	    connection_phase(c) == PHASE_ACTIVE ? error_first(c, fd, flags) : 0;
+	if (error) {
+		errno = error;
+		return -1;
+	}
 	/* All of them come from this socket. */
 	call = socket_sleeper(c);
 	sleeper_begin(&call, NULL);
@@ -352,6 +395,14 @@ static ssize_t by_kernel(int fd, ssize_t result, const struct iovec *v,
 	return result;
 }
 
+/* TCP does not look at an address, but the kernel reads it first. */
+static bool is_name(const void *a, socklen_t l)
+{
+	return !a || l == 0 ||
+	       (l <= sizeof(struct sockaddr_storage) &&
+		pages_hold(a, l, false));
+}
+
 PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
@@ -359,7 +410,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
-	if (c)
+	if (c && is_name(a, l))
 		r = send_one(c, fd, p, n, flags);
 	if (r != SOCKET_KERNEL)
 		return r;
@@ -432,8 +483,14 @@ PRELOAD_ALIAS(pwritev64v2, pwritev2);
 static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 {
 	struct connection *c = served(fd);
+	socklen_t name;
 
 	if (!c || !is_message(m))
+		return SOCKET_KERNEL;
+	/* One that is too long is cut here. */
+	name = sizeof(struct sockaddr_storage);
+	name = m->msg_namelen < name ? m->msg_namelen : name;
+	if (!is_name(m->msg_name, name))
 		return SOCKET_KERNEL;
 	if (m->msg_control && m->msg_controllen) {
 		demote(c, fd, REASON_DEMOTED_CALL);

@@ -191,6 +191,17 @@ static ssize_t receive_nothing(struct receive *r)
 	return 0;
 }
 
+/* What ended such a wait, a signal or SO_RCVTIMEO, TCP does not tell. */
+static ssize_t nothing_came(const struct receive *r, const struct iovec *v,
+			    size_t count, ssize_t result)
+{
+	return result == -1 && r->waits &&
+		       (errno == EINTR || errno == EAGAIN) &&
+		       socket_bytes(v, count) == 0
+		   ? 0
+		   : result;
+}
+
 static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			    size_t count)
 {
@@ -296,10 +307,10 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
 		result = receive_before(c, fd, flags);
 		if (result)
-			return result;
+			return nothing_came(&r, v, count, result);
 	}
 	r.call = socket_sleeper(c);
-	result = receive_any(&r, v, count);
+	result = nothing_came(&r, v, count, receive_any(&r, v, count));
 	if (__builtin_expect(r.call.begun, 0))
 		result = receive_over(&r, v, count, result);
 	return result;

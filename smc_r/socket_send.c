@@ -377,6 +377,21 @@ static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
 	return (ssize_t)done;
 }
 
+/* The kernel reads first, and of nothing it sends nothing: 0, whatever became
+ * of the socket. */
+static bool has_nothing(struct connection *c, int in, const off_t *offset)
+{
+	off_t at;
+	char byte;
+
+	if (!(atomic_load(&c->slot->tx.flags) & STREAM_SHUT) &&
+	    !(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
+	    !atomic_load(&c->tcp_ended))
+		return false;
+	at = offset ? *offset : SYS_CALL3(SYS_lseek, in, 0, SEEK_CUR);
+	return at >= 0 && SYS_CALL4(SYS_pread64, in, &byte, 1, at) == 0;
+}
+
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count)
 {
@@ -390,6 +405,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		if (result)
 			return result;
 	}
+	if (has_nothing(c, in, offset))
+		return 0;
 	if (count > CALL_BYTES_MAX)
 		count = CALL_BYTES_MAX;
 	s.call = socket_sleeper(c);

@@ -3,6 +3,7 @@
 #include "socket_shutdown.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 #include "demote.h"
@@ -14,6 +15,7 @@
 #include "reason.h"
 #include "socket_io.h"
 #include "stream.h"
+#include "sys.h"
 #include "talk.h"
 #include "tcp_end.h"
 
@@ -74,6 +76,24 @@ static int shut_tcp(struct connection *c, int fd, int how)
 	return (int)SOCKET_KERNEL;
 }
 
+/* A reset has ended it all. */
+static bool was_reset(struct connection *c, int fd)
+{
+	uint8_t state = TCP_ESTABLISHED; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
+	    !tcp_has_ended(c, fd))
+		return false;
+	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
+		return true;
+	/* One of which the programs know nothing is an end in order. */
+	if (atomic_load(&c->slot->rx.flags) & STREAM_ENDED)
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	return state == TCP_CLOSE;
+}
+
 int socket_shutdown(struct connection *c, int fd, int how)
 {
 	uint32_t phase = connection_phase(c);
@@ -96,8 +116,8 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	demote_settle(c);
 	if (connection_phase(c) == PHASE_NATIVE)
 		return (int)SOCKET_KERNEL;
-	/* TIME_WAIT: there is nothing left to shut. */
-	if (socket_shut_state(c) == TCP_CLOSE) {
+	/* TIME_WAIT, or not even that: there is nothing left to shut. */
+	if (socket_shut_state(c) == TCP_CLOSE || was_reset(c, fd)) {
 		epoll_again(c);
 		epoll_poke(c);
 		errno = ENOTCONN;

@@ -14,6 +14,7 @@
 #include "process.h"
 #include "real.h"
 #include "socket_io.h"
+#include "stream.h"
 #include "sys.h"
 
 #define COPY_BYTES 16384
@@ -119,14 +120,24 @@ static ssize_t fill_pipe(int fd, const char *bytes, size_t n)
 	return (ssize_t)done;
 }
 
+/* What the pipe has room for, of what is there; the first piece is waited for.
+ */
+static ssize_t copy_to_pipe(struct connection *c, int in, int out, size_t n,
+			    int flags)
+{
+	char bytes[COPY_BYTES];
+	size_t room = pipe_room(out);
+	struct iovec v = {bytes, n < room ? n : room};
+	ssize_t got = socket_receive(c, in, &v, 1, flags);
+
+	return got > 0 ? fill_pipe(out, bytes, (size_t)got) : got;
+}
+
 static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 			    unsigned flags)
 {
-	char bytes[COPY_BYTES];
-	struct iovec v = {bytes, n};
 	int ready = await_pipe(out, POLLOUT, flags);
-	size_t room;
-	ssize_t got;
+	ssize_t done, got;
 
 	if (ready < 0)
 		return -1;
@@ -135,11 +146,17 @@ static ssize_t ring_to_pipe(struct connection *c, int in, int out, size_t n,
 		errno = EPIPE;
 		return -1;
 	}
-	room = pipe_room(out);
-	if (v.iov_len > room)
-		v.iov_len = room;
-	got = socket_receive(c, in, &v, 1, 0);
-	return got > 0 ? fill_pipe(out, bytes, (size_t)got) : got;
+	done = copy_to_pipe(c, in, out, n, 0);
+	/* An end or an error is for the next call, which a look would take. */
+	while (done > 0 && (size_t)done < n &&
+	       connection_phase(c) == PHASE_ACTIVE && stream_fill(c) > 0 &&
+	       await_pipe(out, POLLOUT, SPLICE_F_NONBLOCK) > 0) {
+		got = copy_to_pipe(c, in, out, n - (size_t)done, MSG_DONTWAIT);
+		if (got <= 0)
+			break;
+		done += got;
+	}
+	return done;
 }
 
 /* Straight into the ring, so that what it has no room for stays in the pipe. */

@@ -222,6 +222,36 @@ static void run_sendnamed(struct call *c)
 				       sizeof(a)));
 }
 
+/* addressed FD: addresses that are not there or have no length, where TCP looks
+ * at none; and flags of files that a socket takes. There is a byte to read. */
+static void run_addressed(struct call *c)
+{
+	int fd = name_fd(c->argv[1]);
+	void *nowhere = (void *)(uintptr_t)16;
+	struct sockaddr_storage a = {.ss_family = AF_INET};
+	struct iovec part = {c->task->bytes, 1};
+	struct msghdr m = {
+	    .msg_iov = &part, .msg_iovlen = 1, .msg_namelen = 33};
+	struct mmsghdr several = {.msg_hdr = m};
+	int look = MSG_DONTWAIT | MSG_PEEK;
+	socklen_t len = (socklen_t)-5;
+
+	reply_result(c, sendto(fd, "x", 1, 0, nowhere, 16));
+	reply_result(c, sendto(fd, "x", 1, 0, (void *)&a, sizeof(a) + 1));
+	reply_result(c, sendto(fd, "x", 1, 0, nowhere, 0));
+	m.msg_name = nowhere;
+	reply_result(c, sendmsg(fd, &m, 0));
+	m.msg_name = NULL;
+	reply_result(c, recvmsg(fd, &m, look));
+	reply(c, " %u", m.msg_namelen);
+	reply_result(c, recvmmsg(fd, &several, 1, look, NULL));
+	reply(c, " %u", several.msg_hdr.msg_namelen);
+	reply_result(c, recvfrom(fd, part.iov_base, 1, look, (void *)&a, &len));
+	reply_result(c, pwritev2(fd, &part, 1, -1, 0x20));
+	reply_result(c, preadv2(fd, &part, 1, -1, 0x20));
+	reply_result(c, preadv2(fd, &part, 1, -1, 0x4000));
+}
+
 /* recvnamed FD SIZE: what recvmsg writes into all of its fields. */
 static void run_recvnamed(struct call *c)
 {
@@ -281,6 +311,7 @@ const struct operation odd_operations[] = {
     {"pipeout", 2, run_pipeout},
     {"pump", 3, run_pump},
     {"sendnamed", 3, run_sendnamed},
+    {"addressed", 1, run_addressed},
     {"recvnamed", 2, run_recvnamed},
     {"dupto", 3, run_dupto},
     {"fetch", 2, run_fetch},
