@@ -117,6 +117,12 @@ wrongs() {
 	"$here/oracle.sh" -j 4 -m A,B -s 1000000 -n $((seeds / 4))
 }
 
+@test "games without rules, each side a process, or one thread both" {
+	"$here/duel.sh" -j 8 -s 1 -n $((seeds / 2))
+	smc_count
+	[ "$smc_new" -ge "$seeds" ]
+}
+
 # Each was different once.
 @test "seeds that found something" {
 	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321 \
