@@ -198,7 +198,7 @@ static inline uint32_t connection_allowed(uint32_t bytes,
 		   : allowed;
 }
 
-/* The ring that is being written, or read. */
+/* The ring that we write. */
 static inline const struct ring *connection_ring_out(const struct connection *c)
 {
 	return rings_of(
@@ -206,11 +206,21 @@ static inline const struct ring *connection_ring_out(const struct connection *c)
 						       memory_order_relaxed)));
 }
 
+/* The ring that the peer writes. We may still read the other one: what we see
+ * ends there then. */
 static inline const struct ring *connection_ring_in(const struct connection *c)
 {
-	return rings_of(
-	    &c->in, window_shift(atomic_load_explicit(&c->slot->rx.window,
-						      memory_order_relaxed)));
+	const struct status_stream *rx = &c->slot->rx;
+	uint64_t window =
+	    atomic_load_explicit(&rx->window, memory_order_relaxed);
+	uint32_t seen =
+	    (uint32_t)__atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED);
+
+	if (__builtin_expect((uint32_t)window != seen, 0))
+		return rings_of(&c->in,
+				atomic_load_explicit(&c->in_producer->shift,
+						     memory_order_relaxed));
+	return rings_of(&c->in, window_shift(window));
 }
 
 static inline uint32_t connection_allowed_out(const struct connection *c)

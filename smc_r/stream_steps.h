@@ -145,10 +145,15 @@ static inline bool is_below_mark(struct connection *c)
 	       stream_fill(c) <= stream_mark(c);
 }
 
-/* n bytes of `used` were taken, up to `end`. */
+/* n bytes were taken, up to `end`, of the `used` that one ring showed. Its
+ * writer counts those of both. */
 static inline void tell_taken(struct connection *c, size_t used, size_t n,
 			      uint64_t end)
 {
+	uint64_t known = c->slot->rx.peer_position - (end - n);
+
+	if (known <= c->size)
+		used = (size_t)known;
 	if (__builtin_expect(crosses_mark(c, used, n), 0)) {
 		publish(&c->in_consumer->cursor, &c->slot->rx.position);
 		connection_signal_room(c);

@@ -160,6 +160,33 @@ Test(annex, small_buffers_are_kept_there_too)
 	cr_assert_eq(stream_free(&e->c[0]), 2 * RMB_ALLOWED_MIN);
 }
 
+/* Byte by byte, from either ring: no later than when a third is free. */
+Test(annex, a_writer_that_sleeps_hears_of_room_in_time)
+{
+	struct ends *e = build(SIZE);
+	struct rmb_wait *w = &e->element.wait[0];
+	const uint32_t mark = ANNEX - ANNEX / 3;
+
+	for (size_t more = mark - SIZE + 1; more <= ANNEX - SIZE; more++) {
+		uint64_t written = 0;
+		uint64_t read = 0;
+
+		ends_move(e, 0, 0);
+		atomic_store(&e->element.producer[0].switched, 0);
+		atomic_store(&e->element.producer[0].shift, 0);
+		put(e, &written, SIZE);
+		cr_assert(enter(e, UINT32_MAX));
+		cr_assert_eq(put(e, &written, more), more);
+		cr_assert_not(stream_has_room(&e->c[0], stream_free(&e->c[0])));
+		while (written - read > mark) {
+			atomic_store(&w->armed_room, RMB_ARMED);
+			take(e, &read, 1);
+		}
+		cr_assert_eq(atomic_load(&w->armed_room), 0, "%zu", more);
+		cr_assert(stream_has_room(&e->c[0], stream_free(&e->c[0])));
+	}
+}
+
 /* Sizes, places and turns as they come. */
 Test(annex, any_order_of_calls_keeps_the_bytes)
 {
