@@ -15,12 +15,11 @@
 # What is different is made as short as it gets, and printed. With "SEED:MOVE,..."
 # only those moves are made. Exit: 0 equal, 1 different, 2 cannot run.
 set -u
-here=$(cd "$(dirname "$0")" && pwd) || exit 2
-top=$(cd "$here/../.." && pwd) || exit 2
-build=${SMC_R_BUILD:-$top/build}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/begin.bash"
+# shellcheck disable=SC2154 # set there
+: "${build-}" "${wrapper-}"
 duel=$build/obj/plain/tests/oracle/duel
-export PATH=$build/bin:$PATH
-wrapper=${SMC_RUN:-smc_run}
 limit=60
 
 seeds=0 first=1 modes=both,A,B,one moves=60 jobs=1
@@ -38,10 +37,8 @@ while getopts n:s:m:l:j: option; do
 	esac
 done
 shift $((OPTIND - 1))
-[ -x "$duel" ] || {
-	echo "duel.sh: $duel is not built: make tests" >&2
-	exit 2
-}
+need_program "$duel"
+need_device
 logs=$(mktemp -d "${TMPDIR:-/tmp}/duel.XXXXXX") || exit 2
 trap 'rm -rf "$logs"' EXIT
 

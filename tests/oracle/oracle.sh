@@ -27,12 +27,11 @@ set -u
 # Scripts fill a ring and look at who waits. What becomes of that by the clock
 # is for tests/preload/stalls.bats.
 export SMC_R_STALL=0
-here=$(cd "$(dirname "$0")" && pwd) || exit 2
-top=$(cd "$here/../.." && pwd) || exit 2
-build=${SMC_R_BUILD:-$top/build}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/begin.bash"
+# shellcheck disable=SC2154 # set there
+: "${build-}" "${wrapper-}" "${here-}"
 oracle=$build/obj/plain/tests/oracle/oracle
-export PATH=$build/bin:$PATH
-wrapper=${SMC_RUN:-smc_run}
 limit=120
 late_ms=4000 # in the library, of a step that TCP has done in
 soon_ms=1000
@@ -57,16 +56,8 @@ while getopts n:s:m:w:r:j:kv option; do
 	esac
 done
 shift $((OPTIND - 1))
-[ -x "$oracle" ] || {
-	echo "oracle.sh: $oracle is not built: make tests" >&2
-	exit 2
-}
-# Else all would be plain TCP, and equal.
-[ "$modes" = plain ] ||
-	[ "$(lsattr -E -l smc_r0 -a enabled -F value 2>/dev/null)" = 1 ] || {
-	echo "oracle.sh: smc_r0 is not there, or not enabled: mkdev, chdev" >&2
-	exit 2
-}
+need_program "$oracle"
+[ "$modes" = plain ] || need_device
 if [ -n "$wrong" ]; then
 	modes=both
 	wrapper="env ORACLE_WRONG=$wrong LD_PRELOAD=${oracle%/*}/wrong.so"
