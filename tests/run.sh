@@ -11,9 +11,10 @@
 # $FUZZ. No argument: everything that "make check" stands for.
 #
 # Bats suites run one after another, as they use the host's ports and its BPF
-# hooks; at the same time, in a second lane, all others do, and the virtual
-# machines (kernel). CHECK_LANES=1 makes it one lane; that is the default where
-# there is one processor.
+# hooks; at the same time, in a second lane, all others do, and those that have
+# network namespaces of their own (ofed) or virtual machines (kernel).
+# CHECK_LANES=1 makes it one lane; that is the default where there is one
+# processor.
 #
 # Each suite has a database, a run directory and a temporary directory of its
 # own and a time limit: 300 seconds, or what a line "# limit: SECONDS" of a bats
@@ -264,7 +265,7 @@ main() {
 	for argument in "$@"; do
 		for suite in $(suites_of "$argument"); do
 			case $suite in
-			kernel/*) beside+=("$suite") ;;
+			kernel/* | ofed/*) beside+=("$suite") ;;
 			*.bats) alone+=("$suite") ;;
 			*) beside+=("$suite") ;;
 			esac
