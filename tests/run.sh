@@ -11,10 +11,10 @@
 # $FUZZ. No argument: everything that "make check" stands for.
 #
 # Bats suites run one after another, as they use the host's ports and its BPF
-# hooks; at the same time, in a second lane, all others do, and those that have
-# network namespaces of their own (ofed) or virtual machines (kernel).
-# CHECK_LANES=1 makes it one lane; that is the default where there is one
-# processor.
+# hooks; at the same time, in a second lane, all others do, and the virtual
+# machines (kernel). Those that have network namespaces of their own (ofed) are
+# for the lane that is done first. CHECK_LANES=1 makes it one lane; that is the
+# default where there is one processor.
 #
 # Each suite has a database, a run directory and a temporary directory of its
 # own and a time limit: 300 seconds, or what a line "# limit: SECONDS" of a bats
@@ -213,6 +213,14 @@ run_lane() { # number, suites...
 	for suite in "$@"; do
 		run_suite "$lane" "$suite"
 	done
+	while suite=$(next_free) && [ -n "$suite" ]; do
+		run_suite "$lane" "$suite"
+	done
+}
+
+# Takes the first line of those that any lane may run, and prints it.
+next_free() {
+	flock "$tmp/counts" sed -i -e '1{w /dev/stdout' -e 'd}' "$tmp/free"
 }
 
 # A group's suites, one a line.
@@ -260,18 +268,21 @@ interrupted() {
 
 # A function, so that the shell has read all of this file before it begins.
 main() {
-	local argument suite alone=() beside=()
+	local argument suite alone=() beside=() free=()
 	[ $# != 0 ] || set -- unit unit-asan fuzz-asan cmd net preload oracle
 	for argument in "$@"; do
 		for suite in $(suites_of "$argument"); do
 			case $suite in
-			kernel/* | ofed/*) beside+=("$suite") ;;
+			kernel/*) beside+=("$suite") ;;
+			ofed/*) free+=("$suite") ;;
 			*.bats) alone+=("$suite") ;;
 			*) beside+=("$suite") ;;
 			esac
 		done
 	done
 	: >"$tmp/counts"
+	: >"$tmp/free"
+	[ ${#free[@]} = 0 ] || printf '%s\n' "${free[@]}" >"$tmp/free"
 	pids=()
 	trap interrupted HUP INT TERM
 	if [ "$lanes" = 1 ]; then
@@ -284,7 +295,7 @@ main() {
 		pids+=($!)
 	fi
 	wait
-	sum_up $((${#alone[@]} + ${#beside[@]}))
+	sum_up $((${#alone[@]} + ${#beside[@]} + ${#free[@]}))
 	exit
 }
 
