@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/socket.h>
 
 #include "annex_memory.h"
@@ -193,6 +194,9 @@ void connection_detach(struct connection *c, bool reuse)
 
 /* ---- where it ends up ---- */
 
+void (*connection_on_native)(struct connection *c, bool gone);
+void (*connection_on_rings)(struct connection *c);
+
 static void count_opened(const struct connection *c)
 {
 	if (c->slot->role == STATUS_CLIENT)
@@ -208,10 +212,11 @@ void connection_use_smc(struct connection *c)
 	segment_count(smc_connections);
 	atomic_store(&c->slot->phase, PHASE_ACTIVE);
 	atomic_store(&c->slot->state, STATUS_ACTIVE);
+	/* Who sleeps in an instance does not hear the bell yet, and what TCP
+	 * would have told it may be what we have just read. */
+	if (c->members && !__libc_single_threaded)
+		connection_on_rings(c);
 }
-
-void (*connection_on_native)(struct connection *c, bool gone);
-void (*connection_on_rings)(struct connection *c);
 
 void connection_set_native(struct connection *c)
 {

@@ -308,7 +308,7 @@ void connection_set_native(struct connection *c);
  * in an epoll instance. gone: it will be released. */
 extern void (*connection_on_native)(struct connection *c, bool gone);
 /* Called for one that is in an epoll instance, by who took rings of it that may
- * have been for that. */
+ * have been for that, or made it active. */
 extern void (*connection_on_rings)(struct connection *c);
 
 /* Final: on TCP, for this reason. Counts it. */

@@ -5,6 +5,7 @@
 #include "epoll_nested.h"
 #include "epoll_scan.h"
 #include "epoll_shadow.h"
+#include "inject.h"
 #include "sys.h"
 
 #define ASK_EVERY 16u    /* calls between questions to the kernel */
@@ -118,6 +119,7 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 		e->filled = first;
 		return n;
 	}
+	inject_nap();
 	return n + (first ? epoll_ask(e, events + n, max - n)
 			  : epoll_gather(e, events + n, max - n));
 }

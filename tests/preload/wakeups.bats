@@ -91,3 +91,16 @@ share() {
 @test "a pool with one leader that waits" {
 	share leader 1 4 8
 }
+
+# It ends at any place in another thread's look: where the look is at home, and
+# with naps in it, one round in hundred or two ends there.
+@test "a handshake that ends in the look of another thread" {
+	export SMC_R_HANDSHAKE=20 # the acceptor takes longer
+	"$programs/preload/behind" 10
+	smc_run "$programs/preload/behind" 60
+	[ ! -e "$napping" ] ||
+		LD_PRELOAD=$napping "$programs/preload/behind" $((seeds * 70))
+	smc_count
+	[ "$smc_new" -ge 60 ]
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+}
