@@ -2,6 +2,7 @@
 /* relay: a new connection in the place of one whose ring holds bytes. */
 #include "relay.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include "segment.h"
 #include "stream.h"
 #include "sys.h"
+#include "tcp_end.h"
 
 /* All of a connection to ourselves; -1 where there is nothing. */
 struct loop {
@@ -104,7 +106,8 @@ static bool is_over(const struct connection *c, int fd)
 	if (connection_is_shut(c) &&
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
 		return true;
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
+	return atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
+	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP));
 }
 
 static bool put_at(int from, int fd)
@@ -171,6 +174,44 @@ static bool start(struct connection *c, struct loop *l, int fd,
 	return done;
 }
 
+/* A reset that the kernel knows of, or one that only we do. */
+static int error_of(struct connection *c, int fd)
+{
+	int error = (int)atomic_exchange(&c->slot->error, 0);
+
+	return error ? error : tcp_error(c, fd);
+}
+
+static bool was_reset(const struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return !connection_is_shut(c) &&
+	       (atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
+		(SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLHUP));
+}
+
+/* As the old connection ended: behind the bytes comes its FIN, or a reset with
+ * the error that nobody was told of. EPIPE is one behind a FIN. */
+static void end_sender(struct connection *c, struct loop *l, int fd)
+{
+	struct linger now = {1, 0};
+	bool reset = was_reset(c, fd);
+	int error = reset ? error_of(c, fd) : 0;
+	socklen_t n = sizeof(error);
+
+	if (error == EPIPE)
+		SYS_CALL3(SYS_shutdown, l->sender, SHUT_WR, 0);
+	if (reset)
+		SYS_CALL6(SYS_setsockopt, l->sender, SOL_SOCKET, SO_LINGER,
+			  &now, sizeof(now), 0);
+	sys_close(l->sender);
+	l->sender = -1;
+	if (reset && !error)
+		SYS_CALL6(SYS_getsockopt, l->receiver, SOL_SOCKET, SO_ERROR,
+			  &error, &n, 0);
+}
+
 static bool pass_on(struct connection *c, struct loop *l, int fd)
 {
 	size_t n = stream_fill(c);
@@ -184,8 +225,7 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 	sent = send_some(l->sender, bytes, n);
 	/* Then the socket can hold it alone. */
 	if (sent == n && is_over(c, fd)) {
-		sys_close(l->sender);
-		l->sender = -1;
+		end_sender(c, l, fd);
 		done = take_place(c, l->receiver, fd);
 	} else {
 		done = start(c, l, fd, bytes + sent, n - sent, NULL);
