@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "handshake.h"
 #include "poll_call.h"
+#include "real.h"
 #include "spin.h"
 #include "sys.h"
 #include "talk.h"
@@ -182,10 +183,15 @@ int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 		 const sigset_t *mask)
 {
 	struct poll_call p = {.fds = fds, .n = n, .mask = mask};
+	struct timespec none = {0, 0};
+	int result;
 
 	p.for_ever = timeout == NULL;
 	p.wait_ns = timeout ? sys_timeout_ns(timeout) : 0;
-	return call(p);
+	result = call(p);
+	/* A signal that the mask lets in ends the call though it does not
+	 * sleep. */
+	return result == 0 && mask ? real.ppoll(NULL, 0, &none, mask) : result;
 }
 
 int poll_members_ms(struct pollfd *fds, nfds_t n, int ms)
