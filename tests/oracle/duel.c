@@ -35,9 +35,11 @@ static size_t used;
 volatile int alarms;
 static volatile int signals[65];
 
-static const struct kind *const rooms[] = {data_kinds, life_kinds, ready_kinds,
-					   odd_kinds, sleep_kinds};
-#define ROOMS (sizeof(rooms) / sizeof(*rooms))
+static const struct kind *const rooms[] = {data_kinds, life_kinds,  ready_kinds,
+					   odd_kinds,  sleep_kinds, doze_kinds,
+					   flow_kinds, rare_kinds};
+#define ROOMS       (sizeof(rooms) / sizeof(*rooms))
+#define ROOMS_FIRST 5 /* what the seeds before GAME_MORE know */
 
 unsigned pick(struct random *r, unsigned below)
 {
@@ -294,7 +296,7 @@ static const struct kind *kind_of(const struct game *g, int move,
 	const struct kind *all[200];
 	unsigned weights[200], count = 0, total = 0, at;
 
-	for (size_t i = 0; i < ROOMS; i++)
+	for (size_t i = 0; i < (g->seed < GAME_MORE ? ROOMS_FIRST : ROOMS); i++)
 		for (const struct kind *k = rooms[i]; k->name; k++) {
 			all[count] = k;
 			weights[count] =
@@ -340,8 +342,10 @@ void game_phase(struct game *g, int move, int phase)
 	k->make(g, &r);
 	if (used)
 		say_end(g);
-	/* A connection that nobody has accepted yet has a state of its own. */
-	if (g->looks && (k->phases < 3 || phase > 1))
+	/* A connection that nobody has accepted yet has a state of its own; so
+	 * has one that carries more than buffers hold. */
+	if (g->looks && (k->make == make_flow ? phase + 1 == k->phases
+					      : k->phases < 3 || phase > 1))
 		look(g);
 }
 

@@ -40,6 +40,7 @@
 #define FLIGHT_MAX   44000u
 #define PIECES_MAX   80u
 #define BYTES        (1u << 21)
+#define GAME_MORE    1000000u /* seeds from here on know more moves */
 
 struct random {
 	uint64_t state;
@@ -85,7 +86,11 @@ struct kind {
 };
 
 extern const struct kind data_kinds[], life_kinds[], ready_kinds[], odd_kinds[],
-    sleep_kinds[]; /* each ends with a NULL name */
+    sleep_kinds[], doze_kinds[], flow_kinds[],
+    rare_kinds[]; /* each ends with a NULL name */
+
+/* A move that is not over before its last phase. */
+void make_flow(struct game *g, struct random *r);
 
 unsigned pick(struct random *r, unsigned below);
 bool chance(struct random *r, unsigned percent);
