@@ -14,8 +14,16 @@
 
 /* Fields after the name, which ends with the last ')' of the line. */
 #define FIELD_STATE   3
+#define FIELD_FLAGS   9
 #define FIELD_THREADS 20
 #define FIELD_START   22
+
+#define FORK_NO_EXEC 0x40u /* PF_FORKNOEXEC of the kernel */
+
+struct life {
+	uint64_t start;
+	bool executed; /* another program, since it was forked */
+};
 
 static int read_stat(pid_t pid, char *text, size_t size)
 {
@@ -54,23 +62,25 @@ static const char *find_field(const char *text, int wanted)
 }
 
 /* -ENOENT: no such file, so no such process or a hidden one. */
-static int look_up(pid_t pid, uint64_t *out)
+static int look_up(pid_t pid, struct life *out)
 {
-	const char *state, *threads, *start;
+	const char *state, *flags, *threads, *start;
 	char text[1024];
 	int error = pid > 0 ? read_stat(pid, text, sizeof(text)) : -ESRCH;
 
 	if (error)
 		return error;
 	state = find_field(text, FIELD_STATE);
+	flags = find_field(text, FIELD_FLAGS);
 	threads = find_field(text, FIELD_THREADS);
 	start = find_field(text, FIELD_START);
-	if (!state || !threads || !start)
+	if (!state || !flags || !threads || !start)
 		return -EPROTO;
 	/* The first thread may end and stay a zombie while others work on. */
 	if ((*state == 'Z' || *state == 'X') && strtoul(threads, NULL, 10) <= 1)
 		return -ESRCH;
-	*out = strtoull(start, NULL, 10);
+	out->start = strtoull(start, NULL, 10);
+	out->executed = !(strtoul(flags, NULL, 10) & FORK_NO_EXEC);
 	return 0;
 }
 
@@ -81,29 +91,44 @@ static bool exists(pid_t pid)
 
 int alive_start(pid_t pid, uint64_t *out)
 {
-	int error = look_up(pid, out);
+	struct life now;
+	int error = look_up(pid, &now);
 
+	if (error == 0)
+		*out = now.start;
 	return error == -ENOENT ? -ESRCH : error;
+}
+
+static bool is_same(pid_t pid, uint64_t start, bool executes)
+{
+	struct life now;
+	int error = look_up(pid, &now);
+
+	if (error != 0)
+		return error != -ESRCH && exists(pid);
+	if (executes && now.executed)
+		return false;
+	/* One that did not know its own start, without /proc; or that is being
+	 * forked. */
+	return now.start == start || start >> 63;
 }
 
 bool alive_is_same(pid_t pid, uint64_t start)
 {
-	uint64_t now;
-	int error = look_up(pid, &now);
+	return is_same(pid, start, false);
+}
 
-	/* One that did not know its own start, without /proc; or that is being
-	 * forked. */
-	if (error == 0)
-		return now == start || start >> 63;
-	return error != -ESRCH && exists(pid);
+bool alive_is_same_program(pid_t pid, uint64_t start)
+{
+	return is_same(pid, start, true);
 }
 
 bool alive_is_elder(pid_t pid, uint64_t start)
 {
-	uint64_t now;
+	struct life now;
 	int error = look_up(pid, &now);
 
 	if (error == 0)
-		return now <= start;
+		return now.start <= start;
 	return error != -ESRCH && exists(pid);
 }

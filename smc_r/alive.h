@@ -25,6 +25,8 @@ int alive_start(pid_t pid, uint64_t *out);
  * number counts as the same one: better a segment too many than one too few.
  */
 bool alive_is_same(pid_t pid, uint64_t start);
+/* And has it executed no other program since it was forked? */
+bool alive_is_same_program(pid_t pid, uint64_t start);
 
 /* Does a process of this number run that began no later than `start`? */
 bool alive_is_elder(pid_t pid, uint64_t start);

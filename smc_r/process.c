@@ -85,6 +85,7 @@ int process_reopen(int fd, int flags)
 
 #define STAT_BYTES    1024
 #define FIELD_STATE   3
+#define FIELD_FLAGS   9
 #define FIELD_THREADS 20
 #define FIELD_START   22
 
@@ -115,14 +116,22 @@ static bool is_over(const char *text)
 	return *state == 'Z' || *state == 'X';
 }
 
-uint64_t process_start_time(pid_t pid)
+/* PF_FORKNOEXEC of the kernel: it has, since it was forked. */
+static bool has_executed(const char *text)
+{
+	return !(strtoul(stat_field(text, FIELD_FLAGS), NULL, 10) & 0x40u);
+}
+
+uint64_t process_life(pid_t pid, bool *executed)
 {
 	char text[STAT_BYTES];
 
+	*executed = false;
 	if (!read_stat(text, pid))
 		return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH
 			   ? 0
 			   : PROCESS_HIDDEN;
+	*executed = has_executed(text);
 	/* The first thread may end and stay a zombie while others work on. */
 	if (is_over(text) &&
 	    strtoul(stat_field(text, FIELD_THREADS), NULL, 10) <= 1)
@@ -130,12 +139,30 @@ uint64_t process_start_time(pid_t pid)
 	return strtoull(stat_field(text, FIELD_START), NULL, 10);
 }
 
-bool process_is_same(pid_t pid, uint64_t start)
+uint64_t process_start_time(pid_t pid)
 {
-	uint64_t now = pid > 0 ? process_start_time(pid) : 0;
+	bool executed;
 
+	return process_life(pid, &executed);
+}
+
+static bool is_same(uint64_t now, uint64_t start)
+{
 	return now && (now == start || now == PROCESS_HIDDEN ||
 		       start == PROCESS_HIDDEN);
+}
+
+bool process_is_same(pid_t pid, uint64_t start)
+{
+	return is_same(pid > 0 ? process_start_time(pid) : 0, start);
+}
+
+bool process_is_same_program(pid_t pid, uint64_t start)
+{
+	bool executed;
+
+	return is_same(pid > 0 ? process_life(pid, &executed) : 0, start) &&
+	       !executed;
 }
 
 bool process_thread_is_dead(uint32_t tid)
@@ -219,10 +246,13 @@ void process_init(void)
 
 static void become_child(void)
 {
+	bool executed;
+
 	parent_pid = process.pid;
 	parent_start = process.start;
 	process.pid = sys_getpid();
-	process.start = process_start_time(process.pid);
+	process.start = process_life(process.pid, &executed);
+	process.exec_shows = process.start != PROCESS_HIDDEN && !executed;
 }
 
 /* A new generation: what any thread remembers is its parent's. */

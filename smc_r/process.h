@@ -20,10 +20,11 @@
 #include "status.h"
 
 struct process {
-	pid_t pid;                        /* as of the last fork that we saw */
-	uint64_t start;                   /* field 22 of /proc/<pid>/stat */
-	bool off;                         /* SMC_R=0 */
-	char program[STATUS_PROGRAM_MAX]; /* as it was started */
+	pid_t pid;       /* as of the last fork that we saw */
+	uint64_t start;  /* field 22 of /proc/<pid>/stat */
+	bool off;        /* SMC_R=0 */
+	bool exec_shows; /* /proc would tell, if this fork executed a program */
+	char program[STATUS_PROGRAM_MAX];    /* as it was started */
 	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
 	unsigned spin_us;                    /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
@@ -60,9 +61,13 @@ bool process_is_foreign(void);
  * tell (hidepid, no /proc). */
 #define PROCESS_HIDDEN UINT64_MAX
 uint64_t process_start_time(pid_t pid);
+/* The same; *executed: it is no copy of its parent any more, or never was. */
+uint64_t process_life(pid_t pid, bool *executed);
 /* Is it the process that began then? Where that is hidden: better a dead one
  * too many than a living one too few. */
 bool process_is_same(pid_t pid, uint64_t start);
+/* And has it executed nothing since it was forked? */
+bool process_is_same_program(pid_t pid, uint64_t start);
 /* The process that forked this one, and has not ended. One call; false also
  * when that does not tell. */
 bool process_is_parent(pid_t pid, uint64_t start);

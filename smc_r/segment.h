@@ -60,8 +60,12 @@ const struct status_holder *segment_holders(const struct status_slot *s,
 bool segment_before_fork(void);
 void segment_before_uncounted_fork(void);
 void segment_after_fork(bool child);
+/* A program that is executed now gets some connection: this process goes on
+ * holding what it held. */
+void segment_before_heir(void);
 /* So many children live that the next one could not be counted: a connection
- * that begins now would lose its memory then. */
+ * that begins now would lose its memory then. One entry is looked at again with
+ * each call. */
 bool segment_is_crowded(void);
 /* After segment_after_fork(false), when fork gave no child. */
 void segment_fork_failed(void);

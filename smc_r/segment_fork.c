@@ -5,7 +5,7 @@
 #include "segment_table.h"
 #include "totals.h"
 
-static bool crowded; /* the last child found no entry */
+static bool crowded; /* our own segment has no entry for the next child */
 
 static bool holds_any(const struct segment *s)
 {
@@ -39,13 +39,21 @@ static int take_entry(struct segment *s)
 		if (!atomic_compare_exchange_strong(&h->pid, &pid,
 						    -process.pid))
 			continue;
-		totals_holder_write(h, process.pid, totals_unborn());
-		/* The next child needs one, too. */
-		crowded = find_gone(s, i + 1, &pid) == UNCOUNTED;
+		totals_holder_write(h, process.pid, totals_unborn(), 0);
 		return i;
 	}
-	crowded = true;
 	return -1;
+}
+
+/* What begins now is in our own segment, whatever the others are. The child
+ * that was told apart now has taken an entry; the next one needs one, too. */
+static void see_crowd(struct segment *s)
+{
+	int32_t pid;
+
+	if (s == &segments[0])
+		crowded = s->child < 0 ||
+			  find_gone(s, s->child + 1, &pid) == UNCOUNTED;
 }
 
 static void mark_slots(struct segment *s, int entry)
@@ -64,8 +72,16 @@ static void mark_slots(struct segment *s, int entry)
 	}
 }
 
+/* One entry at a time: all may live, and each costs a look into /proc. */
 bool segment_is_crowded(void)
 {
+	static int next;
+	int32_t pid;
+
+	if (!crowded || !segments[0].header)
+		return false;
+	next = (next + 1) % UNCOUNTED;
+	crowded = totals_holder_lives(&segments[0].header->holders[next], &pid);
 	return crowded;
 }
 
@@ -82,6 +98,7 @@ bool segment_before_fork(void)
 		if (!s->header || !holds_any(s))
 			continue;
 		s->child = take_entry(s);
+		see_crowd(s);
 		if (s->child >= 0)
 			mark_slots(s, s->child);
 		else
@@ -115,6 +132,17 @@ void segment_fork_failed(void)
 	}
 }
 
+void segment_before_heir(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++) {
+		struct segment *s = &segments[i];
+
+		if (s->header)
+			atomic_fetch_and(&s->header->holders[s->self].flags,
+					 ~STATUS_HOLDER_EXECS);
+	}
+}
+
 void segment_after_fork(bool child)
 {
 	if (!child)
@@ -126,8 +154,9 @@ void segment_after_fork(bool child)
 			s->header = NULL;
 			continue;
 		}
-		totals_holder_write(&s->header->holders[s->child], process.pid,
-				    process.start);
+		totals_holder_write(
+		    &s->header->holders[s->child], process.pid, process.start,
+		    process.exec_shows ? STATUS_HOLDER_EXECS : 0);
 		s->self = s->child;
 	}
 	crowded = false;

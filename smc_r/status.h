@@ -140,10 +140,14 @@ struct status_slot {
 /* A writer stores its negative pid, then start, then the pid: who reads a pid,
  * looks at start and finds the pid changed, read nothing. */
 struct status_holder {
-	_Atomic int32_t pid; /* 0: free entry; < 0: -pid is writing it */
-	uint32_t spare;
+	_Atomic int32_t pid;    /* 0: free entry; < 0: -pid is writing it */
+	_Atomic uint32_t flags; /* STATUS_HOLDER_*; older ones write 0 */
 	_Atomic uint64_t start; /* field 22 of /proc/<pid>/stat */
 };
+
+/* It takes nothing along when it executes another program; then it holds
+ * nothing any more, and its /proc/<pid>/stat says that it did. */
+#define STATUS_HOLDER_EXECS 1u
 
 struct status_header {
 	uint32_t magic;

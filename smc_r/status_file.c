@@ -230,6 +230,13 @@ int status_file_each(int dir,
 	return status_dir_each(dir, open_and_call, &o);
 }
 
+static bool is_held_by(const struct status_holder *h)
+{
+	if (h->flags & STATUS_HOLDER_EXECS)
+		return alive_is_same_program(h->pid, h->start);
+	return alive_is_same(h->pid, h->start);
+}
+
 uint64_t status_file_living(const struct status_file *file)
 {
 	const struct status_holder *holder = file->header.holders;
@@ -238,7 +245,7 @@ uint64_t status_file_living(const struct status_file *file)
 
 	for (i = 0; i < STATUS_HOLDERS_MAX; i++) {
 		/* One that is being written has no start yet. */
-		if (alive_is_same(holder[i].pid, holder[i].start) ||
+		if (is_held_by(&holder[i]) ||
 		    alive_is_elder(-holder[i].pid, UINT64_MAX))
 			living |= UINT64_C(1) << i;
 	}

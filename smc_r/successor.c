@@ -14,6 +14,7 @@
 #include "process.h"
 #include "reason.h"
 #include "registry.h"
+#include "segment.h"
 #include "socket_listen.h"
 #include "sys.h"
 
@@ -61,6 +62,18 @@ static void pass_on(int fd, uint32_t reason, enum heir heir)
 	else if (epoll_of(fd) && !process_is_foreign())
 		epoll_give_all(epoll_of(fd));
 	errno = error;
+}
+
+/* A child by vfork has no entry of its own. */
+static void hold_for_heir(void)
+{
+	sigset_t saved;
+
+	if (process_is_foreign())
+		return;
+	engine_lock(&saved);
+	segment_before_heir();
+	engine_unlock(&saved);
 }
 
 void successor_descriptor(int fd, uint32_t reason)
@@ -114,11 +127,14 @@ bool successor_exec(const struct image *image, enum heir heir)
 
 		if ((!listener && !is_ours(fd)) || !is_inherited(fd))
 			continue;
-		if (!listener)
-			pass_on(fd, REASON_DEMOTED_EXEC,
-				fd <= STDERR_FILENO ? HEIR_GIVEN : heir);
-		else
+		if (listener) {
 			has_listener = true;
+			continue;
+		}
+		if (connection_of(fd))
+			hold_for_heir();
+		pass_on(fd, REASON_DEMOTED_EXEC,
+			fd <= STDERR_FILENO ? HEIR_GIVEN : heir);
 	}
 	if (has_listener)
 		engine = image_engine(image);

@@ -363,10 +363,12 @@ static bool is_born_soon(uint64_t start)
 	       totals_unborn() - start < UNBORN_MS;
 }
 
-static bool is_living(int32_t pid, uint64_t start)
+static bool is_living(int32_t pid, uint64_t start, uint32_t flags)
 {
 	if (is_born_soon(start))
 		return true;
+	if (flags & STATUS_HOLDER_EXECS)
+		return process_is_same_program(pid, start);
 	return process_is_same(pid, start & UNBORN ? PROCESS_HIDDEN : start);
 }
 
@@ -374,20 +376,25 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 {
 	for (;;) {
 		int32_t now = atomic_load(&h->pid);
+		uint32_t flags = atomic_load(&h->flags);
 
 		*pid = now;
 		if (now <= 0)
 			return now && process_start_time(-now) != 0;
-		if (is_living(now, atomic_load(&h->start)))
+		if (is_living(now, atomic_load(&h->start), flags))
 			return true;
-		if (atomic_load(&h->pid) == now)
+		/* It may have found an heir, and executed it, meanwhile. */
+		if (atomic_load(&h->pid) == now &&
+		    atomic_load(&h->flags) == flags)
 			return false;
 	}
 }
 
-void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start)
+void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start,
+			 uint32_t flags)
 {
 	atomic_store(&h->pid, -pid);
+	atomic_store(&h->flags, flags);
 	atomic_store(&h->start, start);
 	atomic_store(&h->pid, pid);
 }

@@ -47,7 +47,8 @@ void totals_give_back(int status_dir, uint64_t bytes, _Atomic uint64_t *own);
 int totals_merge(int status_dir, const char *name, struct status_header *h,
 		 struct status_slot *slots, uint32_t slot_count);
 
-/* The entry's process lives, or is writing it. *pid is what the entry said. */
+/* The entry's process lives, and has not executed another program that got
+ * nothing; or is writing it. *pid is what the entry said. */
 bool totals_holder_lives(const struct status_holder *h, int32_t *pid);
 /* Instead of a start, in an entry for a child that is being forked, under the
  * number of its parent: the child lives until it has put in its own, although
@@ -55,7 +56,8 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid);
  * may be killed before. */
 uint64_t totals_unborn(void);
 /* Writes an entry that the caller has taken, or inherits. */
-void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start);
+void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start,
+			 uint32_t flags);
 
 /* Merges and removes one segment, whoever holds it. */
 void totals_merge_file(int status_dir, const char *name);

@@ -57,6 +57,13 @@ all_cases() { # how
 	[ "$(grep -c '[0-9]/stat"' "$place/calls")" -lt 200 ]
 }
 
+# They could not be told apart by an entry each: there are 63.
+@test "programs that were executed and inherit nothing hold nothing" {
+	"$forks" helpers 80
+	smc_run "$forks" helpers 80
+	all_on_smc 2
+}
+
 @test "_Fork, which runs no handlers" {
 	all_cases _Fork
 	[ "$demoted_new" = 0 ]

@@ -9,10 +9,13 @@
  *			daemons do, which goes on with a connection
  *   forks copies N M	M children, one after the other, close their copies of
  *			N connections, and no peer wakes
+ *   forks helpers N	N programs that inherit nothing run beside us, and hold
+ *			nothing
  *   forks --heir ACTION FD STATE	the image that exec puts in the child
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -578,6 +581,90 @@ static int copies(int count, int children)
 	return 0;
 }
 
+/* ---- programs that were executed and got nothing ---- */
+
+static void cloexec(int fd)
+{
+	check(!fcntl(fd, F_SETFD, FD_CLOEXEC), "close-on-exec");
+}
+
+/* Lives until there is no other end of its input; runs when this returns. */
+static void helper_start(int input)
+{
+	int started[2];
+	pid_t pid;
+	char byte;
+
+	check(!pipe2(started, O_CLOEXEC), "pipe");
+	pid = fork();
+	check(pid >= 0, "fork");
+	if (!pid) {
+		dup2(input, STDIN_FILENO);
+		execlp("cat", "cat", NULL);
+		_exit(1);
+	}
+	close(started[1]);
+	check(read(started[0], &byte, 1) == 0, "a helper");
+	close(started[0]);
+}
+
+static void greet(int fd, bool first)
+{
+	char byte;
+
+	if (first)
+		send_all(fd, "x", 1);
+	check(recv_all(fd, &byte, 1) == 1, "the other end");
+	if (!first)
+		send_all(fd, &byte, 1);
+}
+
+static void helpers_peer(int port, int go)
+{
+	int old = duct_connect(port), fresh;
+	char byte;
+
+	greet(old, true);
+	check(read(go, &byte, 1) == 1, "go");
+	fresh = duct_connect(port);
+	greet(fresh, true);
+	send_all(old, "u", 1);
+	send_all(fresh, "u", 1);
+	check(recv(old, &byte, 1, 0) < 0 && errno == ECONNRESET,
+	      "closed with a byte unread");
+	_exit(0);
+}
+
+static int helpers(int count)
+{
+	int port, status, fd, old, alive[2], go[2];
+	int listener = duct_listen(&port);
+	pid_t peer;
+	char byte;
+
+	alarm(CASE_SECONDS);
+	cloexec(listener);
+	check(!pipe2(alive, O_CLOEXEC) && !pipe2(go, O_CLOEXEC), "pipe");
+	peer = fork();
+	if (!peer)
+		helpers_peer(port, go[0]);
+	cloexec(old = accept(listener, NULL, NULL));
+	greet(old, false);
+	for (int i = 0; i < count; i++)
+		helper_start(alive[0]);
+	check(write(go[1], "", 1) == 1, "go");
+	fd = accept(listener, NULL, NULL);
+	greet(fd, false);
+	check(recv_all(fd, &byte, 1) == 1, "the end");
+	close(old);
+	check(waitpid(peer, &status, 0) == peer && !status, "the peer");
+	close(alive[0]);
+	close(alive[1]);
+	for (int i = 0; i < count; i++)
+		check(wait(&status) > 0 && !status, "a helper's end");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
@@ -586,6 +673,8 @@ int main(int argc, char **argv)
 		return orphans(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "copies"))
 		return copies(atoi(argv[2]), atoi(argv[3]));
+	if (argc == 3 && !strcmp(argv[1], "helpers"))
+		return helpers(atoi(argv[2]));
 	if (argc == 5 && !strcmp(argv[1], "--heir"))
 		heir(atoi(argv[3]), (enum action)atoi(argv[2]),
 		     (enum state)atoi(argv[4]));

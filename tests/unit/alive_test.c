@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -68,6 +69,34 @@ Test(alive, a_zombie_is_dead_and_so_is_what_was_waited_for)
 	cr_assert(!alive_is_elder(child, UINT64_MAX));
 	cr_assert_eq(waitpid(child, NULL, 0), child);
 	cr_assert(!alive_is_same(child, start));
+}
+
+Test(alive, an_executed_program_is_the_same_process_but_not_the_same_program)
+{
+	uint64_t start = 0;
+	int input[2], executed[2];
+	pid_t child;
+	char byte;
+
+	cr_assert_eq(pipe2(input, O_CLOEXEC), 0);
+	cr_assert_eq(pipe2(executed, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		if (read(input[0], &byte, 1) == 1 && dup2(input[0], 0) == 0)
+			execlp("cat", "cat", NULL);
+		_exit(1);
+	}
+	cr_assert_gt(child, 0);
+	close(executed[1]);
+	cr_assert_eq(alive_start(child, &start), 0);
+	cr_assert(alive_is_same_program(child, start));
+	cr_assert(!alive_is_same_program(child, start - 1));
+	cr_assert_eq(write(input[1], "", 1), 1);
+	cr_assert_eq(read(executed[0], &byte, 1), 0);
+	cr_assert(alive_is_same(child, start));
+	cr_assert(!alive_is_same_program(child, start));
+	close(input[1]);
+	cr_assert_eq(waitpid(child, NULL, 0), child);
 }
 
 Test(alive, a_name_with_blanks_and_brackets_does_not_mislead)

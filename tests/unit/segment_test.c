@@ -2,7 +2,9 @@
 /* segment: the slots of a process and of its forked children. */
 #include "smc_r/segment.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "crew.h"
 #include "place.h"
@@ -257,6 +259,57 @@ Test(segment, a_child_that_was_killed_and_not_waited_for_holds_nothing)
 	crew_wait(pid);
 }
 
+struct program {
+	int input[2];
+	int executed[2]; /* its end tells */
+};
+
+static void execute(int heir, void *argument)
+{
+	struct program *p = argument;
+
+	if (heir)
+		segment_before_heir();
+	if (dup2(p->input[0], STDIN_FILENO) == STDIN_FILENO)
+		execlp("cat", "cat", NULL);
+	_exit(1);
+}
+
+static pid_t fork_program(struct program *p, bool heir)
+{
+	pid_t pid;
+	char byte;
+
+	cr_assert_eq(pipe2(p->input, O_CLOEXEC), 0);
+	cr_assert_eq(pipe2(p->executed, O_CLOEXEC), 0);
+	pid = fork_engine(execute, heir, p);
+	close(p->executed[1]);
+	cr_assert_eq(read(p->executed[0], &byte, 1), 0);
+	return pid;
+}
+
+static void end_program(struct program *p, pid_t pid)
+{
+	close(p->input[1]);
+	cr_assert_eq(crew_wait(pid), 0);
+}
+
+Test(segment, a_child_that_executed_a_program_holds_what_that_got)
+{
+	struct status_slot *slot = get();
+	struct program heir, other;
+	pid_t pid = fork_program(&other, false);
+	pid_t heir_pid;
+
+	cr_assert(segment_slot_is_mine(slot));
+	heir_pid = fork_program(&heir, true);
+	cr_assert(!segment_slot_is_mine(slot));
+	end_program(&heir, heir_pid);
+	cr_assert(segment_slot_is_mine(slot));
+	end_program(&other, pid);
+	cr_assert(segment_slot_leave(slot));
+}
+
 /* RLIMIT_NPROC, or no memory: the handlers ran, and there is no child. */
 Test(segment, a_fork_that_failed_leaves_no_holder)
 {
@@ -323,6 +376,31 @@ Test(segment, more_children_than_entries_do_no_harm)
 	cr_assert(!segment_slot_is_mine(f->slot));
 	atomic_store(&f->step, 1);
 	cr_assert_eq(crew_wait(pid[0]), 0);
+}
+
+/* Of children: one is our own, one for all that have none. */
+#define ENTRIES (STATUS_HOLDERS_MAX - 2)
+
+Test(segment, is_crowded_by_children_until_one_of_them_is_found_gone)
+{
+	struct family *f = crew_share(sizeof(*f));
+	int asked = 0;
+	pid_t pid[ENTRIES];
+
+	f->slot = get();
+	for (int i = 0; i < ENTRIES; i++) {
+		cr_assert(!segment_is_crowded());
+		pid[i] = fork_engine(hold_on, i, f);
+	}
+	crew_wait_for(&f->gate, ENTRIES);
+	for (int i = 0; i < 200; i++)
+		cr_assert(segment_is_crowded());
+	atomic_store(&f->step, 1);
+	for (int i = 0; i < ENTRIES; i++)
+		cr_assert_eq(crew_wait(pid[i]), 0);
+	while (segment_is_crowded())
+		asked++;
+	cr_assert_lt(asked, STATUS_HOLDERS_MAX);
 }
 
 static void go_deeper(int number, void *argument)
