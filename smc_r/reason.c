@@ -139,6 +139,9 @@ static const struct reason reasons[] = {
     {REASON_CHILDREN, "CHILDREN",
      "the program has more forked processes than can share its connections",
      "none; it is served again when some of them have ended"},
+    {REASON_RAW_CALLS, "RAW_CALLS",
+     "the program enters the kernel past the C library",
+     "let the program use the C library"},
     {REASON_TIMEOUT, "TIMEOUT", "peer did not answer the handshake in time",
      "see whether the peer hangs or is overloaded"},
     {REASON_MESSAGE, "MESSAGE",
@@ -268,6 +271,7 @@ static const uint32_t places[] = {
     REASON_PEER_MEMORY,
     REASON_DEMOTED_STALLED,
     REASON_DEMOTED_EPOLL,
+    REASON_RAW_CALLS,
 };
 
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,

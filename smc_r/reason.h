@@ -71,6 +71,7 @@ enum smc_reason {
 	REASON_DESCRIPTORS = 0x0A010007,
 	REASON_SAME_PROCESS = 0x0A010008,
 	REASON_CHILDREN = 0x0A010009,
+	REASON_RAW_CALLS = 0x0A01000A,
 
 	/* Ours: the handshake did not come to an agreement. */
 	REASON_TIMEOUT = 0x0A020000,
@@ -99,7 +100,7 @@ enum smc_reason {
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 66
+#define REASON_COUNT 67
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

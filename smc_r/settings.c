@@ -9,7 +9,7 @@
 
 #include "conf/rundir.h"
 #include "process.h"
-#include "raw_ring.h"
+#include "raw_calls.h"
 #include "reason.h"
 #include "sys.h"
 
@@ -76,7 +76,7 @@ static void note_addresses(void)
 static void note_ports(void)
 {
 	bool serves = available && current.enabled && !is_excluded() &&
-		      !raw_ring_is_likely();
+		      !raw_calls_were_found();
 
 	for (unsigned i = 0; i < 1024; i++)
 		atomic_store_explicit(&port_bits[i],
@@ -170,12 +170,20 @@ const struct snapshot *settings_now(uint32_t *reason)
 		*reason = REASON_PROGRAM;
 		return NULL;
 	}
-	if (current.enabled && raw_ring_is_likely()) {
-		*reason = REASON_DEMOTED_IO_URING;
+	if (raw_calls_were_found()) {
+		*reason = REASON_RAW_CALLS;
 		return NULL;
 	}
 	*reason = REASON_NONE;
 	return &current;
+}
+
+bool settings_serve(void)
+{
+	if (!raw_calls_are_likely())
+		return true;
+	note_ports();
+	return false;
 }
 
 uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
@@ -185,6 +193,8 @@ uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
 		return REASON_DISABLED;
 	if (!snapshot_has_port(s, server_port))
 		return REASON_PORT;
+	if (!settings_serve())
+		return REASON_RAW_CALLS;
 	if (!local)
 		return REASON_NONE;
 	switch (snapshot_match(s, local, server_port)) {

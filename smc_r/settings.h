@@ -18,10 +18,14 @@
 
 /*
  * The current settings, or NULL with *reason (reason.h) set: device not
- * Available, this program excluded, or switched off by SMC_R=0. Valid until
- * the engine lock is given back.
+ * Available, this program excluded, found to enter the kernel past libc, or
+ * switched off by SMC_R=0. Valid until the engine lock is given back.
  */
 const struct snapshot *settings_now(uint32_t *reason);
+
+/* False for a program that enters the kernel past libc. The first call looks at
+ * all its instructions, so it comes when a connection may be ours. */
+bool settings_serve(void);
 
 /* Names what settings_now last saw; never 0. */
 uint64_t settings_generation(void);
@@ -36,7 +40,8 @@ bool settings_may_match(uint16_t server_port);
 bool settings_has_address(const struct in6_addr *address);
 
 /* 0, or why a connection with this local address and server port stays on
- * TCP. local may be NULL: not known yet. */
+ * TCP. local may be NULL: not known yet. Asks settings_serve where the port
+ * is ours. */
 uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
 			uint16_t server_port);
 

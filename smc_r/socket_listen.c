@@ -67,7 +67,7 @@ static void mark(struct listener *l, int fd)
 		return;
 	l->marked_at = settings_generation();
 	l->marked_by = process.pid;
-	if (!s)
+	if (!s || !settings_serve())
 		return;
 	/* Once true it stays: a client may have been answered before the
 	 * settings changed. */

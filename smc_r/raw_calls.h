@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * raw_calls: does the program enter the kernel past libc?
+ *
+ * One that waits for its connections by instructions of its own (rustix's in
+ * Rust, Bun's), or is linked with a static liburing, is not seen when it does,
+ * and what it asks the kernel for on a connection of ours would never come. So
+ * its instructions are looked at.
+ *
+ * Locking: none; two threads find the same.
+ */
+#ifndef SMC_R_RAW_CALLS_H
+#define SMC_R_RAW_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Looked at once. False as well for what cannot be known: another kind of
+ * processor. */
+bool raw_calls_are_likely(void);
+/* The same without a look: were they found? */
+bool raw_calls_were_found(void);
+
+/* An instruction among these bytes that waits, accepts, sends, receives, or
+ * sets up io_uring. */
+bool raw_calls_in(const void *text, size_t bytes);
+
+#endif
