@@ -131,15 +131,18 @@ bool socket_before_accept(int fd)
 	return l && l->matched;
 }
 
+/* Who stays on TCP, as on the list of excluded programs, gets no mark by it. */
 void socket_defer_changed(int fd)
 {
 	struct listener *l = listener_of(fd);
+	uint32_t reason;
 	sigset_t saved;
 
 	if (!l || l->deferred == traits_deferred(fd))
 		return;
 	engine_lock(&saved);
-	offer(l, fd);
+	if ((settings_now(&reason) && settings_serve()) || is_marked(fd))
+		offer(l, fd);
 	engine_unlock(&saved);
 }
 

@@ -139,6 +139,14 @@ served_by() { # name
 	[ "$smc_new" = 0 ]
 }
 
+@test "the same with TCP_DEFER_ACCEPT, which is set when it listens" {
+	[ "$(uname -m)" = x86_64 ] || skip "no such instructions are known"
+	start server smc_run "$programs/preload/raw_wait" "$port" 3 deferred
+	await_port "$port"
+	asked 3
+	[ "$smc_new" = 0 ]
+}
+
 @test "a stdio stream whose client is late with its part of the handshake" {
 	# A client that is later than this.
 	export SMC_R_HANDSHAKE=100

@@ -70,6 +70,10 @@ stranger() {
 	stranger
 }
 
+@test "bun" {
+	stranger
+}
+
 @test "busybox" {
 	stranger
 }
