@@ -63,6 +63,7 @@ static void add_counters(struct builder *b, struct json_object *to,
 	add_number(b, to, "handshake_errors", c->handshake_errors);
 	add_number(b, to, "first_contacts", c->first_contacts);
 	add_number(b, to, "reuses", c->reuses);
+	add_number(b, to, "knocks", c->knocks);
 	add_number(b, to, "declines_sent", c->declines_sent);
 	add_number(b, to, "declines_received", c->declines_received);
 	add_number(b, to, "bytes_sent", c->bytes_sent);

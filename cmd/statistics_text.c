@@ -106,6 +106,7 @@ static void print_details(FILE *out, const struct statistics *s)
 	print_count(out, "RMBs Freed", c->rmbs_freed);
 	print_count(out, "Link Groups, First Contact", c->first_contacts);
 	print_count(out, "Link Groups, Reuse", c->reuses);
+	print_count(out, "Connections Begun by a Knock", c->knocks);
 	print_count(out, "Doorbells", c->doorbells);
 	print_count(out, "Sleeps", c->sleeps);
 	print_count(out, "Spin Hits", c->spin_hits);

@@ -247,6 +247,12 @@ void clc_wrote(struct clc *c)
 	c->wrote = true;
 }
 
+void clc_skip(struct clc *c)
+{
+	c->state = CLC_ON_SMC;
+	c->deadline_ms = 0;
+}
+
 bool clc_can_write(const struct clc *c)
 {
 	switch (c->state) {

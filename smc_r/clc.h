@@ -154,6 +154,9 @@ struct clc_action clc_commit(struct clc *c, uint64_t now_ms);
  */
 void clc_want_link(struct clc *c);
 
+/* Both sides have agreed on SMC, without a message. */
+void clc_skip(struct clc *c);
+
 /* Fills everything but peer_id and os into the Decline that is to be sent. */
 void clc_decline(const struct clc *c, struct clc_decline *out);
 

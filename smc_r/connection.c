@@ -14,6 +14,7 @@
 #include "annex_memory.h"
 #include "bell.h"
 #include "inject.h"
+#include "linkgroup_knock.h"
 #include "lock.h"
 #include "pool.h"
 #include "process.h"
@@ -192,6 +193,21 @@ void connection_detach(struct connection *c, bool reuse)
 	linkgroup_give(rmb, c->element, reuse);
 }
 
+void connection_drop_knock(struct connection *c)
+{
+	struct knock *k = &c->knock;
+	bool sleeps = atomic_load(&k->sleepers) > 0;
+	uint32_t state = atomic_exchange(&k->state, KNOCK_NONE);
+
+	if (state == KNOCK_NONE)
+		return;
+	/* Taken by a server whose connection is none: it is lost. */
+	if (state == KNOCK_OUT &&
+	    !linkgroup_knock_take_back(k->rmb, k->element, k->token, true))
+		sleeps = true;
+	linkgroup_knock_give(k->rmb, k->element, !sleeps);
+}
+
 /* ---- where it ends up ---- */
 
 void (*connection_on_native)(struct connection *c, bool gone);
@@ -322,6 +338,7 @@ void connection_release(struct connection *c)
 	bool asleep = atomic_load(&c->callers);
 
 	has_started(c);
+	connection_drop_knock(c);
 	close_ears(c);
 	atomic_store(&c->dead, 1);
 	if (c->rmb) {

@@ -82,6 +82,25 @@ enum annex {
 	ANNEX_REFUSED /* none was to be had */
 };
 
+/* A client's, that is undecided: knock.h */
+enum knock_state {
+	KNOCK_NONE,
+	KNOCK_OUT,
+	KNOCK_OVER, /* taken back, while a thread slept for it */
+};
+
+struct knock {
+	_Atomic uint32_t state;    /* enum knock_state */
+	_Atomic uint32_t sleepers; /* threads of ours, on the bell */
+	struct rmb *rmb;           /* whose element is taken for it */
+	struct rmb_element *at;
+	uint64_t token;
+	uint32_t element;
+	uint32_t group; /* number of the link group */
+	int bell;
+	bool unheard; /* slept, and was not rung when that ended */
+};
+
 struct connection {
 	struct fdentry entry; /* FDENTRY_SOCKET */
 	_Atomic uint32_t dead;
@@ -140,6 +159,8 @@ struct connection {
 	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
 	_Atomic uint64_t full_at; /* and the reader has stood here */
 
+	struct knock knock;
+	uint32_t knocked;     /* in vain: at the group of this number, or 0 */
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
 	bool starting;        /* is counted as a client that starts */
@@ -301,6 +322,9 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		       int side);
 /* Gives the element back; the peer must not be using it. */
 void connection_detach(struct connection *c, bool reuse);
+
+/* Whatever became of the element that it knocked at, it has it no longer. */
+void connection_drop_knock(struct connection *c);
 
 /* Plain TCP from here on. */
 void connection_set_native(struct connection *c);

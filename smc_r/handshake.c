@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "handshake_begin.h"
+#include "knock.h"
 #include "lock.h"
 #include "messages.h"
 #include "offer.h"
@@ -76,6 +77,8 @@ void handshake_end_offer(struct connection *c, int fd, uint32_t reason)
 		handshake_stay_native(c, reason);
 		return;
 	}
+	if (knock_is_out(c) && !knock_take_back(c, fd))
+		return;
 	if (!c->offer_entry || !registry_withdraw(c->offer_entry)) {
 		messages_carry_out(
 		    c, fd,
@@ -164,6 +167,21 @@ static bool has_spoken(int fd)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 }
 
+/* One that is known to be undecided goes on by a Proposal. */
+static void settle_knock(struct connection *c, int fd)
+{
+	if (!knock_was_taken(c, fd) && knock_take_back(c, fd))
+		start_client(c, fd);
+}
+
+/* The offer was taken by a listener whose process has what it needs: the next
+ * write waits for it. */
+static void leave_knock(struct connection *c, int fd)
+{
+	handshake_begin(c, false);
+	knock_was_taken(c, fd);
+}
+
 /* TCP is connected: was the offer taken? */
 static void client_connected(struct connection *c, int fd)
 {
@@ -182,6 +200,16 @@ static void client_connected(struct connection *c, int fd)
 		c->slot->local_port = (uint16_t)answer.port;
 	} else {
 		read_local(c, fd);
+	}
+	if (knock_is_out(c)) {
+		leave_knock(c, fd);
+		if (connection_phase(c) == PHASE_ACTIVE)
+			return;
+		if (state > 0 && (state & OFFER_AGREED) && !late &&
+		    !(state & OFFER_DEFERS))
+			return;
+		if (!knock_take_back(c, fd))
+			return;
 	}
 	if (state > 0 && (state & OFFER_AGREED) && late && has_spoken(fd))
 		handshake_stay_native(c, REASON_TIMEOUT);
@@ -229,6 +257,21 @@ static void drop_entry_when_over(struct connection *c)
 	c->offer_entry = 0;
 }
 
+void handshake_connected(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->rx);
+
+	client_connected(c, fd);
+	/* Whoever sleeps in an instance that it is in looks at TCP alone. */
+	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c) &&
+	    c->members)
+		settle_knock(c, fd);
+	if (connection_phase(c) == PHASE_ACTIVE)
+		handshake_was_met(c);
+	drop_entry_when_over(c);
+	stream_unlock(&c->slot->rx, taken);
+}
+
 uint32_t handshake_step_locked(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
@@ -238,6 +281,11 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 
 	if (begins)
 		client_connected(c, fd);
+	knock_tidy(c);
+	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c)) {
+		settle_knock(c, fd);
+		begins = true;
+	}
 	if (connection_phase(c) == PHASE_HANDSHAKE && unclaimed(c))
 		leave_unclaimed(c, fd);
 	if (connection_phase(c) == PHASE_HANDSHAKE && c->quiet)
@@ -289,10 +337,12 @@ static void abort_locked(struct connection *c, int fd, uint32_t reason)
 {
 	bool taken = stream_lock(&c->slot->rx);
 
-	if (connection_phase(c) == PHASE_CONNECTING)
+	if (connection_phase(c) == PHASE_CONNECTING) {
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
-	else if (connection_phase(c) == PHASE_HANDSHAKE)
+		connection_drop_knock(c);
+	} else if (connection_phase(c) == PHASE_HANDSHAKE) {
 		handshake_end_offer(c, fd, reason);
+	}
 	drop_entry_when_over(c);
 	stream_unlock(&c->slot->rx, taken);
 }

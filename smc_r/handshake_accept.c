@@ -4,6 +4,7 @@
 
 #include "handshake.h"
 #include "handshake_begin.h"
+#include "knock.h"
 #include "lock.h"
 #include "messages.h"
 #include "offer.h"
@@ -33,8 +34,10 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 
 /* How the client's offer came, if it came, and where to. */
 struct arrival {
-	int state;     /* offer_look() */
-	bool agreed;   /* by TCP option */
+	int state;   /* offer_look() */
+	bool agreed; /* by TCP option */
+	bool knocks;
+	struct option_knock knock;
 	uint16_t port; /* local; 0: not known */
 	struct in6_addr local;
 	struct sockaddr_storage name; /* the same, without BPF */
@@ -56,6 +59,8 @@ static void take_up(struct connection *c, int fd, struct arrival *a,
 	if (connection_phase(c) == PHASE_HANDSHAKE) {
 		if (reason)
 			handshake_end_offer(c, fd, reason);
+		else if (a->knocks && knock_answer(c, fd, &a->knock))
+			handshake_was_met(c);
 		messages_read(c, fd);
 	}
 	stream_unlock(&c->slot->rx, taken);
@@ -69,6 +74,8 @@ static void ask(int fd, struct arrival *a)
 
 	a->state = offer_look(fd, &answer);
 	a->agreed = a->state > 0 && (a->state & OFFER_AGREED);
+	a->knocks = a->agreed && answer.knock.token;
+	a->knock = answer.knock;
 	a->port = 0;
 	if (a->state >= 0 && answer.port) {
 		memcpy(&a->local, answer.address, sizeof(a->local));

@@ -30,6 +30,10 @@ void handshake_stay_native(struct connection *c, uint32_t reason);
  * which nothing was said; else the machine decides what is to be said. */
 void handshake_end_offer(struct connection *c, int fd, uint32_t reason);
 
+/* TCP is connected, and the program's connect() waited for that: a step that
+ * leaves a knock to the next call. */
+void handshake_connected(struct connection *c, int fd);
+
 /* What begins now is SMC-R's by address and port. */
 bool handshake_is_served(const struct in6_addr *local, uint16_t server_port);
 /* getsockname(2). */

@@ -6,6 +6,7 @@
 
 #include "handshake.h"
 #include "handshake_begin.h"
+#include "knock.h"
 #include "offer.h"
 #include "plain.h"
 #include "process.h"
@@ -88,18 +89,18 @@ static bool is_near(const struct sockaddr *a, socklen_t n)
 }
 
 /* Engine lock held. marked: the offer is made already. */
-static bool begin_client(int fd, const struct sockaddr *a, socklen_t n,
-			 const struct traits *t, bool marked)
+static struct connection *begin_client(int fd, const struct sockaddr *a,
+				       socklen_t n, const struct traits *t,
+				       uint32_t flags, bool marked)
 {
 	uint32_t reason;
 	const struct snapshot *s = settings_now(&reason);
 	struct connection *c = NULL;
 
 	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE)
-		c = connection_new(STATUS_CLIENT,
-				   t->options | nonblock_flag(fd), false);
+		c = connection_new(STATUS_CLIENT, t->options | flags, false);
 	if (!c)
-		return false;
+		return NULL;
 	c->lingers = t->lingers;
 	c->begun_ns = sys_now_ns();
 	fill_peer(c, a, n);
@@ -108,15 +109,61 @@ static bool begin_client(int fd, const struct sockaddr *a, socklen_t n,
 	else
 		make_offer(c, fd, port_of(a, n), marked);
 	fdtable_set(fd, &c->entry);
-	return true;
+	return c;
+}
+
+/* Engine lock held. 0: marked, and whoever accepts will be told of the knock.
+ */
+static int knock_at(int fd, uint16_t port, struct rmb **rmb,
+		    struct option_knock *knock)
+{
+	uint32_t element;
+	int error;
+
+	if (!linkgroup_knock(port, rmb, &element, knock))
+		return -EAGAIN;
+	error = offer_mark_visitor(fd, port, knock);
+	if (error)
+		linkgroup_knock_take_back(*rmb, element, knock->token, false);
+	return error == -EINVAL ? -EAGAIN : error;
+}
+
+/* Engine lock held. The connection that begins, or NULL. */
+static struct connection *begin_near(int fd, const struct sockaddr *a,
+				     socklen_t n, const struct traits *t,
+				     uint32_t flags, int *visit)
+{
+	uint16_t port = port_of(a, n);
+	struct option_knock knock;
+	struct rmb *rmb = NULL;
+	struct connection *c;
+
+	*visit = flags & SOCKET_NONBLOCK ? -EAGAIN
+					 : knock_at(fd, port, &rmb, &knock);
+	if (*visit == -EAGAIN) {
+		rmb = NULL;
+		*visit = offer_mark_visitor(fd, port, NULL);
+	}
+	c = *visit == -ENOENT ? NULL
+			      : begin_client(fd, a, n, t, flags, *visit == 0);
+	if (*visit || !rmb)
+		return c;
+	if (c && atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED)
+		knock_begin(c, rmb, &knock);
+	else
+		linkgroup_knock_take_back(rmb, knock.element, knock.token,
+					  false);
+	return c;
 }
 
 enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 				       socklen_t n)
 {
 	uint16_t port = port_of(a, n);
+	struct connection *c;
 	struct traits t;
-	bool begun, marked;
+	uint32_t flags;
+	bool near, marked;
 	int visit = -EAGAIN;
 	sigset_t saved;
 
@@ -125,18 +172,25 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	t = traits_of(fd);
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
-	if (is_near(a, n) && !t.unsuitable)
-		visit = offer_mark_visitor(fd, port);
+	near = is_near(a, n) && !t.unsuitable;
+	/* Without the lock, as it is mostly the end of it. */
+	if (near && !linkgroup_knock_is_likely(port))
+		visit = offer_mark_visitor(fd, port, NULL);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
+	flags = nonblock_flag(fd);
 	engine_lock(&saved);
-	begun = begin_client(fd, a, n, &t, visit == 0);
-	marked = begun && (atomic_load(&connection_of(fd)->slot->socket_flags) &
-			   SOCKET_OFFERED);
+	if (near && visit == -EAGAIN)
+		c = begin_near(fd, a, n, &t, flags, &visit);
+	else
+		c = begin_client(fd, a, n, &t, flags, visit == 0);
+	marked = c && (atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED);
 	engine_unlock(&saved);
+	if (visit == -ENOENT)
+		return PROSPECT_NOBODY;
 	if (visit == 0 && !marked)
 		offer_unmark(fd);
-	return begun ? PROSPECT_OURS : PROSPECT_NOT_OURS;
+	return c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
 }
 
 static bool is_connected(int fd)
@@ -194,6 +248,7 @@ static void forget(struct connection *c, int fd)
 	if (c->offer_entry)
 		registry_withdraw(c->offer_entry);
 	c->offer_entry = 0;
+	connection_drop_knock(c);
 	connection_set_native(c);
 	if (c->members)
 		connection_on_native(c, true);
@@ -214,7 +269,7 @@ void handshake_after_connect(int fd, int result, int error)
 		forget(c, fd);
 	} else if (result == 0) {
 		c->connected = true;
-		handshake_step_locked(c, fd);
+		handshake_connected(c, fd);
 		if (connection_phase(c) == PHASE_NATIVE &&
 		    c->slot->reason == REASON_ADDRESS)
 			forget(c, fd);

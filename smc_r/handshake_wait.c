@@ -9,6 +9,7 @@
 
 #include "grace.h"
 #include "inject.h"
+#include "knock.h"
 #include "messages.h"
 #include "process.h"
 #include "real.h"
@@ -214,6 +215,14 @@ void handshake_wait_until(int fd, uint64_t until_ns)
 	real.ppoll(&p, 1, &t, NULL);
 }
 
+/* The first look of a call that may wait. */
+static void begin_waiting(struct connection *c, int fd, bool is_patient)
+{
+	if (is_patient && knock_is_out(c))
+		knock_await(c);
+	handshake_step(c, fd);
+}
+
 enum way handshake_for_read(struct connection *c, int fd, bool wait)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
@@ -343,7 +352,7 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 	enum way way;
 
 	/* As in handshake_for_read. */
-	handshake_step(c, fd);
+	begin_waiting(c, fd, wait);
 	if (c->quiet)
 		handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {

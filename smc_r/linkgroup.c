@@ -7,6 +7,7 @@
 
 #include "grave.h"
 #include "identity.h"
+#include "linkgroup_knock.h"
 #include "linkgroup_list.h"
 #include "linkgroup_rmb.h"
 #include "pool.h"
@@ -25,6 +26,7 @@
 #define SPARE_PLENTY 16u
 #define SPARE_RESTS  128u
 #define SPARE_TAKES  256u
+#define SHUT_OUT     8u
 
 #define SOON_NS 100000000u  /* after memory was given back */
 #define REST_NS 1000000000u /* so long after the last one that ended */
@@ -81,15 +83,10 @@ static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 {
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t i = 0; i < r->map.elements; i++) {
-			struct rmb_element *e = rmb_element(&r->map, i);
-
-			if (!linkgroup_rmb_has_free(r, i))
+			if (!linkgroup_rmb_has_free(r, i) ||
+			    !linkgroup_knock_shut(rmb_element(&r->map, i)))
 				continue;
-			rmb_element_reset(&r->map, i);
-			atomic_fetch_add(&e->epoch, 1);
-			r->busy |= 1u << i;
-			r->references++;
-			g->connections++;
+			linkgroup_rmb_take(r, i);
 			*rmb = r;
 			*element = i;
 			return true;
@@ -159,6 +156,31 @@ static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
 }
 
+static bool has_open(const struct linkgroup *g)
+{
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		if (~(r->busy | r->leaked) & linkgroup_rmb_mask(r))
+			return true;
+	return false;
+}
+
+/*
+ * A client that comes back before we have closed finds nothing that it could
+ * knock at. If that goes on, and memory is not short, one element more is what
+ * it needs.
+ */
+static void note_shut_out(struct linkgroup *g, const struct snapshot *s)
+{
+	if (has_open(g) || ++g->shut_out < SHUT_OUT)
+		return;
+	g->shut_out = 0;
+	if (!g->plenty || g->connections >= SPARE_PLENTY)
+		return;
+	if (g->spare == 0)
+		g->spare = 1;
+	linkgroup_rmb_add(g, s);
+}
+
 static uint32_t take_again(struct linkgroup *g, const struct snapshot *s,
 			   struct rmb **rmb, uint32_t *element)
 {
@@ -173,6 +195,7 @@ static uint32_t take_again(struct linkgroup *g, const struct snapshot *s,
 		if (!take_free(g, rmb, element))
 			return REASON_INTERNAL;
 	}
+	note_shut_out(g, s);
 	segment_count(reuses);
 	return REASON_NONE;
 }
@@ -269,6 +292,8 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		 * must not keep it alive for the peer. */
 		r->leaked |= 1u << element;
 		bells_close(&r->bells[element]);
+	} else if (r->side == SIDE_SERVER) {
+		linkgroup_knock_open(e);
 	}
 	g->connections--;
 	now = sys_now_ns();
@@ -293,5 +318,6 @@ void linkgroup_out_of_step(struct rmb *r)
 void linkgroup_forked(void)
 {
 	linkgroup_list_forked();
+	linkgroup_knock_forked();
 	identity_forked();
 }

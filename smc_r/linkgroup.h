@@ -28,6 +28,7 @@
 #include "rmb.h"
 
 #define NONCE_BYTES 16
+#define KNOCK_PORTS 4
 
 struct linkgroup {
 	struct linkgroup *next;
@@ -46,6 +47,13 @@ struct linkgroup {
 	uint32_t takes;         /* since that was found */
 	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
 	bool plenty;            /* server: of memory, when one was last made */
+	uint32_t shut_out;      /* server: takes that left nothing open */
+
+	/* Client: linkgroup_knock.h. */
+	uint16_t ports[KNOCK_PORTS]; /* that it accepted at, lately */
+	uint32_t used;               /* when it last did; a count */
+	uint32_t holds_back;         /* connections that do not knock */
+	uint32_t held_back;          /* so many, the last time */
 };
 
 struct rmb {

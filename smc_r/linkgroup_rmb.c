@@ -9,6 +9,7 @@
 #include "grave.h"
 #include "headroom.h"
 #include "identity.h"
+#include "linkgroup_knock.h"
 #include "pool.h"
 #include "process.h"
 #include "reason.h"
@@ -284,6 +285,15 @@ bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 	       atomic_load(&e->released) == atomic_load(&e->epoch);
 }
 
+void linkgroup_rmb_take(struct rmb *r, uint32_t i)
+{
+	rmb_element_reset(&r->map, i);
+	atomic_fetch_add(&rmb_element(&r->map, i)->epoch, 1);
+	r->busy |= 1u << i;
+	r->references++;
+	r->group->connections++;
+}
+
 /* RMBs that nobody uses are given back, unless the next connections are likely
  * to want them: one element is kept, and half as many as are in use, or as were
  * found to be worth it. */
@@ -303,7 +313,8 @@ static void trim_server(struct linkgroup *g)
 		if (!is_idle(r) ||
 		    (useful &&
 		     r->map.elements <= 2 * (1 + g->connections + g->spare) &&
-		     linkgroup_rmb_idle(g) - useful < 1 + spare))
+		     linkgroup_rmb_idle(g) - useful < 1 + spare) ||
+		    !linkgroup_knock_shut_all(r))
 			continue;
 		if (useful)
 			g->given_back_ns = sys_now_ns();

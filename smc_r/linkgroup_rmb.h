@@ -26,6 +26,15 @@ struct rmb *linkgroup_rmb_find(struct linkgroup *g, uint32_t number);
 /* Whether element i is free on both sides; server only. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i);
 
+/* A bit for each of its elements. */
+static inline uint32_t linkgroup_rmb_mask(const struct rmb *r)
+{
+	return UINT32_MAX >> (RMB_ELEMENTS_MAX - r->map.elements);
+}
+
+/* Server: makes element i ready for a new connection, which takes it. */
+void linkgroup_rmb_take(struct rmb *r, uint32_t i);
+
 /* How many elements of all its RMBs are not in use on this side. */
 uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
 

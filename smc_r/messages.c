@@ -12,6 +12,7 @@
 
 #include "allowance.h"
 #include "inject.h"
+#include "knock.h"
 #include "lock.h"
 #include "offer.h"
 #include "process.h"
@@ -309,6 +310,7 @@ static uint32_t attach_client(struct connection *c, const struct clc_message *m)
 	if (reason)
 		return reason;
 	connection_attach(c, rmb, (uint32_t)a->index - 1, SIDE_CLIENT);
+	knock_learn(c);
 	proposal_remember_first(c, a->first_contact);
 	if (decide(c, ACCEPT_TAKEN))
 		return REASON_NONE;

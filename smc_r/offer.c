@@ -74,10 +74,16 @@ static int mark(int fd, int value)
 	return set(fd, &value, sizeof(value));
 }
 
-int offer_mark_visitor(int fd, uint16_t port)
+int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock)
 {
-	const struct option_visit visit = {.mark = 1, .port = port};
-	int error = set(fd, &visit, sizeof(visit));
+	struct option_knocking visit = {.visit = {.mark = 1, .port = port}};
+	int error;
+
+	if (knock) {
+		visit.knock = *knock;
+		return set(fd, &visit, sizeof(visit));
+	}
+	error = set(fd, &visit.visit, sizeof(visit.visit));
 
 	/* A BPF program that was attached before there were visitors. */
 	return error == -EINVAL ? mark(fd, 1) : error;
@@ -145,7 +151,7 @@ int offer_look(int fd, struct option_answer *a)
 	/* A BPF program that was attached before it could tell names. */
 	if (length == sizeof(a->state))
 		a->port = 0;
-	else if (length != sizeof(*a))
+	else if (length != sizeof(*a) && length != OPTION_ANSWER_SHORT)
 		return -EOPNOTSUPP;
 	return bits_of(a->state);
 }

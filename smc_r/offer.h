@@ -48,9 +48,10 @@ int offer_mark_deferred(int fd);
 /*
  * The same of a client that will connect to that port at an address of this
  * host. -ENOENT, and it is not marked, when no marked listener of the host has
- * the port: nobody would answer.
+ * the port: nobody would answer. knock: for who accepts it, or NULL; with one,
+ * -EINVAL comes from a BPF program that was attached before there were any.
  */
-int offer_mark_visitor(int fd, uint16_t port);
+int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock);
 
 /* No new connection of this socket carries the option. 0 or -errno. */
 int offer_unmark(int fd);
@@ -65,7 +66,7 @@ int offer_unmark(int fd);
  */
 int offer_state(int fd);
 /* The same, and the socket's own name into *a; a->port is 0 where the kernel's
- * getsockname() has to be asked. */
+ * getsockname() has to be asked. a->knock.token is 0 where nobody knocked. */
 int offer_look(int fd, struct option_answer *a);
 
 #endif

@@ -15,9 +15,12 @@
  * listener that has TCP_DEFER_ACCEPT.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
  * client, unless no marked listener of this host has that port: then ENOENT.
+ *   setsockopt(fd, OPTION_LEVEL, instance, struct option_knocking): the same,
+ * and the knock goes to the other end of the connection that follows.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
- *   getsockopt(fd, OPTION_LEVEL, instance, struct option_answer): the same, and
- * the socket's own name.
+ *   getsockopt(fd, OPTION_LEVEL, instance, struct option_answer): the same,
+ * the socket's own name, and what its client knocked with. The short form ends
+ * before the knock.
  *
  * The BPF program is compiled from this header too, so it uses nothing but
  * linux/types.h.
@@ -50,12 +53,29 @@ struct option_visit {
 	__u32 port; /* of the server, host order */
 };
 
+/* What the BPF program carries from a client to its acceptor, and does not look
+ * into: knock.h. */
+struct option_knock {
+	__u64 token;     /* 0: none */
+	__u32 client[2]; /* peer ID */
+	__u32 rmb;       /* number within the link group */
+	__u32 element;
+};
+
+struct option_knocking {
+	struct option_visit visit;
+	struct option_knock knock;
+};
+
 struct option_answer {
 	__u32 state; /* OPTION_ANSWER | OFFER_* */
 	__u32 port;  /* local, host order; 0: has none any more */
 	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
 	__u32 address[4];
+	struct option_knock knock; /* of a server's socket */
 };
+
+#define OPTION_ANSWER_SHORT 24
 
 #define OPTION_KIND   254
 #define OPTION_LENGTH 6
@@ -77,6 +97,9 @@ struct option_settings {
 	__u64 ports[OPTION_PORT_WORDS];
 };
 
+_Static_assert(sizeof(struct option_answer) ==
+		   OPTION_ANSWER_SHORT + sizeof(struct option_knock),
+	       "no gap");
 _Static_assert(sizeof(struct option_settings) == 8240,
 	       "the BPF program and the commands see one layout");
 

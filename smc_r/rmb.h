@@ -41,7 +41,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      9u
+#define RMB_VERSION      10u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -81,6 +81,14 @@
 #define ACCEPT_STANDS    0u
 #define ACCEPT_TAKEN     1u /* the client: its Confirm follows */
 #define ACCEPT_WITHDRAWN 2u /* the server: neither of us says a word more */
+
+/* element.knock: a client's token, or one of these; all compare and swap.
+ * Tokens have bit 2; bit 0 says that the client sleeps on its data bell. */
+#define KNOCK_OPEN   0u /* the server is done with it: a client may knock */
+#define KNOCK_SHUT   1u /* the server uses it, or none may any more */
+#define KNOCK_TAKING 2u /* the server is making it ready */
+#define KNOCK_GONE   6u /* the client took it back, and is not out yet */
+#define KNOCK_ASLEEP 1u
 
 /* What changes with every message stands on a line of its own; the rest is
  * read by the peer with every message, and changes hardly ever. */
@@ -141,7 +149,8 @@ struct rmb_element {
 	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
 	_Atomic uint32_t talks;     /* ... whose client writes first: talk.h */
 	_Atomic uint32_t accept;    /* ACCEPT_*; both compare and swap */
-	uint8_t pad[104];
+	_Atomic uint64_t knock;     /* linkgroup_knock.h */
+	uint8_t pad[96];
 };
 
 struct rmb_waiters {

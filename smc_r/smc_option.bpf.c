@@ -169,6 +169,10 @@ static __always_inline void on_agreed(struct bpf_sock_ops *ops, struct mark *m)
 	/* There is hardly ever one, and to look is cheaper than to remove. */
 	if (bpf_map_lookup_elem(&accepted, &h))
 		bpf_map_delete_elem(&accepted, &h);
+	if (!m->knock.token)
+		return;
+	h.remote_port = bpf_htonl(h.remote_port);
+	handshake_knock(&h, &m->knock);
 }
 
 /* The packet at hand is the SYN-ACK. */
@@ -272,13 +276,14 @@ static __always_inline bool synack_offers(struct bpf_sock_ops *ops,
 
 static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 {
+	struct option_knock unused;
 	struct handshake h;
 
 	if (!listening)
 		return;
 	handshake_of(&h, ops);
 	if (!synack_offers(ops, &h))
-		handshake_take(&h); /* of an earlier SYN */
+		handshake_take(&h, &unused); /* of an earlier SYN */
 	else if (!write)
 		bpf_reserve_hdr_opt(ops, OPTION_LENGTH, 0);
 	else if (handshake_put(&h) && !option_store(ops))
@@ -291,6 +296,7 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	__u32 flags = ops->bpf_sock_ops_cb_flags;
 	__u32 kept = flags & (~LISTENER_FLAGS | flags_of_others);
 	struct bpf_sock *sk = ops->sk;
+	struct option_knock knock;
 	struct handshake h;
 	struct mark *m;
 
@@ -299,13 +305,14 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	if (!handshakes_made)
 		return;
 	handshake_of(&h, ops);
-	if (!handshake_take(&h) || !sk)
+	if (!handshake_take(&h, &knock) || !sk)
 		return;
 	m = bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!m)
 		return;
 	m->serves = 1;
 	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
+	m->knock = knock;
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */
@@ -449,6 +456,7 @@ static __always_inline int mark_set(struct bpf_sockopt *ctx, __u32 wanted)
 		m->defers = (wanted & OPTION_DEFERS) != 0;
 	if (error)
 		return error;
+	m->knock.token = 0;
 	if (wanted)
 		m->state |= OFFER_WANT;
 	else
@@ -467,6 +475,21 @@ static __always_inline int mark_visitor(struct bpf_sockopt *ctx)
 					   : -ENOENT;
 }
 
+static __always_inline int mark_knocking(struct bpf_sockopt *ctx)
+{
+	const struct option_knocking *knocking = ctx->optval;
+	int error = mark_visitor(ctx);
+	struct bpf_sock *sk = ctx->sk;
+	struct mark *m;
+
+	if (error || (void *)(knocking + 1) > ctx->optval_end)
+		return error ? error : -EINVAL;
+	m = sk ? bpf_sk_storage_get(&marks, sk, 0, 0) : 0;
+	if (m)
+		m->knock = knocking->knock;
+	return 0;
+}
+
 SEC("cgroup/setsockopt")
 int smc_mark(struct bpf_sockopt *ctx)
 {
@@ -477,6 +500,8 @@ int smc_mark(struct bpf_sockopt *ctx)
 		return leave_alone(ctx);
 	if (ctx->optlen == sizeof(struct option_visit))
 		error = mark_visitor(ctx);
+	else if (ctx->optlen == sizeof(struct option_knocking))
+		error = mark_knocking(ctx);
 	else if (ctx->optlen != sizeof(*value) ||
 		 (void *)(value + 1) > ctx->optval_end ||
 		 (*value & ~(OPTION_MARK | OPTION_DEFERS)) != 0)
@@ -522,7 +547,8 @@ int smc_state(struct bpf_sockopt *ctx)
 	__u32 *value = ctx->optval;
 	struct bpf_sock *sk = ctx->sk;
 	const struct mark *m;
-	bool named = (void *)(answer + 1) <= ctx->optval_end;
+	bool named = (void *)answer + OPTION_ANSWER_SHORT <= ctx->optval_end;
+	bool knocks = (void *)(answer + 1) <= ctx->optval_end;
 
 	if (!is_ours(ctx) || (void *)(value + 1) > ctx->optval_end)
 		return leave_alone(ctx);
@@ -538,8 +564,12 @@ int smc_state(struct bpf_sockopt *ctx)
 		address_of(answer->address, sk->family, sk->src_ip4,
 			   sk->src_ip6);
 	}
-	write_field(ctx->optlen,
-		    sk && named ? sizeof(*answer) : sizeof(*value));
+	knocks = knocks && m && m->serves && m->knock.token;
+	if (knocks)
+		answer->knock = m->knock;
+	write_field(ctx->optlen, knocks        ? sizeof(*answer)
+				 : sk && named ? OPTION_ANSWER_SHORT
+					       : sizeof(*value));
 	write_field(ctx->retval, 0);
 	return 1;
 }

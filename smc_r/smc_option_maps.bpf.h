@@ -39,6 +39,14 @@ struct mark {
 	__u16 port;  /* a client's own, host order */
 	__u8 serves; /* came from a listener */
 	__u8 defers; /* listener with TCP_DEFER_ACCEPT */
+	struct option_knock
+	    knock; /* a client's own; a server's: its client's */
+};
+
+/* Of a SYN-ACK that carried the option. */
+struct answer {
+	__u64 sent;                /* when, the last time */
+	struct option_knock knock; /* of the client that got it */
 };
 
 /* Where a marked socket listens; address as in struct option_settings. */
@@ -122,7 +130,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, HANDSHAKES_MAX);
 	__type(key, struct handshake);
-	__type(value, __u64);
+	__type(value, struct answer);
 } handshakes SEC(".maps");
 
 /*
@@ -289,9 +297,9 @@ static __always_inline void handshake_drop(const struct handshake *h)
 }
 
 static long drop_old(struct bpf_map *map, const struct handshake *handshake,
-		     const __u64 *sent, const __u64 *now)
+		     const struct answer *answer, const __u64 *now)
 {
-	if (*now - *sent > HANDSHAKE_AGE &&
+	if (*now - answer->sent > HANDSHAKE_AGE &&
 	    bpf_map_delete_elem(map, handshake) == 0)
 		__sync_fetch_and_add(&handshakes_made, -1);
 	return 0;
@@ -300,14 +308,15 @@ static long drop_old(struct bpf_map *map, const struct handshake *handshake,
 /* Counted before it is there. */
 static __always_inline long handshake_add(const struct handshake *h, __u64 now)
 {
+	struct answer answer = {.sent = now};
 	long error;
 
 	__sync_fetch_and_add(&handshakes_made, 1);
-	error = bpf_map_update_elem(&handshakes, h, &now, BPF_NOEXIST);
+	error = bpf_map_update_elem(&handshakes, h, &answer, BPF_NOEXIST);
 	if (error)
 		__sync_fetch_and_add(&handshakes_made, -1);
 	if (error == -EEXIST)
-		error = bpf_map_update_elem(&handshakes, h, &now, BPF_EXIST);
+		error = bpf_map_update_elem(&handshakes, h, &answer, BPF_EXIST);
 	return error;
 }
 
@@ -327,23 +336,35 @@ static __always_inline bool handshake_put(const struct handshake *h)
 
 static __always_inline bool handshake_is_known(const struct handshake *h)
 {
-	const __u64 *sent = bpf_map_lookup_elem(&handshakes, h);
+	const struct answer *answer = bpf_map_lookup_elem(&handshakes, h);
 
-	return sent && bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
+	return answer && bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+}
+
+/* The client, on this host, has the SYN-ACK: for who will accept it. */
+static __always_inline void handshake_knock(const struct handshake *h,
+					    const struct option_knock *knock)
+{
+	struct answer *answer = bpf_map_lookup_elem(&handshakes, h);
+
+	if (answer)
+		answer->knock = *knock;
 }
 
 /* To look is cheaper than to remove, and there is mostly none. */
-static __always_inline bool handshake_take(const struct handshake *h)
+static __always_inline bool handshake_take(const struct handshake *h,
+					   struct option_knock *knock)
 {
-	const __u64 *sent;
+	const struct answer *answer;
 	bool known;
 
 	if (!handshakes_made)
 		return false;
-	sent = bpf_map_lookup_elem(&handshakes, h);
-	if (!sent)
+	answer = bpf_map_lookup_elem(&handshakes, h);
+	if (!answer)
 		return false;
-	known = bpf_ktime_get_ns() - *sent <= HANDSHAKE_AGE;
+	known = bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+	*knock = answer->knock;
 	handshake_drop(h);
 	return known;
 }

@@ -34,7 +34,7 @@
 #define STATUS_HOLDERS_MAX                                                     \
 	64                    /* bits of a slot's holders word; the last one   \
 				 stands for processes without an entry */
-#define STATUS_REASONS_MAX 96 /* >= REASON_COUNT of reason.h */
+#define STATUS_REASONS_MAX 95 /* >= REASON_COUNT of reason.h */
 #define STATUS_SLOTS_MAX   65536
 
 /* Every counter only grows. Bytes and requests of connections that still
@@ -63,6 +63,9 @@ struct status_counters {
 	_Atomic uint64_t buffer_full; /* sends that met a full RMBE */
 	/* Why, of tcp and of demoted; by reason_index. */
 	_Atomic uint64_t fallbacks[STATUS_REASONS_MAX];
+	/* Accepted without a message, of reuses; an older revision has room for
+	 * one reason more here, which it never had. */
+	_Atomic uint64_t knocks;
 };
 
 /* What reason_index means in a file. A file that says something else is of a

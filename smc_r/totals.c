@@ -318,7 +318,8 @@ static void move_counters(struct status_header *h)
 	_Atomic uint64_t *from = (_Atomic uint64_t *)&h->counters;
 	size_t count = h->reason_table == STATUS_REASON_TABLE
 			   ? COUNTERS
-			   : COUNTERS - STATUS_REASONS_MAX;
+			   : offsetof(struct status_counters, fallbacks) /
+				 sizeof(uint64_t);
 
 	for (size_t i = 0; i < count; i++)
 		atomic_fetch_add(to + i, atomic_exchange(from + i, 0));

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * knock: a connection that begins without CLC messages.
+ *
+ * A client that shares a link group with its acceptor knocks at an element
+ * before it connects (linkgroup_knock.h). Who accepts finds that with the
+ * answer to its one question about the new socket, takes the element, and is on
+ * SMC; the client sees it when it comes to write. Nothing goes through TCP.
+ *
+ * Only a client whose connect() waits knocks, and only its next write waits for
+ * the acceptor, for a moment. Every other call, and every look of another
+ * thread, settles it first: the client takes the knock back and sends its
+ * Proposal, as without one; or it was taken, and the connection is active. So
+ * epoll, fork, exec and close meet nothing new.
+ *
+ * Locking: engine lock, and the connection's rx lock inside it; but for
+ *          knock_is_out() and knock_await().
+ */
+#ifndef SMC_R_KNOCK_H
+#define SMC_R_KNOCK_H
+
+#include "connection.h"
+#include "linkgroup_knock.h"
+
+/* ---- client ---- */
+
+/* The knock of a connection that begins now. */
+void knock_begin(struct connection *c, struct rmb *rmb,
+		 const struct option_knock *knock);
+
+/* Is it undecided? */
+bool knock_is_out(const struct connection *c);
+
+/* Waits a moment for the acceptor. A cancellation point. */
+void knock_await(struct connection *c);
+
+/* Was it taken? Then the connection is active when this returns. */
+bool knock_was_taken(struct connection *c, int fd);
+/* Nobody has taken it, and nobody will. False: it was taken before, and the
+ * connection is active. */
+bool knock_take_back(struct connection *c, int fd);
+/* A thread that slept for a knock which another one took back may have left. */
+void knock_tidy(struct connection *c);
+
+/* This group's server accepted a connection; it may have knocked elsewhere. */
+void knock_learn(struct connection *c);
+
+/* ---- server ---- */
+
+/* Takes what the client of this new connection knocked at. True: it is active.
+ */
+bool knock_answer(struct connection *c, int fd,
+		  const struct option_knock *knock);
+
+#endif
