@@ -26,7 +26,7 @@
 #define SPARE_PLENTY 16u
 #define SPARE_RESTS  128u
 #define SPARE_TAKES  256u
-#define SHUT_OUT     8u
+#define SHUT_OUT     8u /* connections that a client could not knock for */
 
 #define SOON_NS 100000000u  /* after memory was given back */
 #define REST_NS 1000000000u /* so long after the last one that ended */
@@ -158,9 +158,23 @@ static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 
 static bool has_open(const struct linkgroup *g)
 {
-	for (struct rmb *r = g->rmbs; r; r = r->next)
+	for (const struct rmb *r = g->rmbs; r; r = r->next)
 		if (~(r->busy | r->leaked) & linkgroup_rmb_mask(r))
 			return true;
+	return false;
+}
+
+static bool client_is_shut_out(const struct linkgroup *g)
+{
+	for (const struct rmb *r = g->rmbs; r; r = r->next) {
+		_Atomic uint32_t *times = &rmb_header(&r->map)->shut_out;
+
+		if (atomic_load_explicit(times, memory_order_relaxed) <
+		    SHUT_OUT)
+			continue;
+		atomic_store(times, 0);
+		return true;
+	}
 	return false;
 }
 
@@ -171,10 +185,8 @@ static bool has_open(const struct linkgroup *g)
  */
 static void note_shut_out(struct linkgroup *g, const struct snapshot *s)
 {
-	if (has_open(g) || ++g->shut_out < SHUT_OUT)
-		return;
-	g->shut_out = 0;
-	if (!g->plenty || g->connections >= SPARE_PLENTY)
+	if (!client_is_shut_out(g) || has_open(g) || !g->plenty ||
+	    g->connections >= SPARE_PLENTY)
 		return;
 	if (g->spare == 0)
 		g->spare = 1;

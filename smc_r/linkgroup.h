@@ -47,7 +47,6 @@ struct linkgroup {
 	uint32_t takes;         /* since that was found */
 	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
 	bool plenty;            /* server: of memory, when one was last made */
-	uint32_t shut_out;      /* server: takes that left nothing open */
 
 	/* Client: linkgroup_knock.h. */
 	uint16_t ports[KNOCK_PORTS]; /* that it accepted at, lately */

@@ -111,8 +111,14 @@ bool linkgroup_knock(uint16_t port, struct rmb **rmb, uint32_t *element,
 		return false;
 	}
 	knock->token = new_token();
-	if (!knock->token || !knock_somewhere(g, knock->token, rmb, element))
+	if (!knock->token)
 		return false;
+	if (!knock_somewhere(g, knock->token, rmb, element)) {
+		if (g->rmbs)
+			atomic_fetch_add(&rmb_header(&g->rmbs->map)->shut_out,
+					 1);
+		return false;
+	}
 	memcpy(knock->client, identity_own(), PEER_ID_BYTES);
 	knock->rmb = (*rmb)->number;
 	knock->element = *element;

@@ -25,8 +25,9 @@
  * by the side s that reads the ring of the other; `allowed`, which follows from
  * a word of either, by whoever changed his last (allowance.h); `armed` words of
  * wait[s] are set by s and taken by the other side with an exchange, for
- * RMB_RINGING until it has rung. The lines are apart so that neither side's
- * busy stores disturb what the other one polls.
+ * RMB_RINGING until it has rung; `knock` is compared and swapped by either. The
+ * lines are apart so that neither side's busy stores disturb what the other one
+ * polls.
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
@@ -172,7 +173,9 @@ struct rmb_header {
 	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
 	uint32_t place;           /* which of the ready words are used */
 	uint32_t annex_bytes;     /* 0: there are none */
-	uint8_t pad[36];
+	/* Connections whose client found nothing open to knock at. */
+	_Atomic uint32_t shut_out;
+	uint8_t pad[32];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
 	struct rmb_ready ready[RMB_PLACES];
 };

@@ -37,6 +37,18 @@ static void reset_if_unread(struct connection *c, int fd)
 		real.setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
 }
 
+/* The program wants no end in order: SO_LINGER with no time. */
+static bool close_resets(const struct connection *c, int fd)
+{
+	struct linger l = {0, 0};
+	socklen_t n = sizeof(l);
+
+	return c->lingers &&
+	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &l, &n,
+			 0) == 0 &&
+	       l.l_onoff && l.l_linger == 0;
+}
+
 /* Before the kernel's close, when nobody else of this end holds it. The bell
  * rings after the close: the reader then finds the FIN without waiting.
  * SO_LINGER waits for the peer's system to have the bytes; those in the ring
@@ -48,7 +60,8 @@ static void say_goodbye(struct connection *c, int fd)
 	talk_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */
-	if (connection_phase(c) == PHASE_HANDSHAKE && handshake_leave(c, fd))
+	if (connection_phase(c) == PHASE_HANDSHAKE && handshake_leave(c, fd) &&
+	    !close_resets(c, fd))
 		end |= PRODUCER_FIN;
 	/* Handed over to a program without the engine: that one ends it. */
 	if (connection_phase(c) != PHASE_ACTIVE ||

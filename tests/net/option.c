@@ -138,7 +138,8 @@ static void pins(const char *rundir, char *out, size_t size)
 
 static int fill(const char *rundir, const char *name, bool old)
 {
-	uint64_t value = 0, key[8] = {UINT64_MAX}; /* a namespace of nobody */
+	uint64_t key[8] = {UINT64_MAX}; /* a namespace of nobody */
+	uint64_t value[8] = {0};
 	struct bpf_map_info info = {0};
 	uint32_t length = sizeof(info);
 	char path[256];
@@ -156,8 +157,8 @@ static int fill(const char *rundir, const char *name, bool old)
 	}
 	/* When a SYN-ACK went out, or how many listen. */
 	if (!old)
-		value = info.value_size == sizeof(value) ? boot_ns() : 1;
-	while (bpf_map_update_elem(map, key, &value, BPF_ANY) == 0)
+		value[0] = info.value_size > sizeof(uint32_t) ? boot_ns() : 1;
+	while (bpf_map_update_elem(map, key, value, BPF_ANY) == 0)
 		key[1]++;
 	if (errno != E2BIG)
 		option_die("bpf_map_update_elem");

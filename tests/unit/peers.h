@@ -15,6 +15,7 @@
 #include "crew.h"
 #include "place.h"
 #include "smc_r/linkgroup.h"
+#include "smc_r/linkgroup_knock.h"
 #include "smc_r/reason.h"
 #include "smc_r/registry.h"
 #include "smc_r/segment.h"
@@ -34,6 +35,12 @@ enum peer_order {
 	PEER_DESCRIPTORS, /* value: its limit */
 	PEER_FORK, /* a child does what engine.c does, then runs as peer */
 	PEER_CHILD_END,
+	PEER_LEARN,     /* held, value: its server has accepted at this port */
+	PEER_KNOCK,     /* value: at this port; held or -1, knock */
+	PEER_TAKE_BACK, /* held, knock; value: whether nobody has taken it */
+	PEER_ANSWER, /* knock: as server; value: whether it was taken; held */
+	PEER_VAIN,   /* value: of the group of this number */
+	PEER_POKE,   /* held, knock.token: into the element's word */
 	PEER_CLOSE,
 };
 
@@ -58,6 +65,7 @@ struct peer_message {
 	int descriptors;
 	int mappings;
 	bool first;
+	struct option_knock knock;
 };
 
 struct peer {
@@ -188,9 +196,66 @@ static inline void peer_limit(int descriptors)
 	crew_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
 }
 
+static inline void peer_knock(struct peer_message *m)
+{
+	struct rmb *rmb;
+
+	m->held = -1;
+	if (!linkgroup_knock((uint16_t)m->value, &rmb, &m->element, &m->knock))
+		return;
+	m->held = peer_hold(rmb, m->element, SIDE_CLIENT);
+	peer_describe(m, rmb);
+}
+
+static inline void peer_knock_answer(struct peer_message *m)
+{
+	struct rmb *rmb;
+	bool asleep;
+
+	m->value =
+	    linkgroup_take_knocked(&m->knock, &rmb, &m->element, &asleep);
+	if (!m->value)
+		return;
+	m->held = peer_hold(rmb, m->element, SIDE_SERVER);
+	linkgroup_knock_answer(rmb, m->element, asleep);
+}
+
+static inline void peer_take_back(struct peer_message *m)
+{
+	struct peer_held *h = &peer_held[m->held];
+
+	m->value = linkgroup_knock_take_back(h->rmb, h->element, m->knock.token,
+					     false);
+	if (m->value)
+		h->rmb = NULL;
+}
+
 static inline void peer_obey(struct peer_message *m)
 {
 	switch (m->order) {
+	case PEER_LEARN:
+		linkgroup_knock_learn(peer_held[m->held].rmb->group,
+				      (uint16_t)m->value);
+		m->number = peer_held[m->held].rmb->group->number;
+		break;
+	case PEER_KNOCK:
+		peer_knock(m);
+		break;
+	case PEER_TAKE_BACK:
+		peer_take_back(m);
+		break;
+	case PEER_ANSWER:
+		peer_knock_answer(m);
+		break;
+	case PEER_VAIN:
+		linkgroup_knock_was_vain((uint32_t)m->value);
+		break;
+	case PEER_POKE:
+		atomic_store(&rmb_element(&peer_held[m->held].rmb->map,
+					  peer_held[m->held].element)
+				  ->knock,
+			     m->knock.token);
+		break;
 	case PEER_IDENTITY:
 		m->value = identity_get(m->id);
 		break;

@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# knock: connections that begin without CLC messages, and all that can come in
+# between.
+
+load smc
+# shellcheck disable=SC2154 # set by smc.bash
+: "${smc_new-}" "${tcp_new-}" "${place-}"
+
+setup() {
+	smc_begin
+	knock=$BATS_TEST_DIRNAME/knock.py
+	knocks_before=$(knocks)
+}
+
+knocks() {
+	entstat -j smc_r0 | sed -n 's/.*"knocks": *\([0-9]*\).*/\1/p' |
+		head -n 1
+}
+
+# On plain TCP the program is right, too.
+play() { # way, count
+	timeout 60 python3 "$knock" "$1" 20401 5
+	timeout 100 smc_run python3 "$knock" "$1" 20401 "${2:-40}"
+	smc_count
+	knocked=$(($(knocks) - knocks_before))
+	echo "smc $smc_new tcp $tcp_new knocks $knocked"
+}
+
+@test "one connection after the other: no message but those of the first" {
+	play plain 100
+	[ "$smc_new" = 200 ]
+	# A server that is not there within 2 ms gets a Proposal.
+	[ "$knocked" -ge 40 ]
+}
+
+@test "a server that speaks first" {
+	play banner
+	[ "$smc_new" = 80 ]
+}
+
+@test "two processes take turns to accept" {
+	play prefork 100
+	[ "$smc_new" = 200 ]
+}
+
+@test "a server that comes late" {
+	play late 20
+	[ "$smc_new" = 40 ]
+}
+
+@test "clients that look before they write" {
+	play poll
+	play epoll
+	play nonblock
+	[ "$tcp_new" = 0 ]
+}
+
+@test "several threads that connect at once" {
+	play many
+	[ "$tcp_new" = 0 ]
+}
+
+@test "one thread waits while another writes" {
+	play threads
+	[ "$tcp_new" = 0 ]
+}
+
+@test "a client that says nothing, or only its end" {
+	play silent
+	play half
+	play plain 20
+	[ "$knocked" -ge 5 ]
+}
+
+@test "a client that forks before it writes" {
+	play fork
+}
+
+@test "a client that hands the connection on before it writes" {
+	play exec 20
+}
+
+@test "a client that is killed before it writes" {
+	play killed 30
+}

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# knock: connections between two processes that know each other, and what a
+# client does between its connect() and its first word.
+#
+# usage: knock.py WAY PORT [COUNT]
+#
+# The server echoes what it reads, backwards, and closes; prefork: two processes
+# take turns. Each word must come back, whatever the client did meanwhile.
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+
+way, port = sys.argv[1], int(sys.argv[2])
+count = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+at = ("127.0.0.1", port)
+
+
+def read_all(s):
+    parts = []
+    while True:
+        part = s.recv(65536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def serve_one(listener):
+    c, _ = listener.accept()
+    if way == "banner":
+        c.sendall(b"220 ")
+    word = c.recv(65536)
+    if word:
+        c.sendall(word[::-1])
+    c.close()
+
+
+def serve(listener):
+    while True:
+        serve_one(listener)
+        if way == "late":
+            time.sleep(0.02)
+
+
+def server():
+    # The children have the listener, and this process none.
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(at)
+    listener.listen(128)
+    children = []
+    for _ in range(2 if way == "prefork" else 1):
+        pid = os.fork()
+        if pid == 0:
+            serve(listener)
+        children.append(pid)
+    listener.close()
+    return children
+
+
+def in_child(f):
+    pid = os.fork()
+    if pid == 0:
+        f()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def connected():
+    s = socket.socket()
+    s.settimeout(None)
+    s.connect(at)
+    return s
+
+
+def exchange(s, word):
+    s.sendall(word)
+    answer = read_all(s)
+    assert answer == word[::-1], (way, word, answer)
+    s.close()
+
+
+def one(i):
+    word = b"word %d " % i + b"x" * (i * 37 % 3000)
+    s = connected()
+    if way == "banner":
+        assert s.recv(4) == b"220 "
+    elif way == "poll":
+        p = select.poll()
+        p.register(s, select.POLLIN | select.POLLOUT)
+        while not any(e & select.POLLOUT for _, e in p.poll(5000)):
+            pass
+    elif way == "epoll":
+        p = select.epoll()
+        p.register(s, select.EPOLLOUT)
+        assert p.poll(5)
+        p.close()
+    elif way == "nonblock":
+        s.setblocking(False)
+        while True:
+            try:
+                s.send(word)
+                break
+            except BlockingIOError:
+                select.select([], [s], [], 5)
+        s.setblocking(True)
+        assert read_all(s) == word[::-1]
+        s.close()
+        return
+    elif way == "fork":
+        # The child says it, and the parent hears the answer.
+        in_child(lambda: s.sendall(word))
+        assert read_all(s) == word[::-1]
+        s.close()
+        return
+    elif way == "silent":
+        s.close()
+        return
+    elif way == "half":
+        s.shutdown(socket.SHUT_WR)
+        assert read_all(s) == b""
+        s.close()
+        return
+    elif way == "killed":
+        # It had connected, and said nothing.
+        in_child_killed()
+        s.close()
+        s = connected()
+    elif way == "threads":
+        # One thread waits for the answer while another writes.
+        got = []
+        t = threading.Thread(target=lambda: got.append(polled(s)))
+        t.start()
+        s.sendall(word)
+        t.join()
+        assert got == [word[::-1]], (i, got)
+        s.close()
+        return
+    elif way == "exec":
+        # A program without the engine says it.
+        os.set_inheritable(s.fileno(), True)
+        fd = s.fileno()
+        pid = os.fork()
+        if pid == 0:
+            os.dup2(fd, 1)
+            os.execve("/bin/echo", ["echo", "-n", "handed on"],
+                      {"SMC_R": "0"})
+        os.waitpid(pid, 0)
+        assert read_all(s) == b"no dednah"
+        s.close()
+        return
+    exchange(s, word)
+
+
+def polled(s):
+    data = b""
+    while True:
+        select.select([s], [], [])
+        part = s.recv(65536)
+        if not part:
+            return data
+        data += part
+
+
+def in_child_killed():
+    pid = os.fork()
+    if pid == 0:
+        connected()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+children = server()
+try:
+    if way == "many":
+        # Several threads connect at once.
+        failed = []
+
+        def many(n):
+            try:
+                for i in range(n, n + count):
+                    one(i)
+            except BaseException as e:
+                failed.append(e)
+                raise
+        threads = [threading.Thread(target=many, args=(k * count,))
+                   for k in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert not failed
+    else:
+        for i in range(count):
+            one(i)
+finally:
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)

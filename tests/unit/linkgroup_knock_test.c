@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* linkgroup_knock: a client says beforehand which element it would take. */
+#include "peers.h"
+
+#define LIMIT (64ull << 20)
+#define PORT  80
+
+static struct peer server, client;
+static struct peer_message server_id, client_id;
+static uint32_t group; /* its number at the client */
+
+/* One connection; what the server and what the client hold. */
+struct pair {
+	struct peer_message s, c;
+};
+
+static struct pair connect_pair(void)
+{
+	struct pair p;
+
+	p.s = peer_serve(&server, &client_id, LIMIT);
+	cr_assert_eq(p.s.reason, REASON_NONE, "server: %x", p.s.reason);
+	p.c = peer_accept(&client, &server_id, &p.s);
+	cr_assert_eq(p.c.reason, REASON_NONE, "client: %x", p.c.reason);
+	return p;
+}
+
+static void part(const struct pair *p)
+{
+	peer_return(&client, p->c.held);
+	peer_return(&server, p->s.held);
+}
+
+/* They know each other. */
+static void setup(void)
+{
+	struct pair p;
+
+	place_make();
+	server = peer_start();
+	client = peer_start();
+	server_id = peer_identity(&server);
+	client_id = peer_identity(&client);
+	p = connect_pair();
+	group = peer_ask(&client, (struct peer_message){.order = PEER_LEARN,
+							.held = p.c.held,
+							.value = PORT})
+		    .number;
+	part(&p);
+}
+
+TestSuite(linkgroup_knock, .init = setup, .fini = place_remove);
+
+static struct peer_message knock(int port)
+{
+	return peer_ask(
+	    &client, (struct peer_message){.order = PEER_KNOCK, .value = port});
+}
+
+static struct peer_message answer(const struct option_knock *k)
+{
+	return peer_ask(
+	    &server, (struct peer_message){.order = PEER_ANSWER, .knock = *k});
+}
+
+static bool take_back(const struct peer_message *k)
+{
+	return peer_ask(&client, (struct peer_message){.order = PEER_TAKE_BACK,
+						       .held = k->held,
+						       .knock = k->knock})
+	    .value;
+}
+
+static void assert_talk(const struct pair *p)
+{
+	struct peer_message m = {
+	    .order = PEER_WRITE, .held = p->s.held, .value = 77};
+
+	peer_ask(&server, m);
+	m.order = PEER_READ;
+	m.held = p->c.held;
+	cr_assert_eq(peer_ask(&client, m).value, 77);
+}
+
+Test(linkgroup_knock, the_server_takes_what_the_client_knocked_at)
+{
+	struct pair p;
+
+	for (int i = 0; i < 100; i++) {
+		p.c = knock(PORT);
+		cr_assert_geq(p.c.held, 0);
+		p.s = answer(&p.c.knock);
+		cr_assert(p.s.value);
+		cr_assert_eq(p.s.element, p.c.element);
+		assert_talk(&p);
+		/* It is decided. */
+		cr_assert_not(take_back(&p.c));
+		cr_assert_not(answer(&p.c.knock).value);
+		part(&p);
+	}
+	cr_assert_eq(peer_look(&server).rmbs_made, 1);
+}
+
+Test(linkgroup_knock, what_was_taken_back_is_nobodys)
+{
+	struct peer_message k;
+
+	for (int i = 0; i < 100; i++) {
+		k = knock(PORT);
+		cr_assert_geq(k.held, 0);
+		cr_assert(take_back(&k));
+		cr_assert_not(answer(&k.knock).value);
+	}
+	cr_assert_eq(peer_look(&server).rmbs_made, 1);
+}
+
+Test(linkgroup_knock, nobody_knocks_where_nobody_accepted)
+{
+	cr_assert_eq(knock(PORT + 1).held, -1);
+	/* Nor of the same lowest bits. */
+	cr_assert_eq(knock(PORT + 64).held, -1);
+}
+
+Test(linkgroup_knock, what_is_in_use_is_not_knocked_at)
+{
+	struct pair p = connect_pair();
+
+	cr_assert_eq(knock(PORT).held, -1);
+	peer_return(&server, p.s.held);
+	cr_assert_eq(knock(PORT).held, -1);
+	peer_return(&client, p.c.held);
+	cr_assert_geq(knock(PORT).held, 0);
+	cr_assert_eq(knock(PORT).held, -1);
+}
+
+Test(linkgroup_knock, a_proposal_gets_another_element_meanwhile)
+{
+	struct pair p;
+	struct peer_message k = knock(PORT);
+
+	cr_assert_geq(k.held, 0);
+	p = connect_pair();
+	cr_assert(p.s.number != k.knock.rmb || p.s.element != k.element);
+	assert_talk(&p);
+	cr_assert(answer(&k.knock).value);
+}
+
+Test(linkgroup_knock, an_rmb_that_a_client_knocks_at_stays)
+{
+	struct pair a = connect_pair(), b = connect_pair();
+	struct peer_message k;
+
+	part(&a);
+	k = knock(PORT);
+	cr_assert_geq(k.held, 0);
+	part(&b);
+	peer_ask(&server, (struct peer_message){.order = PEER_REST});
+	cr_assert(answer(&k.knock).value);
+}
+
+Test(linkgroup_knock, a_knock_that_is_none_changes_nothing)
+{
+	struct peer_message k = knock(PORT);
+	struct option_knock wrong = k.knock;
+
+	cr_assert_geq(k.held, 0);
+	wrong.token ^= 8;
+	cr_assert_not(answer(&wrong).value);
+	wrong = k.knock;
+	wrong.element = 31;
+	cr_assert_not(answer(&wrong).value);
+	wrong.element = UINT32_MAX;
+	cr_assert_not(answer(&wrong).value);
+	wrong = k.knock;
+	wrong.rmb = 77;
+	cr_assert_not(answer(&wrong).value);
+	wrong = k.knock;
+	wrong.client[0] ^= 1;
+	cr_assert_not(answer(&wrong).value);
+	for (uint64_t word = 0; word < 8; word++) {
+		wrong = k.knock;
+		wrong.token = word;
+		cr_assert_not(answer(&wrong).value);
+	}
+	cr_assert(answer(&k.knock).value);
+}
+
+/* A client may write what it likes: it takes its own elements away. */
+Test(linkgroup_knock, words_that_cannot_be_are_no_ones_knock)
+{
+	struct peer_message k = knock(PORT);
+	struct pair p;
+
+	for (uint64_t word = 2; word < 9; word++) {
+		peer_ask(&client, (struct peer_message){.order = PEER_POKE,
+							.held = k.held,
+							.knock.token = word});
+		cr_assert_not(answer(&k.knock).value);
+		p = connect_pair();
+		assert_talk(&p);
+		part(&p);
+	}
+}
+
+Test(linkgroup_knock, after_one_in_vain_some_do_without_more_and_more)
+{
+	unsigned without[3] = {0};
+
+	for (int i = 0; i < 3; i++) {
+		struct peer_message k = knock(PORT);
+
+		cr_assert_geq(k.held, 0);
+		cr_assert(take_back(&k));
+		peer_ask(&client, (struct peer_message){.order = PEER_VAIN,
+							.value = (int)group});
+		while (k = knock(PORT), k.held < 0)
+			without[i]++;
+		cr_assert(take_back(&k));
+	}
+	cr_assert_geq(without[0], 8);
+	cr_assert_geq(without[1], 2 * without[0]);
+	cr_assert_geq(without[2], 2 * without[1]);
+}
+
+Test(linkgroup_knock, a_child_knows_none)
+{
+	struct peer_message k;
+
+	peer_send(&client, &(struct peer_message){.order = PEER_FORK});
+	peer_answer(&client);
+	k = knock(PORT);
+	cr_assert_eq(k.held, -1);
+	peer_send(&client, &(struct peer_message){.order = PEER_CHILD_END});
+	cr_assert_eq(peer_answer(&client).value, 0);
+	cr_assert_geq(knock(PORT).held, 0);
+}
