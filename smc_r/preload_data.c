@@ -553,7 +553,7 @@ static bool is_ordinary(int fd)
 	struct stat st;
 	char byte;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	return sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       (st.st_size > 0 || SYS_CALL4(SYS_pread64, fd, &byte, 1, 0) <= 0);
 }
 

@@ -74,7 +74,7 @@ static bool path_of(char *out, size_t size)
 
 	if (strlen(base) + sizeof(name) + TEXT_NUMBER_BYTES > size)
 		return false;
-	text_put_number(text_put(text_put(out, base), name), geteuid());
+	text_put_number(text_put(text_put(out, base), name), sys_geteuid());
 	return true;
 }
 
@@ -82,8 +82,8 @@ static bool file_is_ours(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
+	return sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == sys_geteuid() && (st.st_mode & 077) == 0 &&
 	       SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0;
 }
 

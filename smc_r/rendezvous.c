@@ -266,7 +266,7 @@ static void sweep_name(const char *name)
 	    process_start_time((pid_t)strtoul(name + 8, NULL, 16)) != 0 ||
 	    SYS_CALL4(SYS_newfstatat, peer_dir, name, &st,
 		      AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+	    !S_ISSOCK(st.st_mode) || st.st_uid != sys_geteuid())
 		return;
 	fd = connect_name(name);
 	if (fd == -ECONNREFUSED)

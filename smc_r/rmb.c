@@ -185,7 +185,7 @@ static int check_memfd(int fd, size_t bytes)
 
 	if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
 		return -EPROTO;
-	if (fstat(fd, &st) < 0 || st.st_size != (off_t)bytes)
+	if (sys_fstat(fd, &st) < 0 || st.st_size != (off_t)bytes)
 		return -EPROTO;
 	if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_KIND)
 		return -EPROTO;

@@ -68,7 +68,7 @@ static void fill_header(struct status_header *h)
 	h->version = STATUS_VERSION;
 	h->slot_size = sizeof(struct status_slot);
 	h->pid = process.pid;
-	h->uid = (uint32_t)geteuid();
+	h->uid = sys_geteuid();
 	h->start = process.start;
 	h->started_ms = segment_wall_ms();
 	memcpy(h->program, process.program, sizeof(h->program));

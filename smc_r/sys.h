@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -77,6 +78,19 @@ static inline int sys_gettid(void)
 static inline long sys_close(int fd)
 {
 	return SYS_CALL3(SYS_close, fd, 0, 0);
+}
+
+/* By its name it may be fakeroot's, which asks a server over TCP in it: it
+ * would wait for itself where that connection is ours. */
+static inline long sys_fstat(int fd, struct stat *out)
+{
+	return SYS_CALL3(SYS_fstat, fd, out, 0);
+}
+
+/* The one that owns files and has rights, whoever fakeroot says it is. */
+static inline uint32_t sys_geteuid(void)
+{
+	return (uint32_t)SYS_CALL3(SYS_geteuid, 0, 0, 0);
 }
 
 /* epoll_ctl(2); for EPOLL_CTL_DEL events and data do not matter. */

@@ -53,9 +53,10 @@ static int lock_within(int fd, int how)
 static int check_owner(int fd, uint32_t uid, off_t *size)
 {
 	struct stat st;
+	long result = sys_fstat(fd, &st);
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
+	if (result < 0)
+		return (int)result;
 	*size = st.st_size;
 	return S_ISREG(st.st_mode) && st.st_uid == uid ? 0 : -EPERM;
 }
@@ -128,7 +129,7 @@ static int open_anew(int fd, int dir, const char *name, int flags)
 
 int totals_open(int status_dir)
 {
-	uint32_t uid = (uint32_t)geteuid();
+	uint32_t uid = sys_geteuid();
 	char name[24];
 	int result;
 	int fd;
@@ -232,7 +233,7 @@ static void add_segment(int dir, const char *name, void *argument)
 			    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
+	if (sys_fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
 	    SYS_CALL4(SYS_pread64, fd, head, sizeof(head), 0) == sizeof(head) &&
 	    head[0] == STATUS_MAGIC && head[1] == STATUS_VERSION &&
 	    SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
@@ -434,7 +435,7 @@ static void merge_file(int dir, const char *name, bool even_alive)
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
+	if (sys_fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
 	    st.st_size >= (off_t)STATUS_SLOTS_AT &&
 	    (even_alive ||
 	     SYS_CALL3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0)) {

@@ -138,6 +138,10 @@ stranger() {
 	stranger
 }
 
+@test "fakeroot" {
+	stranger
+}
+
 @test "ffmpeg" {
 	stranger
 }
