@@ -38,6 +38,10 @@ stranger() {
 			"$BATS_TEST_DIRNAME/../../man/smc_r.7" | tail -n +2)
 }
 
+@test "ada" {
+	stranger
+}
+
 @test "anyevent" {
 	stranger
 }
@@ -79,6 +83,10 @@ stranger() {
 }
 
 @test "chromium" {
+	stranger
+}
+
+@test "crystal" {
 	stranger
 }
 
@@ -142,6 +150,10 @@ stranger() {
 	stranger
 }
 
+@test "faketime" {
+	stranger
+}
+
 @test "ffmpeg" {
 	stranger
 }
@@ -159,6 +171,10 @@ stranger() {
 }
 
 @test "gearman" {
+	stranger
+}
+
+@test "ghc" {
 	stranger
 }
 
@@ -226,7 +242,15 @@ stranger() {
 	stranger
 }
 
+@test "knot" {
+	stranger
+}
+
 @test "krb5" {
+	stranger
+}
+
+@test "libfabric" {
 	stranger
 }
 
@@ -294,7 +318,15 @@ stranger() {
 	stranger
 }
 
+@test "nim" {
+	stranger
+}
+
 @test "node" {
+	stranger
+}
+
+@test "nutcracker" {
 	stranger
 }
 
@@ -311,6 +343,10 @@ stranger() {
 }
 
 @test "openssl" {
+	stranger
+}
+
+@test "ovsdb" {
 	stranger
 }
 
@@ -346,6 +382,10 @@ stranger() {
 	stranger
 }
 
+@test "proxychains" {
+	stranger
+}
+
 @test "pulse" {
 	stranger
 }
@@ -366,6 +406,10 @@ stranger() {
 	stranger
 }
 
+@test "qemu" {
+	stranger
+}
+
 @test "qemu_nbd" {
 	stranger
 }
@@ -374,7 +418,15 @@ stranger() {
 	stranger
 }
 
+@test "r_cluster" {
+	stranger
+}
+
 @test "rabbitmq" {
+	stranger
+}
+
+@test "racket" {
 	stranger
 }
 
@@ -383,6 +435,10 @@ stranger() {
 }
 
 @test "redis_cluster" {
+	stranger
+}
+
+@test "redis_replica" {
 	stranger
 }
 
@@ -403,6 +459,14 @@ stranger() {
 }
 
 @test "samba" {
+	stranger
+}
+
+@test "sbcl" {
+	stranger
+}
+
+@test "snmp" {
 	stranger
 }
 
@@ -450,6 +514,10 @@ stranger() {
 	stranger
 }
 
+@test "swipl" {
+	stranger
+}
+
 @test "tcpserver" {
 	stranger
 }
@@ -474,11 +542,23 @@ stranger() {
 	stranger
 }
 
+@test "trickle" {
+	stranger
+}
+
+@test "ucx" {
+	stranger
+}
+
 @test "unbound" {
 	stranger
 }
 
 @test "unicorn" {
+	stranger
+}
+
+@test "unison" {
 	stranger
 }
 
