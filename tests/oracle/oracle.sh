@@ -33,7 +33,9 @@ export SMC_R_STALL=0
 : "${build-}" "${wrapper-}" "${here-}"
 oracle=$build/obj/plain/tests/oracle/oracle
 limit=120
-late_ms=4000 # in the library, of a step that TCP has done in
+# In the library, of a step that TCP has done in soon_ms. A hundred small pieces
+# of which each waits for a delayed ACK take TCP more than 4 s, too.
+late_ms=8000
 soon_ms=1000
 
 usage() {

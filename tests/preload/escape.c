@@ -27,8 +27,10 @@ static void check(int ok, const char *what)
 	exit(1);
 }
 
-/* As a program without the C library does it. */
-static long bare_syscall(long number, long a, long b, long c)
+/* As a program without the C library does it. Not inlined: beside its number
+ * the instruction would be found, and the program stay on TCP (raw_calls.h). */
+__attribute__((noinline)) static long bare_syscall(long number, long a, long b,
+						   long c)
 {
 	long ret;
 
