@@ -121,7 +121,9 @@ static struct rings rings_at_side(const struct rmb_map *m, uint32_t element,
 	struct ring own = {rmb_ring(m, element, side), m->rmbe_bytes};
 	struct ring annex = {rmb_annex(m, element, side), m->annex_bytes};
 
-	return (struct rings){{own, annex.at ? annex : own}};
+	return (struct rings){{own, annex.at ? annex : own},
+			      side == SIDE_SERVER ? m->rmbe_bytes - RMB_SHORT
+						  : 0};
 }
 
 void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
@@ -137,12 +139,12 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->in = rings_at_side(&rmb->map, element, !side);
 	c->size = rmb->map.rmbe_bytes + rmb->map.annex_bytes;
 	c->control = e;
-	c->out_producer = &e->producer[side];
-	c->out_consumer = &e->consumer[!side];
-	c->in_producer = &e->producer[!side];
-	c->in_consumer = &e->consumer[side];
-	c->own_wait = &e->wait[side];
-	c->peer_wait = &e->wait[!side];
+	c->out_producer = &e->side[side].producer;
+	c->out_consumer = &e->side[!side].consumer;
+	c->in_producer = &e->side[!side].producer;
+	c->in_consumer = &e->side[side].consumer;
+	c->own_wait = &e->side[side].wait;
+	c->peer_wait = &e->side[!side].wait;
 	c->own_waiters = &h->waiters[side];
 	c->peer_waiters = &h->waiters[!side];
 	c->peer_ready = rmb_ready(&rmb->map, !side);

@@ -115,7 +115,6 @@ struct connection {
 	    size; /* bytes that lie in both rings of a direction, at most */
 	struct rings out;
 	struct rings in;
-	struct rmb_element *control;
 	struct rmb_producer *out_producer;
 	struct rmb_consumer *out_consumer;
 	struct rmb_producer *in_producer;
@@ -125,6 +124,19 @@ struct connection {
 	struct rmb_waiters *own_waiters;
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
+	_Atomic uint32_t tcp_ended;   /* the kernel reported the peer's FIN */
+	uint32_t sends;        /* since TCP was last asked, calls that send */
+	uint32_t streak;       /* reads in a row that found bytes, none sent */
+	uint32_t writes;       /* in a row, none read, nobody woken */
+	uint64_t heard_before; /* bytes received when `writes` was 0 */
+	uint64_t rewind_at;    /* our cursor when the ring is looked at */
+	uint64_t heard;        /* bytes received at the last look */
+	bool rang;             /* the last write found a sleeper */
+	uint8_t unheard;       /* enum unheard */
+	uint32_t rewind_step;  /* between looks whether the ring is empty */
+
+	/* All before this is read with each message. */
+	struct rmb_element *control;
 	struct bells bells;
 	_Atomic int ear_data; /* descriptors of ear.h, 0 none */
 	_Atomic int ear_room;
@@ -134,28 +146,18 @@ struct connection {
 	_Atomic int orphan;       /* descriptor kept for them, 0 none */
 	int kept;                 /* the same until it is closed */
 	struct connection *next_kept;
-	_Atomic uint32_t tcp_ended; /* the kernel reported the peer's FIN */
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
-	uint32_t sends;        /* the same for calls that send */
-	uint8_t unheard;       /* enum unheard */
 	uint64_t rang_at;      /* where the peer's reader stood then */
 	bool recall_awaited;   /* recall_is_done() has waited */
 	uint64_t asked_ns;     /* when it was */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* of rings_of_data_bell(), taken */
 	uint32_t drained_room;
-	uint32_t spin_score;   /* how well spinning did here */
-	uint32_t streak;       /* reads in a row that found bytes, none sent */
-	uint32_t rewind_step;  /* between looks whether the ring is empty */
-	uint64_t rewind_at;    /* our cursor at the next one */
-	uint64_t return_at;    /* ... when it may leave the annex: annex.h */
-	uint8_t annex;         /* enum annex */
-	uint64_t heard;        /* bytes received at the last one */
-	uint64_t heard_before; /* bytes received when `writes` was 0 */
-	uint32_t writes;       /* in a row, none read, nobody woken */
-	bool rang;             /* the last write found a sleeper */
-	uint32_t forks;        /* process.forks, when it was attached */
+	uint32_t spin_score; /* how well spinning did here */
+	uint64_t return_at;  /* cursor when it may leave the annex: annex.h */
+	uint8_t annex;       /* enum annex */
+	uint32_t forks;      /* process.forks, when it was attached */
 	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
 	_Atomic uint64_t full_at; /* and the reader has stood here */
 

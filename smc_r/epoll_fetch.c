@@ -21,12 +21,12 @@ static void fetch_to_write(const void *line)
  * all members before the next. */
 static void fetch_member(const struct epoll_member *m)
 {
-	fetch(m, sizeof(*m));
+	fetch(m, offsetof(struct epoll_member, next));
 }
 
 static void fetch_connection(const struct epoll_member *m)
 {
-	fetch(m->connection, sizeof(*m->connection));
+	fetch(m->connection, offsetof(struct connection, control));
 }
 
 static void fetch_cursors(const struct epoll_member *m)
@@ -38,22 +38,17 @@ static void fetch_cursors(const struct epoll_member *m)
 	fetch(&c->slot->phase, LINE);
 	fetch_to_write(&c->slot->rx);
 	fetch_to_write(&c->slot->tx);
-	fetch(c->in_producer, sizeof(*c->in_producer));
-	fetch_to_write(&c->in_consumer->cursor);
+	fetch(&c->in_producer->cursor, LINE);
+	fetch(&c->in_producer->flags, LINE);
 	fetch_to_write(&c->out_producer->cursor);
-	fetch(c->out_consumer, sizeof(*c->out_consumer));
-	fetch(c->own_wait, sizeof(*c->own_wait));
-	fetch(c->peer_wait, sizeof(*c->peer_wait));
+	fetch(&c->out_producer->flags, LINE);
+	fetch_to_write(&c->in_consumer->cursor);
 }
 
-static uint8_t *next_byte(const struct rings *r, const struct status_stream *s)
+/* A conversation goes on where it is: at the beginning. */
+static uint8_t *next_byte(const struct rings *r)
 {
-	uint64_t window =
-	    atomic_load_explicit(&s->window, memory_order_relaxed);
-
-	return rings_at(
-	    r, atomic_load_explicit(&s->position, memory_order_relaxed),
-	    window_shift(window));
+	return r->ring[0].at + r->start;
 }
 
 /* The next bytes of either direction. */
@@ -63,8 +58,8 @@ static void fetch_rings(const struct epoll_member *m)
 
 	if (!c->rmb)
 		return;
-	fetch(next_byte(&c->in, &c->slot->rx), LINE);
-	fetch_to_write(next_byte(&c->out, &c->slot->tx));
+	fetch(next_byte(&c->in), LINE);
+	fetch_to_write(next_byte(&c->out));
 }
 
 void epoll_fetch(struct epoll_member *const _Atomic *members, uint64_t bits)

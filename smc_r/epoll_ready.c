@@ -232,8 +232,9 @@ static bool keeps_bit(uint32_t since, struct look *r)
 	return true;
 }
 
-/* Takes the bit of m back before it is looked at. False: the element is another
- * one's meanwhile, perhaps in another instance, and so was the bit. */
+/* Takes the bit of m back before it is looked at once more. False: the element
+ * is another one's meanwhile, perhaps in another instance, and so was the bit.
+ */
 static bool take_bit(struct epoll_group *g, uint32_t i,
 		     const struct epoll_member *m)
 {
@@ -246,6 +247,27 @@ static bool take_bit(struct epoll_group *g, uint32_t i,
 	return false;
 }
 
+/* Who is ready keeps its bit; who is not loses it, and is looked at again, as
+ * it may have become so before. True: go on. */
+static bool look_at(struct epoll_group *g, uint32_t i, struct epoll_member *m,
+		    struct look *r)
+{
+	uint32_t since = rounds_since(m, r);
+	bool again = false;
+	bool more = true;
+
+	if (atomic_load_explicit(&m->live, memory_order_acquire))
+		more = r->look(m, &again, r->owner);
+	if (again || !more || keeps_bit(since, r) || !take_bit(g, i, m))
+		return more;
+	if (atomic_load(&m->live))
+		more = r->look(m, &again, r->owner);
+	inject_nap();
+	if (again)
+		atomic_fetch_or(word_of(g), 1ull << i);
+	return more;
+}
+
 /* All of them, or up to the one that is returned, whose turn is next. */
 static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 {
@@ -255,21 +277,12 @@ static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 	for (; bits; bits &= bits - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(bits);
 		struct epoll_member *m = atomic_load(&g->members[i]);
-		uint32_t since = m ? rounds_since(m, r) : 0;
-		bool keeps = m && keeps_bit(since, r);
-		bool again = false;
-		bool more = true;
 
-		if (!m || (!keeps && !take_bit(g, i, m)))
+		if (!m)
 			continue;
-		if (since <= HOT_ROUNDS)
+		if (rounds_since(m, r) <= HOT_ROUNDS)
 			hot |= 1u << i;
-		if (atomic_load(&m->live))
-			more = r->look(m, &again, r->owner);
-		inject_nap();
-		if (again && !keeps)
-			atomic_fetch_or(word_of(g), 1ull << i);
-		if (!more)
+		if (!look_at(g, i, m, r))
 			return i;
 	}
 	if (hot != was_hot)

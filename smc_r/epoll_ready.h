@@ -4,10 +4,10 @@
  * at the others.
  *
  * The peer sets a bit in the RMB's header when it tells us anything about an
- * element (connection.c); a wait reads one word for up to 32 connections. A
- * bit is cleared before its member is looked at, and set again by us as long
- * as a level-triggered member stays ready. The few members that are ready in
- * nearly every wait keep theirs, so that its line need not go to and fro
+ * element (connection.c); a wait reads one word for up to 32 connections. The
+ * bit of a member that was found ready stays. That of another one is cleared,
+ * and then the member is looked at once more; the few that were ready in nearly
+ * every wait keep theirs for a while, so that its line need not go to and fro
  * between the two ends with each message. A bit too many costs a look; there
  * is never one too few, because whoever changes what a member waits for sets
  * it as well.
@@ -62,7 +62,7 @@ void epoll_ready_begin(struct epoll *e);
 void epoll_ready_mark(struct epoll_member *m);
 
 /* Calls look for each member whose bit is set, until it returns false. A look
- * that finds the member ready, and level-triggered, says so in *again. */
+ * that finds the member ready says so in *again. */
 void epoll_ready_each(struct epoll *e,
 		      bool (*look)(struct epoll_member *m, bool *again,
 				   void *owner),

@@ -21,6 +21,7 @@
 #define QUIET_NS    20000000u
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
 #define RINGS_MAX   64u   /* outstanding bytes in a bell before it is emptied */
+#define ARMS_A_LOOK 32u   /* so often a bell may have rung, unseen */
 
 /* ---- one member ---- */
 
@@ -65,7 +66,7 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	uint32_t events =
 	    atomic_load_explicit(&m->events, memory_order_relaxed);
 	uint32_t one = 1;
-	uint32_t news;
+	uint32_t news = 0;
 	uint32_t bits;
 	bool early;
 
@@ -75,7 +76,9 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	    atomic_load_explicit(&m->late, memory_order_relaxed) ||
 	    is_quiet(m, now_ns))
 		return 0;
-	news = atomic_load_explicit(&m->news, memory_order_relaxed);
+	if (__builtin_expect(connection_phase(m->connection) != PHASE_ACTIVE,
+			     0))
+		news = atomic_load_explicit(&m->news, memory_order_relaxed);
 	do {
 		early = (events & EPOLLET) &&
 			connection_phase(m->connection) < PHASE_ACTIVE;
@@ -278,6 +281,22 @@ static void note_stall(struct epoll_member *m, uint32_t events)
 		atomic_store(&m->epoll->stalled, 1);
 }
 
+/* Nobody rings for who is awake but by what was armed for an earlier sleep. */
+static void empty_bells(struct epoll_member *m)
+{
+	uint32_t arms =
+	    atomic_load_explicit(&m->epoll->arms, memory_order_relaxed);
+
+	if (!m->hears_room &&
+	    arms - atomic_load_explicit(&m->arms, memory_order_relaxed) <
+		ARMS_A_LOOK)
+		return;
+	atomic_store_explicit(&m->arms, arms, memory_order_relaxed);
+	empty_data_bell(m);
+	if (m->hears_room)
+		empty_room_bell(m);
+}
+
 /* For epoll_ready_each. A member that waits for room says so here, as nobody
  * goes through all of them before a sleep. */
 static bool look_one(struct epoll_member *m, bool *again, void *owner)
@@ -297,9 +316,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return true;
 	}
-	empty_data_bell(m);
-	if (m->hears_room)
-		empty_room_bell(m);
+	empty_bells(m);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
 		note_stall(m, events);
@@ -309,7 +326,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 	}
 	if (bits)
 		epoll_ready_found(m);
-	*again = bits && !(events & EPOLLET);
+	*again = bits;
 	return true;
 }
 
@@ -422,6 +439,7 @@ void epoll_arm(struct epoll *e)
 
 	if (e->uses_bits)
 		epoll_ready_arm(e);
+	atomic_fetch_add_explicit(&e->arms, 1, memory_order_relaxed);
 	/* Who sleeps outside of it does not look at each as a wait on it does.
 	 */
 	if (e->is_nested)

@@ -36,34 +36,37 @@
 
 #include "connection.h"
 
+/* What a look reads of a member that is active comes first, on one line. */
 struct epoll_member {
 	struct epoll *epoll;
 	struct connection *connection;
-	struct epoll_member *next; /* of the same connection */
-	int fd;                    /* a descriptor of the connection */
-	int key;                   /* the number it was registered by */
-	_Atomic uint32_t live;
-	_Atomic uint32_t enabled; /* 0 after EPOLLONESHOT reported */
-	_Atomic uint32_t parked;  /* taken out by EPOLL_CTL_DEL */
-	_Atomic uint32_t events;  /* EPOLL* as asked for */
 	uint64_t data;
-	bool shared;   /* the connection's waiter word names another instance */
-	bool attached; /* its bells are in B */
-	bool hears_room;              /* the one for room as well */
-	bool hears_end;               /* that the bell hangs up, by S */
-	bool watched;                 /* its socket is in S */
-	bool given;                   /* several processes use the instance */
-	struct epoll_group *group;    /* whose bit stands for it, or NULL */
+	_Atomic uint64_t told_at; /* look that told of it without a bit */
+	int fd;                   /* a descriptor of the connection */
+	_Atomic uint32_t live;
+	_Atomic uint32_t enabled;     /* 0 after EPOLLONESHOT reported */
+	_Atomic uint32_t late;        /* plain TCP; see epoll_shadow.h */
+	_Atomic uint32_t events;      /* EPOLL* as asked for */
 	_Atomic uint32_t ready_round; /* round of when it was ready last */
-	_Atomic uint64_t told_at;     /* look that told of it without a bit */
-	uint64_t added;               /* sys_ticks */
+	_Atomic uint32_t arms; /* of the instance when its bells were seen */
+	bool attached;         /* its bells are in B */
+	bool hears_room;       /* the one for room as well */
+	bool shared; /* the connection's waiter word names another instance */
+	bool hears_end; /* that the bell hangs up, by S */
+
+	struct epoll_member *next; /* of the same connection */
+	int key;                   /* the number it was registered by */
+	_Atomic uint32_t parked;   /* taken out by EPOLL_CTL_DEL */
+	bool watched;              /* its socket is in S */
+	bool given;                /* several processes use the instance */
+	struct epoll_group *group; /* whose bit stands for it, or NULL */
+	uint64_t added;            /* sys_ticks */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
 	_Atomic uint32_t out_seen;
 	_Atomic uint32_t bits_seen;
 	_Atomic uint64_t tcp_input;  /* how far the stream came over TCP */
 	_Atomic uint32_t tcp_output; /* edges of room, before it was noticed */
-	_Atomic uint32_t late;       /* plain TCP; see epoll_shadow.h */
 	/* Before it is active: nothing was ready when so much was told of it,
 	 * and nothing changes before then (epoll_scan.c). */
 	_Atomic uint32_t news;
@@ -72,6 +75,8 @@ struct epoll_member {
 	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
 	bool fin_sent;      /* when it became late */
 };
+
+_Static_assert(offsetof(struct epoll_member, next) == 64, "one line");
 
 #define EPOLL_NESTED_MAX 8
 #define EPOLL_COOKIES    16u /* two for the shadows, some for those */
@@ -112,6 +117,7 @@ struct epoll {
 	struct epoll_row *_Atomic resume; /* where the next look begins */
 	_Atomic uint32_t resume_at;       /* place and bit there */
 	_Atomic uint32_t joined;          /* members that have a bit */
+	_Atomic uint32_t arms;            /* so often they were armed */
 	_Atomic uint32_t round; /* of looks at them that found somebody */
 	_Atomic uint32_t found; /* the last one did */
 	_Atomic uint32_t others_first; /* those without a bit have the turn */

@@ -261,8 +261,8 @@ void linkgroup_knock_answer(struct rmb *r, uint32_t element, bool asleep)
 	struct rmb_element *e = rmb_element(&r->map, element);
 
 	if (asleep)
-		atomic_fetch_add_explicit(&e->wait[SIDE_CLIENT].rings_data, 1,
-					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&e->side[SIDE_CLIENT].wait.rings_data,
+					  1, memory_order_relaxed);
 	atomic_store(&e->knock, KNOCK_SHUT);
 	if (!asleep)
 		return;

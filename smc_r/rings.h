@@ -29,7 +29,15 @@ struct ring {
 /* [0] the RMBE, [1] the annex; without one both are the RMBE. */
 struct rings {
 	struct ring ring[2];
+	uint32_t start; /* of what is short, in the RMBE */
 };
+
+/* Where `want` bytes begin that are put into an empty ring: short ones beside
+ * the control block. */
+static inline uint32_t rings_start(const struct rings *r, size_t want)
+{
+	return want <= RMB_SHORT ? r->start : 0;
+}
 
 static inline const struct ring *rings_of(const struct rings *r, uint32_t shift)
 {

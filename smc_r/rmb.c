@@ -14,7 +14,7 @@
 #include "sys.h"
 
 #define TMPFS_KIND   0x01021994
-#define PAGE         4096u
+#define PAGE         RMB_PAGE
 #define MEMFD_FLAGS  (MFD_CLOEXEC | MFD_ALLOW_SEALING)
 #define MEMFD_NOEXEC 0x0008U /* MFD_NOEXEC_SEAL, Linux 6.3 */
 #define SEALS_ALL    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -32,17 +32,11 @@ bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes,
 	       (rmbe_bytes & (rmbe_bytes - 1)) == 0;
 }
 
-static size_t control_bytes(uint32_t elements)
-{
-	size_t n =
-	    sizeof(struct rmb_header) + elements * sizeof(struct rmb_element);
-
-	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
-}
-
 size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes)
 {
-	return control_bytes(elements) + (size_t)elements * 2 * rmbe_bytes;
+	size_t n = PAGE + elements * (2 * (size_t)rmbe_bytes + RMB_GAP);
+
+	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
 static size_t all_bytes(uint32_t elements, uint32_t rmbe_bytes,
@@ -54,8 +48,10 @@ static size_t all_bytes(uint32_t elements, uint32_t rmbe_bytes,
 
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side)
 {
-	return m->base + control_bytes(m->elements) +
-	       ((size_t)element * 2 + (size_t)side) * m->rmbe_bytes;
+	uint8_t *middle = (uint8_t *)rmb_element(m, element);
+
+	return side == SIDE_SERVER ? middle - m->rmbe_bytes
+				   : middle + sizeof(struct rmb_element);
 }
 
 uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side)
@@ -80,7 +76,7 @@ void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side)
 	uint8_t *at = rmb_annex(m, element, side);
 
 	if (at &&
-	    atomic_load(&rmb_element(m, element)->producer[side].switched))
+	    atomic_load(&rmb_element(m, element)->side[side].producer.switched))
 		SYS_CALL3(SYS_madvise, at, m->annex_bytes, MADV_REMOVE);
 }
 
@@ -240,29 +236,30 @@ void rmb_element_reset(const struct rmb_map *m, uint32_t element)
 	for (int side = 0; side < 2; side++) {
 		/* Whoever should have done so was killed. */
 		rmb_annex_empty(m, element, side);
-		atomic_store(&e->producer[side].cursor, 0);
-		atomic_store(&e->producer[side].shift, 0);
-		atomic_store(&e->producer[side].before, 0);
-		atomic_store(&e->producer[side].switched, 0);
-		atomic_store(&e->producer[side].since, 0);
-		atomic_store(&e->producer[side].flags, 0);
-		atomic_store(&e->producer[side].unfenced, 0);
-		atomic_store(&e->producer[side].recalled, 0);
-		atomic_store(&e->producer[side].resent, 0);
-		atomic_store(&e->producer[side].shut_pid, 0);
-		atomic_store(&e->producer[side].shut_fd, 0);
-		atomic_store(&e->producer[side].sndbuf, 0);
-		atomic_store(&e->producer[side].allowed, 0);
-		atomic_store(&e->consumer[side].cursor, 0);
-		atomic_store(&e->consumer[side].flags, 0);
-		atomic_store(&e->consumer[side].rest, REST_OPEN);
-		atomic_store(&e->consumer[side].barrier, 0);
-		atomic_store(&e->consumer[side].rcvbuf, 0);
-		atomic_store(&e->consumer[side].annex, 0);
-		atomic_store(&e->wait[side].armed_data, 0);
-		atomic_store(&e->wait[side].armed_room, 0);
-		atomic_store(&e->wait[side].waiter, 0);
-		atomic_store(&e->wait[side].ordered, 0);
+		atomic_store(&e->side[side].producer.cursor, 0);
+		atomic_store(&e->side[side].producer.shift, 0);
+		atomic_store(&e->side[side].producer.before, 0);
+		atomic_store(&e->side[side].producer.switched, 0);
+		atomic_store(&e->side[side].producer.since, 0);
+		atomic_store(&e->side[side].producer.heard, 0);
+		atomic_store(&e->side[side].producer.flags, 0);
+		atomic_store(&e->side[side].producer.unfenced, 0);
+		atomic_store(&e->side[side].producer.recalled, 0);
+		atomic_store(&e->side[side].producer.resent, 0);
+		atomic_store(&e->side[side].producer.shut_pid, 0);
+		atomic_store(&e->side[side].producer.shut_fd, 0);
+		atomic_store(&e->side[side].producer.sndbuf, 0);
+		atomic_store(&e->side[side].producer.allowed, 0);
+		atomic_store(&e->side[side].consumer.cursor, 0);
+		atomic_store(&e->side[side].consumer.flags, 0);
+		atomic_store(&e->side[side].consumer.rest, REST_OPEN);
+		atomic_store(&e->side[side].consumer.barrier, 0);
+		atomic_store(&e->side[side].consumer.rcvbuf, 0);
+		atomic_store(&e->side[side].consumer.annex, 0);
+		atomic_store(&e->side[side].wait.armed_data, 0);
+		atomic_store(&e->side[side].wait.armed_room, 0);
+		atomic_store(&e->side[side].wait.waiter, 0);
+		atomic_store(&e->side[side].wait.ordered, 0);
 	}
 	atomic_store(&e->accept, ACCEPT_STANDS);
 }

@@ -5,12 +5,20 @@
  * One RMB is one sealed memfd, made by the process that accepted the first
  * connection of a link group. It holds `elements` full-duplex elements: per
  * element two RMBEs (one for each direction, a ring of rmbe_bytes) and a
- * control block with their cursors, as SMC-D keeps them in the segment.
+ * control block with their cursors, as SMC-D keeps them in the segment:
+ *
+ *   header | RMBE 0, control, RMBE 1 | RMBE 0, control, RMBE 1 | ... | annexes
+ *
+ * The control block lies between the RMBEs, and short messages at the end of
+ * the one and the beginning of the other: so a conversation needs one page of
+ * its element, and with thousands of them that is what counts. It lies at other
+ * places of its page in other elements, as a cache finds room for a line by
+ * that place.
  *
  * Cursors count bytes from 0 and never wrap (2^64). The byte at a cursor lies
  * at offset (cursor - shift) modulo rmbe_bytes, a power of two. The writer may
  * change the shift while the ring is empty, and tells it before the cursor:
- * so a conversation of small messages goes on using the first lines of a ring,
+ * so a conversation of small messages goes on using the same lines of a ring,
  * and not all of it, which no cache would hold for many connections. Side 0 is
  * the server end.
  *
@@ -42,15 +50,20 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      10u
+#define RMB_VERSION      11u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
 #define RMB_ANNEX        1048576u /* bytes of an annex, a power of two */
-#define RMB_ALLOWED_MIN  4096u    /* bytes; less is never allowed */
-#define RMB_WAITERS      16       /* epoll instances with a bell word */
-#define RMB_PLACES       16u      /* where the ready words may lie */
-#define RMB_WAITER_BITS  256u     /* beside it: set the ready bit, too */
+#define RMB_PAGE         4096u
+#define RMB_LINE         64u
+#define RMB_GAP          2048u /* bytes of an element beside its RMBEs */
+#define RMB_SHORT        512u  /* bytes of a message beside the control block */
+#define RMB_SHIFTS       8u    /* places in a page where that may lie */
+#define RMB_ALLOWED_MIN  4096u /* bytes; less is never allowed */
+#define RMB_WAITERS      16    /* epoll instances with a bell word */
+#define RMB_PLACES       16u   /* where the ready words may lie */
+#define RMB_WAITER_BITS  256u  /* beside it: set the ready bit, too */
 
 #define RMB_ARMED   1u /* in an armed word: somebody sleeps */
 #define RMB_RINGING 2u /* ... and is being woken */
@@ -91,15 +104,21 @@
 #define KNOCK_GONE   6u /* the client took it back, and is not out yet */
 #define KNOCK_ASLEEP 1u
 
-/* What changes with every message stands on a line of its own; the rest is
- * read by the peer with every message, and changes hardly ever. */
+/*
+ * What one side says, in four lines: what it wrote with each message; what the
+ * peer looks at with each message, and hardly ever changes; how far it has
+ * read, which the peer looks at when it needs room; the rest. Three structures
+ * share them, as the names of a writer, a reader and a sleeper.
+ */
 struct rmb_producer {
 	_Atomic uint64_t cursor;
 	_Atomic uint32_t shift;    /* of the bytes that are not consumed */
 	_Atomic uint32_t before;   /* ... of those before `switched` */
 	_Atomic uint64_t since;    /* sys_ticks: not empty, or at its end */
 	_Atomic uint64_t switched; /* cursor: another ring from here on */
-	uint8_t pad1[32];
+	/* How much of the peer's it had read when it wrote this. */
+	_Atomic uint64_t heard;
+	uint8_t pad1[24];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
 	/* No fence lies between cursors and looks for a sleeper: who sleeps on
@@ -107,6 +126,7 @@ struct rmb_producer {
 	_Atomic uint32_t unfenced;
 	/* Bytes of the ring that may be in use, 0: all of it. Either side. */
 	_Atomic uint32_t allowed;
+	uint8_t pad2[112];
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
 	/* Who set PRODUCER_FIN, and the socket's number there plus one; 0
@@ -114,36 +134,44 @@ struct rmb_producer {
 	_Atomic uint32_t shut_pid;
 	_Atomic uint32_t shut_fd;
 	_Atomic uint32_t sndbuf; /* bytes, 0: not set by the program */
-	uint8_t pad2[20];
+	uint8_t pad3[36];
 };
 
 struct rmb_consumer {
-	_Atomic uint64_t cursor;
-	uint8_t pad[56];
+	uint8_t pad1[80];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
 	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
 	_Atomic uint32_t barrier; /* READER_*: takes part in barrier.h */
-	_Atomic uint32_t rcvbuf;  /* bytes, 0: not set by the program */
-	_Atomic uint32_t annex;   /* bytes of it that the reader sees: or 0 */
-	uint8_t pad2[40];
+	uint8_t pad2[32];
+	_Atomic uint64_t cursor;
+	uint8_t pad3[84];
+	_Atomic uint32_t rcvbuf; /* bytes, 0: not set by the program */
+	_Atomic uint32_t annex;  /* bytes of it that the reader sees: or 0 */
+	uint8_t pad4[28];
 };
 
 struct rmb_wait {
+	uint8_t pad1[96];
 	_Atomic uint32_t armed_data; /* ring the data bell when bytes come */
 	_Atomic uint32_t armed_room; /* ring the room bell when room comes */
 	_Atomic uint32_t waiter;     /* epoll instance, 1..RMB_WAITERS-1 */
 	_Atomic uint32_t ordered;    /* asks the writer for `since` */
+	uint8_t pad2[116];
 	/* Counted by the ringer: how many bytes the bells have been sent. */
 	_Atomic uint32_t rings_data;
 	_Atomic uint32_t rings_room;
-	uint8_t pad[40];
+	uint8_t pad3[20];
+};
+
+union rmb_side {
+	struct rmb_producer producer;
+	struct rmb_consumer consumer;
+	struct rmb_wait wait;
 };
 
 struct rmb_element {
-	struct rmb_producer producer[2]; /* [side that writes] */
-	struct rmb_consumer consumer[2]; /* [side that reads] */
-	struct rmb_wait wait[2];         /* [side that sleeps] */
+	union rmb_side side[2];     /* what it writes, reads, sleeps on */
 	_Atomic uint32_t epoch;     /* grows with each use; server writes */
 	_Atomic uint32_t released;  /* last epoch the client is done with */
 	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
@@ -151,7 +179,7 @@ struct rmb_element {
 	_Atomic uint32_t talks;     /* ... whose client writes first: talk.h */
 	_Atomic uint32_t accept;    /* ACCEPT_*; both compare and swap */
 	_Atomic uint64_t knock;     /* linkgroup_knock.h */
-	uint8_t pad[96];
+	uint8_t pad[32];
 };
 
 struct rmb_waiters {
@@ -180,11 +208,30 @@ struct rmb_header {
 	struct rmb_ready ready[RMB_PLACES];
 };
 
-_Static_assert(sizeof(struct rmb_producer) == 128, "two lines");
-_Static_assert(sizeof(struct rmb_consumer) == 128, "two lines");
-_Static_assert(sizeof(struct rmb_wait) == 64, "one line");
-_Static_assert(sizeof(struct rmb_element) == 768, "twelve lines");
-_Static_assert(sizeof(struct rmb_header) == 2240, "35 lines");
+_Static_assert(sizeof(struct rmb_producer) == 256, "four lines");
+_Static_assert(sizeof(struct rmb_consumer) == 256, "the same");
+_Static_assert(sizeof(struct rmb_wait) == 256, "the same");
+_Static_assert(offsetof(struct rmb_producer, flags) == 64 &&
+		   offsetof(struct rmb_producer, allowed) == 76 &&
+		   offsetof(struct rmb_consumer, flags) == 80 &&
+		   offsetof(struct rmb_consumer, barrier) == 92 &&
+		   offsetof(struct rmb_wait, armed_data) == 96 &&
+		   offsetof(struct rmb_wait, ordered) == 108,
+	       "the second line, side by side");
+_Static_assert(offsetof(struct rmb_consumer, cursor) == 128, "the third");
+_Static_assert(offsetof(struct rmb_producer, recalled) == 192 &&
+		   offsetof(struct rmb_producer, sndbuf) == 216 &&
+		   offsetof(struct rmb_consumer, rcvbuf) == 220 &&
+		   offsetof(struct rmb_consumer, annex) == 224 &&
+		   offsetof(struct rmb_wait, rings_data) == 228 &&
+		   offsetof(struct rmb_wait, rings_room) == 232,
+	       "the fourth, side by side");
+_Static_assert(sizeof(struct rmb_element) == 576, "nine lines");
+_Static_assert(sizeof(struct rmb_header) == 2240, "35 lines, of a page");
+_Static_assert(RMB_GAP + RMB_SHORT + (RMB_SHIFTS - 1) * RMB_LINE +
+		       sizeof(struct rmb_element) + RMB_SHORT <=
+		   RMB_PAGE,
+	       "what a conversation needs lies in a page");
 
 /* A mapping of one RMB by one of its two sides. */
 struct rmb_map {
@@ -227,9 +274,11 @@ static inline _Atomic uint64_t *rmb_ready(const struct rmb_map *m, int side)
 static inline struct rmb_element *rmb_element(const struct rmb_map *m,
 					      uint32_t i)
 {
-	return (struct rmb_element *)(void *)(m->base +
-					      sizeof(struct rmb_header)) +
-	       i;
+	size_t stride = 2 * (size_t)m->rmbe_bytes + RMB_GAP;
+	size_t shift = RMB_SHORT + (i / 2 + m->place) % RMB_SHIFTS * RMB_LINE;
+
+	return (struct rmb_element *)(void *)(m->base + RMB_PAGE + i * stride +
+					      shift + m->rmbe_bytes);
 }
 
 /* The ring that `side` writes, and its annex; NULL: none. */

@@ -376,13 +376,12 @@ static uint32_t leave_annex(struct connection *c, uint64_t position,
 	return change_rings(c, position, shift);
 }
 
-/* Everything was read: from the beginning of the ring again. */
 static uint32_t rewind_ring(const struct connection *c, uint64_t position,
-			    uint32_t shift)
+			    uint32_t shift, size_t want)
 {
-	uint32_t annex = position < c->return_at ? shift & RINGS_ANNEX : 0;
-
-	return annex | ((uint32_t)position & RINGS_SHIFT);
+	if (__builtin_expect(shift & RINGS_ANNEX, 0) && position < c->return_at)
+		return RINGS_ANNEX | ((uint32_t)position & RINGS_SHIFT);
+	return rewound(c, position, want);
 }
 
 /*
@@ -391,17 +390,19 @@ static uint32_t rewind_ring(const struct connection *c, uint64_t position,
  * asked for: it would lose more by the look at the reader's cursor.
  */
 uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
-			     uint32_t shift)
+			     uint32_t shift, size_t want)
 {
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t heard =
 	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
 
-	if (heard != c->heard)
+	if (is_heard(c, position))
+		tx->peer_position = position;
+	else if (heard != c->heard)
 		refresh_out(c, position);
 	if (heard != c->heard && tx->peer_position == position) {
 		c->rewind_step = REWIND_BYTES;
-		shift = rewind_ring(c, position, shift);
+		shift = rewind_ring(c, position, shift, want);
 	} else if (c->rewind_step < c->out.ring[0].bytes) {
 		c->rewind_step = c->rewind_step * 2 + REWIND_BYTES;
 	}

@@ -225,9 +225,24 @@ static inline void refresh_out(struct connection *c, uint64_t position)
 		tx->peer_position = cursor;
 }
 
-/* The shift for bytes that are put at `position`. */
+/* Has the peer told that it has read all? It does so with what it writes, so
+ * whoever answers need not ask for the line of its cursor. */
+static inline bool is_heard(const struct connection *c, uint64_t position)
+{
+	return atomic_load_explicit(&c->in_producer->heard,
+				    memory_order_acquire) == position;
+}
+
+/* Everything was read: from the beginning of the ring again. */
+static inline uint32_t rewound(const struct connection *c, uint64_t position,
+			       size_t want)
+{
+	return ((uint32_t)position - rings_start(&c->out, want)) & RINGS_SHIFT;
+}
+
+/* The shift for `want` bytes that are put at `position`. */
 uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
-			     uint32_t shift);
+			     uint32_t shift, size_t want);
 
 /* Bytes of the ring that are ours to fill. */
 struct piece {
@@ -271,8 +286,16 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 		p->start = position;
 		if (!taken)
 			p->start += shown(c, window, position);
-		if (position >= c->rewind_at && p->start == position)
-			p->shift = stream_rewind_shift(c, position, p->shift);
+		if (p->start == position) {
+			if (is_heard(c, position) &&
+			    !(p->shift & RINGS_ANNEX)) {
+				tx->peer_position = position;
+				p->shift = rewound(c, position, want);
+			} else if (position >= c->rewind_at) {
+				p->shift = stream_rewind_shift(c, position,
+							       p->shift, want);
+			}
+		}
 		room = limit_out(c, p->shift, taken);
 		free = room - (ssize_t)(p->start - tx->peer_position);
 		if (free < (ssize_t)want) {
@@ -327,6 +350,11 @@ static inline void commit(struct connection *c, uint64_t start)
 		atomic_store_explicit(&c->out_producer->shift,
 				      window_shift(window),
 				      memory_order_relaxed);
+		atomic_store_explicit(
+		    &c->out_producer->heard,
+		    atomic_load_explicit(&c->in_consumer->cursor,
+					 memory_order_relaxed),
+		    memory_order_release);
 		atomic_store_explicit(
 		    &tx->position, start + ((uint32_t)window - (uint32_t)start),
 		    memory_order_release);

@@ -256,7 +256,7 @@ static void wrong_proof(struct line *l, uint16_t port)
 	line_send_confirm(l);
 	line_must_end(l);
 	/* And it never used the ring. */
-	must(atomic_load(&l->e->producer[SIDE_SERVER].cursor) == 0);
+	must(atomic_load(&l->e->side[SIDE_SERVER].producer.cursor) == 0);
 }
 
 static void wrong_peer(struct line *l, uint16_t port)

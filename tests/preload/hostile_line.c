@@ -233,12 +233,12 @@ void line_put(struct line *l, const void *bytes, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		while (l->written -
-			   atomic_load(&l->e->consumer[!l->side].cursor) >=
+			   atomic_load(&l->e->side[!l->side].consumer.cursor) >=
 		       l->size)
 			line_sleep(1);
 		l->out[l->written++ & (l->size - 1)] = from[i];
 		if (i % 4096 == 4095 || i + 1 == n) {
-			atomic_store(&l->e->producer[l->side].cursor,
+			atomic_store(&l->e->side[l->side].producer.cursor,
 				     l->written);
 			line_ring_bells(l);
 		}
@@ -247,7 +247,7 @@ void line_put(struct line *l, const void *bytes, size_t n)
 
 void line_get(struct line *l, void *bytes, size_t n)
 {
-	const struct rmb_producer *in = &l->e->producer[!l->side];
+	const struct rmb_producer *in = &l->e->side[!l->side].producer;
 	uint8_t *to = bytes;
 	int waited = 0;
 
@@ -260,7 +260,7 @@ void line_get(struct line *l, void *bytes, size_t n)
 		}
 		to[i] = l->in[(l->read++ - in->shift) & (l->size - 1)];
 	}
-	atomic_store(&l->e->consumer[l->side].cursor, l->read);
+	atomic_store(&l->e->side[l->side].consumer.cursor, l->read);
 	line_ring_bells(l);
 }
 

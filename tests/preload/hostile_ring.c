@@ -47,12 +47,12 @@ static bool goes_on(uint64_t *end_ns)
 
 static struct rmb_producer *own_producer(struct line *l)
 {
-	return &l->e->producer[l->side];
+	return &l->e->side[l->side].producer;
 }
 
 static struct rmb_consumer *own_consumer(struct line *l)
 {
-	return &l->e->consumer[l->side];
+	return &l->e->side[l->side].consumer;
 }
 
 /* ---- beside the ring ---- */
@@ -133,9 +133,10 @@ static void cursors_at_random(struct line *l, uint16_t port)
 			     any_cursor(l->written, l->size));
 		atomic_store(
 		    &own_consumer(l)->cursor,
-		    any_cursor(atomic_load(&l->e->producer[!l->side].cursor) -
-				   l->size,
-			       l->size));
+		    any_cursor(
+			atomic_load(&l->e->side[!l->side].producer.cursor) -
+			    l->size,
+			l->size));
 		line_ring_bells(l);
 	}
 }
@@ -168,7 +169,8 @@ static void shift_at_random(struct line *l, uint16_t port)
 	while (goes_on(&end)) {
 		shift = shift * 1664525u + 1013904223u;
 		atomic_store(&own_producer(l)->shift, shift);
-		if (l->written - l->e->consumer[!l->side].cursor < l->size / 2)
+		if (l->written - l->e->side[!l->side].consumer.cursor <
+		    l->size / 2)
 			l->written += 777;
 		atomic_store(&own_producer(l)->cursor, l->written);
 		line_ring_bells(l);
@@ -355,9 +357,9 @@ static void armed_for_ever(struct line *l, uint16_t port)
 
 	begin_talk(l, port);
 	while (goes_on(&end)) {
-		atomic_store(&l->e->wait[l->side].armed_data, 1);
-		atomic_store(&l->e->wait[l->side].armed_room, 1);
-		atomic_store(&l->e->wait[l->side].waiter, line_random());
+		atomic_store(&l->e->side[l->side].wait.armed_data, 1);
+		atomic_store(&l->e->side[l->side].wait.armed_room, 1);
+		atomic_store(&l->e->side[l->side].wait.waiter, line_random());
 		if (!l->server)
 			line_ring_echo(l);
 		line_sleep(1);

@@ -28,7 +28,7 @@ Test(allowance, follows_what_tcp_takes)
 
 static void allow(struct ends *e, uint32_t allowed)
 {
-	atomic_store(&e->element.producer[0].allowed, allowed);
+	atomic_store(&e->element.side[0].producer.allowed, allowed);
 }
 
 static bool is_writable(struct ends *e)
@@ -80,11 +80,12 @@ Test(allowance, wakes_a_writer)
 
 	allow(e, 9000);
 	cr_assert_eq(ends_put(e, 0, bytes, SIZE), 9000);
-	atomic_store(&e->element.wait[0].armed_room, RMB_ARMED);
+	atomic_store(&e->element.side[0].wait.armed_room, RMB_ARMED);
 	cr_assert_eq(ends_take(e, 1, bytes, 2999), 2999);
-	cr_assert_eq(atomic_load(&e->element.wait[0].armed_room), RMB_ARMED);
+	cr_assert_eq(atomic_load(&e->element.side[0].wait.armed_room),
+		     RMB_ARMED);
 	cr_assert_eq(ends_take(e, 1, bytes, 1), 1);
-	cr_assert_eq(atomic_load(&e->element.wait[0].armed_room), 0);
+	cr_assert_eq(atomic_load(&e->element.side[0].wait.armed_room), 0);
 }
 
 /* The other end may write there what it likes. */

@@ -150,7 +150,7 @@ Test(annex, small_buffers_are_kept_there_too)
 	uint64_t written = 0;
 	uint64_t read = 0;
 
-	atomic_store(&e->element.producer[0].allowed, 2 * RMB_ALLOWED_MIN);
+	atomic_store(&e->element.side[0].producer.allowed, 2 * RMB_ALLOWED_MIN);
 	while (written < RMB_ALLOWED_MIN)
 		put(e, &written, 2 * ANNEX);
 	cr_assert(enter(e, UINT32_MAX));
@@ -164,7 +164,7 @@ Test(annex, small_buffers_are_kept_there_too)
 Test(annex, a_writer_that_sleeps_hears_of_room_in_time)
 {
 	struct ends *e = build(SIZE);
-	struct rmb_wait *w = &e->element.wait[0];
+	struct rmb_wait *w = &e->element.side[0].wait;
 	const uint32_t mark = ANNEX - ANNEX / 3;
 
 	for (size_t more = mark - SIZE + 1; more <= ANNEX - SIZE; more++) {
@@ -172,8 +172,8 @@ Test(annex, a_writer_that_sleeps_hears_of_room_in_time)
 		uint64_t read = 0;
 
 		ends_move(e, 0, 0);
-		atomic_store(&e->element.producer[0].switched, 0);
-		atomic_store(&e->element.producer[0].shift, 0);
+		atomic_store(&e->element.side[0].producer.switched, 0);
+		atomic_store(&e->element.side[0].producer.shift, 0);
 		put(e, &written, SIZE);
 		cr_assert(enter(e, UINT32_MAX));
 		cr_assert_eq(put(e, &written, more), more);
@@ -202,8 +202,8 @@ Test(annex, any_order_of_calls_keeps_the_bytes)
 
 		ends_move(e, 0, start);
 		ends_move(e, 1, start);
-		atomic_store(&e->element.producer[0].switched, 0);
-		atomic_store(&e->element.producer[0].shift, 0);
+		atomic_store(&e->element.side[0].producer.switched, 0);
+		atomic_store(&e->element.side[0].producer.shift, 0);
 		for (int i = 0; i < 1000; i++) {
 			size_t n = crew_random(&random) % (ANNEX + 20);
 

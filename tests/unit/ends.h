@@ -59,7 +59,7 @@ static inline struct rings ends_rings(const struct ends *e, int writer)
 	struct ring own = {e->ring[writer], e->size};
 	struct ring annex = {e->annex[writer], ENDS_ANNEX * e->size};
 
-	return (struct rings){{own, annex.at ? annex : own}};
+	return (struct rings){{own, annex.at ? annex : own}, 0};
 }
 
 static inline void ends_attach(struct ends *e, int side)
@@ -71,12 +71,12 @@ static inline void ends_attach(struct ends *e, int side)
 	c->side = side;
 	c->size = e->size;
 	c->control = &e->element;
-	c->out_producer = &e->element.producer[side];
-	c->out_consumer = &e->element.consumer[!side];
-	c->in_producer = &e->element.producer[!side];
-	c->in_consumer = &e->element.consumer[side];
-	c->own_wait = &e->element.wait[side];
-	c->peer_wait = &e->element.wait[!side];
+	c->out_producer = &e->element.side[side].producer;
+	c->out_consumer = &e->element.side[!side].consumer;
+	c->in_producer = &e->element.side[!side].producer;
+	c->in_consumer = &e->element.side[side].consumer;
+	c->own_wait = &e->element.side[side].wait;
+	c->peer_wait = &e->element.side[!side].wait;
 	c->own_waiters = &e->waiters[side];
 	c->peer_waiters = &e->waiters[!side];
 	c->peer_ready = &e->ready[!side];
@@ -120,8 +120,8 @@ static inline void ends_move(struct ends *e, int writer, uint64_t position)
 	e->slot[!writer].rx.peer_position = position;
 	atomic_store(&e->slot[writer].tx.window, (uint32_t)position);
 	atomic_store(&e->slot[!writer].rx.window, (uint32_t)position);
-	atomic_store(&e->element.producer[writer].cursor, position);
-	atomic_store(&e->element.consumer[!writer].cursor, position);
+	atomic_store(&e->element.side[writer].producer.cursor, position);
+	atomic_store(&e->element.side[!writer].consumer.cursor, position);
 }
 
 static inline ssize_t ends_put(struct ends *e, int side, const void *from,

@@ -31,7 +31,7 @@ static void put_checked(uint64_t at, size_t n, size_t free)
 
 	ends_fill(bytes, at, n);
 	cr_assert_eq(put(bytes, n), expected);
-	cr_assert_eq(atomic_load(&e->element.producer[0].cursor),
+	cr_assert_eq(atomic_load(&e->element.side[0].producer.cursor),
 		     at + (size_t)expected);
 	cr_assert_eq(atomic_load(&e->slot[0].tx.lock), 0);
 }
@@ -53,7 +53,7 @@ static void take_checked(uint64_t at, size_t n, size_t fill)
 	cr_assert(ends_right(bytes, at, (size_t)got));
 	for (size_t i = (size_t)got; i < sizeof(bytes); i++)
 		cr_assert_eq(bytes[i], 0x5a);
-	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor),
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.cursor),
 		     at + (size_t)got);
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
 }
@@ -221,7 +221,7 @@ Test(flat, a_hostile_cursor_gives_no_byte)
 	char bytes[64];
 
 	e = ends_make(1024, ENDS_HIGH);
-	atomic_store(&e->element.producer[0].cursor, 1025);
+	atomic_store(&e->element.side[0].producer.cursor, 1025);
 	cr_assert_eq(take(bytes, sizeof(bytes)), 0);
 	cr_assert(atomic_load(&e->slot[1].rx.flags) & STREAM_BROKEN);
 	cr_assert_eq(ends_take(e, 1, bytes, sizeof(bytes)), -ECONNRESET);

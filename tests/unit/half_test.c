@@ -27,7 +27,7 @@ static void shut(struct ends *e, int side, int fd)
 {
 	half_announce(&e->c[side], fd);
 	atomic_fetch_or(&e->slot[side].tx.flags, STREAM_SHUT);
-	atomic_fetch_or(&e->element.producer[side].flags, PRODUCER_FIN);
+	atomic_fetch_or(&e->element.side[side].producer.flags, PRODUCER_FIN);
 	cr_assert(half_is_owed(&e->c[side]));
 }
 
@@ -65,7 +65,8 @@ Test(half, goes_out_when_all_is_read)
 	half_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
 	cr_assert_not(half_is_owed(&e->c[0]));
-	cr_assert(atomic_load(&e->element.producer[0].flags) & PRODUCER_HALVED);
+	cr_assert(atomic_load(&e->element.side[0].producer.flags) &
+		  PRODUCER_HALVED);
 }
 
 Test(half, not_behind_a_message_that_the_server_has_not_read)
@@ -91,7 +92,7 @@ Test(half, not_where_bytes_are_recalled)
 
 	e = begin(fd);
 	shut(e, 0, fd[0]);
-	atomic_fetch_or(&e->element.producer[0].flags, PRODUCER_RECALLS);
+	atomic_fetch_or(&e->element.side[0].producer.flags, PRODUCER_RECALLS);
 	half_send(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[1]));
 }
@@ -173,15 +174,16 @@ Test(half, only_the_peers_socket_is_shut)
 	e = begin(fd);
 	ends_connect(other);
 	shut(e, 1, fd[1]);
-	atomic_store(&e->element.producer[1].shut_fd, (uint32_t)other[1] + 1);
+	atomic_store(&e->element.side[1].producer.shut_fd,
+		     (uint32_t)other[1] + 1);
 	half_follow(&e->c[0], fd[0]);
-	atomic_store(&e->element.producer[1].shut_fd, 0);
+	atomic_store(&e->element.side[1].producer.shut_fd, 0);
 	half_follow(&e->c[0], fd[0]);
-	atomic_store(&e->element.producer[1].shut_fd, UINT32_MAX);
+	atomic_store(&e->element.side[1].producer.shut_fd, UINT32_MAX);
 	half_follow(&e->c[0], fd[0]);
-	atomic_store(&e->element.producer[1].shut_pid, 0);
+	atomic_store(&e->element.side[1].producer.shut_pid, 0);
 	half_follow(&e->c[0], fd[0]);
-	atomic_store(&e->element.producer[1].shut_pid, UINT32_MAX);
+	atomic_store(&e->element.side[1].producer.shut_pid, UINT32_MAX);
 	half_follow(&e->c[0], fd[0]);
 	cr_assert_not(has_come(other[0]));
 	cr_assert_not(has_come(fd[0]));

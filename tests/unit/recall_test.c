@@ -19,7 +19,7 @@ static struct ends *begin(int fd[2])
 
 	ends_connect(fd);
 	cr_assert(barrier_register());
-	atomic_store(&e->element.consumer[1].barrier, READER_REGISTERED);
+	atomic_store(&e->element.side[1].consumer.barrier, READER_REGISTERED);
 	ends_fill(bytes, 0, RING);
 	cr_assert_eq(ends_put(e, 0, bytes, RING), RING);
 	return e;
@@ -31,7 +31,8 @@ static bool recall(struct ends *e, int fd)
 	bool done = recall_unread(&e->c[0], fd);
 
 	if (done)
-		atomic_fetch_or(&e->element.producer[0].flags, PRODUCER_SEALED);
+		atomic_fetch_or(&e->element.side[0].producer.flags,
+				PRODUCER_SEALED);
 	stream_unlock(&e->slot[0].tx, taken);
 	return done;
 }
@@ -54,7 +55,8 @@ Test(recall, what_is_unread_goes_over_tcp)
 		     RING - 1000);
 	cr_assert(ends_right(bytes, 1000, RING - 1000));
 	/* The reader's own engine need not do it. */
-	cr_assert_eq(atomic_load(&e->element.consumer[1].rest), REST_WRITER);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.rest),
+		     REST_WRITER);
 }
 
 /* The writer went on in the annex, and the reader stopped before or there. */
@@ -95,7 +97,7 @@ Test(recall, an_empty_ring_is_left_as_it_is)
 	cr_assert_eq(ends_take(e, 1, bytes, RING), RING);
 	cr_assert(recall(e, fd[0]));
 	cr_assert_not(stream_is_recalled(&e->c[1]));
-	cr_assert_eq(atomic_load(&e->element.consumer[1].rest), REST_OPEN);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.rest), REST_OPEN);
 }
 
 Test(recall, not_where_tcp_has_no_room)
@@ -109,7 +111,7 @@ Test(recall, not_where_tcp_has_no_room)
 	setsockopt(fd[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	cr_assert_not(recall(e, fd[0]));
 	cr_assert_not(stream_is_recalled(&e->c[1]));
-	cr_assert_eq(atomic_load(&e->element.consumer[1].rest), REST_OPEN);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.rest), REST_OPEN);
 	cr_assert_eq(ends_take(e, 1, bytes, RING), RING);
 	cr_assert(ends_right(bytes, 0, RING));
 }
@@ -120,7 +122,7 @@ Test(recall, not_where_the_reader_sends_the_rest_itself)
 	int fd[2];
 
 	e = begin(fd);
-	atomic_store(&e->element.consumer[1].rest, REST_READER);
+	atomic_store(&e->element.side[1].consumer.rest, REST_READER);
 	cr_assert_not(recall(e, fd[0]));
 	cr_assert_not(stream_is_recalled(&e->c[1]));
 }
@@ -133,17 +135,17 @@ Test(recall, a_call_that_was_too_late_gives_back)
 
 	e = begin(fd);
 	atomic_store(&e->slot[1].rx.position, 600);
-	atomic_store(&e->element.producer[0].flags, PRODUCER_RECALLS);
-	atomic_store(&e->element.producer[0].recalled, 400 + 1);
+	atomic_store(&e->element.side[0].producer.flags, PRODUCER_RECALLS);
+	atomic_store(&e->element.side[0].producer.recalled, 400 + 1);
 	cr_assert_eq(stream_cut(&e->c[1], 100, 500), 300);
 	cr_assert_eq(atomic_load(&e->slot[1].rx.position), 400);
-	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor), 400);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.cursor), 400);
 	/* A cursor that cannot be, of a peer that breaks the rules. */
 	atomic_store(&e->slot[1].rx.position, 600);
-	atomic_store(&e->element.producer[0].recalled, 40 + 1);
+	atomic_store(&e->element.side[0].producer.recalled, 40 + 1);
 	cr_assert_eq(stream_cut(&e->c[1], 100, 500), 0);
 	atomic_store(&e->slot[1].rx.position, 600);
-	atomic_store(&e->element.producer[0].recalled, 1ull << 40);
+	atomic_store(&e->element.side[0].producer.recalled, 1ull << 40);
 	cr_assert_eq(stream_cut(&e->c[1], 100, 500), 500);
 }
 
@@ -156,9 +158,9 @@ Test(recall, a_writer_that_dies_over_it_leaves_the_ring)
 	int there = 1;
 
 	e = begin(fd);
-	atomic_store(&e->element.consumer[1].rest, REST_WRITER);
-	atomic_store(&e->element.producer[0].recalled, 1);
-	atomic_store(&e->element.producer[0].flags, PRODUCER_RECALLS);
+	atomic_store(&e->element.side[1].consumer.rest, REST_WRITER);
+	atomic_store(&e->element.side[0].producer.recalled, 1);
+	atomic_store(&e->element.side[0].producer.flags, PRODUCER_RECALLS);
 	ends_fill(bytes, 0, RING);
 	cr_assert_eq(send(fd[0], bytes, 10000, 0), 10000);
 	close(fd[0]);
@@ -168,7 +170,7 @@ Test(recall, a_writer_that_dies_over_it_leaves_the_ring)
 	cr_assert_eq(there, 0);
 	cr_assert_eq(ends_take(e, 1, bytes, RING), RING);
 	cr_assert(ends_right(bytes, 0, RING));
-	cr_assert_eq(atomic_load(&e->element.consumer[1].rest), REST_OPEN);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.rest), REST_OPEN);
 }
 
 /* Another process of the writer's end. */
@@ -180,10 +182,10 @@ Test(recall, who_finds_it_begun_goes_on)
 
 	e = begin(fd);
 	cr_assert_eq(ends_take(e, 1, bytes, 100), 100);
-	atomic_store(&e->element.consumer[1].rest, REST_WRITER);
-	atomic_store(&e->element.producer[0].recalled, 100 + 1);
-	atomic_store(&e->element.producer[0].resent, 5000);
-	atomic_store(&e->element.producer[0].flags, PRODUCER_RECALLS);
+	atomic_store(&e->element.side[1].consumer.rest, REST_WRITER);
+	atomic_store(&e->element.side[0].producer.recalled, 100 + 1);
+	atomic_store(&e->element.side[0].producer.resent, 5000);
+	atomic_store(&e->element.side[0].producer.flags, PRODUCER_RECALLS);
 	cr_assert(recall(e, fd[0]));
 	cr_assert_eq(recv(fd[1], bytes, RING, MSG_DONTWAIT), RING - 5000);
 	cr_assert(ends_right(bytes, 5000, RING - 5000));

@@ -52,17 +52,17 @@ static bool overlap(struct span a, struct span b)
 
 static void assert_apart(const struct rmb_map *m)
 {
-	struct span ring[4 * RMB_ELEMENTS_MAX];
-	struct span control = {m->base, m->base};
-	uint32_t n = 4 * m->elements;
+	struct span part[5 * RMB_ELEMENTS_MAX + 1];
+	uint32_t n = 5 * m->elements;
 
 	for (uint32_t i = 0; i < m->elements; i++) {
 		struct rmb_element *e = rmb_element(m, i);
 
 		cr_assert_eq((uintptr_t)e % 64, 0);
-		control.to = (const uint8_t *)(e + 1);
+		part[5 * i + 4] =
+		    (struct span){(const uint8_t *)e, (const uint8_t *)(e + 1)};
 		for (int side = 0; side < 2; side++) {
-			struct span *s = &ring[4 * i + 2 * (uint32_t)side];
+			struct span *s = &part[5 * i + 2 * (uint32_t)side];
 
 			s[0].from = rmb_ring(m, i, side);
 			s[0].to = s[0].from + m->rmbe_bytes;
@@ -71,15 +71,15 @@ static void assert_apart(const struct rmb_map *m)
 			for (int k = 0; k < 2; k++) {
 				cr_assert_geq(s[k].from, m->base);
 				cr_assert_leq(s[k].to, m->base + m->bytes);
-				cr_assert_eq((uintptr_t)s[k].from % 4096, 0);
 			}
+			cr_assert_eq((uintptr_t)s[0].from % 64, 0);
+			cr_assert_eq((uintptr_t)s[1].from % 4096, 0);
 		}
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		cr_assert(!overlap(ring[i], control), "ring %u", i);
+	part[n] = (struct span){m->base, m->base + sizeof(struct rmb_header)};
+	for (uint32_t i = 0; i <= n; i++)
 		for (uint32_t j = 0; j < i; j++)
-			cr_assert(!overlap(ring[i], ring[j]), "%u, %u", i, j);
-	}
+			cr_assert(!overlap(part[i], part[j]), "%u, %u", i, j);
 }
 
 Test(rmb, rings_and_control_blocks_lie_apart)
@@ -95,6 +95,36 @@ Test(rmb, rings_and_control_blocks_lie_apart)
 					  elements[i] * 2 * (size_t)RMB_ANNEX);
 		cr_assert_geq(m.bytes, elements[i] * 2 * 16384u);
 		assert_apart(&m);
+		rmb_unmap(&m);
+		close(fd);
+	}
+}
+
+static size_t page_of(const void *at)
+{
+	return (uintptr_t)at / 4096;
+}
+
+/* Of thousands of connections each needs one page, not three. */
+Test(rmb, what_a_conversation_needs_lies_in_one_page)
+{
+	const uint32_t bytes[] = {RMB_RMBE_MIN, RMB_RMBE_MAX};
+	struct rmb_map m;
+	int fd;
+
+	for (uint32_t place = 0; place < RMB_PLACES; place++) {
+		cr_assert_eq(
+		    rmb_create(&m, RMB_ELEMENTS_MAX, bytes[place & 1], &fd), 0);
+		for (uint32_t i = 0; i < m.elements; i++) {
+			const uint8_t *e = (uint8_t *)rmb_element(&m, i);
+			const uint8_t *short_0 =
+			    rmb_ring(&m, i, 0) + m.rmbe_bytes - RMB_SHORT;
+			const uint8_t *short_1 = rmb_ring(&m, i, 1);
+
+			cr_assert_eq(page_of(short_0), page_of(e));
+			cr_assert_eq(page_of(short_1 + RMB_SHORT - 1),
+				     page_of(e));
+		}
 		rmb_unmap(&m);
 		close(fd);
 	}
@@ -175,9 +205,9 @@ Test(rmb, both_sides_see_the_same_memory)
 	cr_assert_eq(ours.place, theirs.place);
 	strcpy((char *)rmb_ring(&ours, 1, SIDE_SERVER), "hello");
 	cr_assert_str_eq((char *)rmb_ring(&theirs, 1, SIDE_SERVER), "hello");
-	atomic_store(&rmb_element(&theirs, 1)->producer[1].cursor, 77);
-	cr_assert_eq(atomic_load(&rmb_element(&ours, 1)->producer[1].cursor),
-		     77);
+	atomic_store(&rmb_element(&theirs, 1)->side[1].producer.cursor, 77);
+	cr_assert_eq(
+	    atomic_load(&rmb_element(&ours, 1)->side[1].producer.cursor), 77);
 	rmb_unmap(&ours);
 	/* The maker may go; what was written stays readable. */
 	cr_assert_str_eq((char *)rmb_ring(&theirs, 1, SIDE_SERVER), "hello");
@@ -255,12 +285,14 @@ Test(rmb, an_annex_has_memory_from_filling_to_emptying)
 	/* Nobody went there. */
 	rmb_annex_empty(&m, 1, SIDE_CLIENT);
 	cr_assert_eq(memory_of(fd), before + RMB_ANNEX);
-	atomic_store(&rmb_element(&m, 1)->producer[SIDE_CLIENT].switched, 1);
+	atomic_store(&rmb_element(&m, 1)->side[SIDE_CLIENT].producer.switched,
+		     1);
 	rmb_annex_empty(&m, 1, SIDE_CLIENT);
 	cr_assert_eq(memory_of(fd), before);
 	/* Left by one that was killed: the next use begins without. */
 	cr_assert_eq(rmb_annex_fill(&m, 1, SIDE_SERVER), 0);
-	atomic_store(&rmb_element(&m, 1)->producer[SIDE_SERVER].switched, 1);
+	atomic_store(&rmb_element(&m, 1)->side[SIDE_SERVER].producer.switched,
+		     1);
 	rmb_element_reset(&m, 1);
 	cr_assert_eq(memory_of(fd), before);
 	rmb_unmap(&m);
@@ -483,13 +515,13 @@ Test(rmb, a_reset_element_is_as_new_but_for_its_epochs)
 	cr_assert_eq(atomic_load(&e->epoch), 0xa5a5a5a5);
 	cr_assert_eq(atomic_load(&e->released), 0xa5a5a5a5);
 	for (int side = 0; side < 2; side++) {
-		cr_assert_eq(atomic_load(&e->producer[side].cursor), 0);
-		cr_assert_eq(atomic_load(&e->producer[side].flags), 0);
-		cr_assert_eq(atomic_load(&e->consumer[side].cursor), 0);
-		cr_assert_eq(atomic_load(&e->consumer[side].flags), 0);
-		cr_assert_eq(atomic_load(&e->wait[side].armed_data), 0);
-		cr_assert_eq(atomic_load(&e->wait[side].armed_room), 0);
-		cr_assert_eq(atomic_load(&e->wait[side].waiter), 0);
+		cr_assert_eq(atomic_load(&e->side[side].producer.cursor), 0);
+		cr_assert_eq(atomic_load(&e->side[side].producer.flags), 0);
+		cr_assert_eq(atomic_load(&e->side[side].consumer.cursor), 0);
+		cr_assert_eq(atomic_load(&e->side[side].consumer.flags), 0);
+		cr_assert_eq(atomic_load(&e->side[side].wait.armed_data), 0);
+		cr_assert_eq(atomic_load(&e->side[side].wait.armed_room), 0);
+		cr_assert_eq(atomic_load(&e->side[side].wait.waiter), 0);
 	}
 	rmb_unmap(&m);
 }

@@ -27,7 +27,7 @@ static void assert_reset(uint64_t start, uint64_t used, uint64_t cursor)
 	cr_assert_eq(ends_put(e, 0, bytes, used), used);
 	/* Some of it is known and checked before the lie. */
 	cr_assert_eq(ends_peek(e, 1, bytes, used, 0), used);
-	atomic_store(&e->element.producer[0].cursor, cursor);
+	atomic_store(&e->element.side[0].producer.cursor, cursor);
 	memset(bytes, 0x5a, sizeof(bytes));
 	cr_assert_eq(ends_take(e, 1, bytes, sizeof(bytes)), -ECONNRESET,
 		     "start %lx, cursor %lx", (unsigned long)start,
@@ -37,7 +37,7 @@ static void assert_reset(uint64_t start, uint64_t used, uint64_t cursor)
 	cr_assert_eq(atomic_load(&e->slot[1].rx.position), start);
 	cr_assert(atomic_load(&e->slot[1].rx.flags) & STREAM_BROKEN);
 	/* No later cursor mends it. */
-	atomic_store(&e->element.producer[0].cursor, start + used);
+	atomic_store(&e->element.side[0].producer.cursor, start + used);
 	cr_assert_eq(ends_take(e, 1, bytes, sizeof(bytes)), -ECONNRESET);
 	cr_assert_eq(ends_peek(e, 1, bytes, sizeof(bytes), 0), -ECONNRESET);
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
@@ -68,7 +68,7 @@ Test(stream_hostile, a_full_ring_is_no_reset)
 	uint8_t bytes[SIZE];
 
 	ends_move(e, 0, 1000);
-	atomic_store(&e->element.producer[0].cursor, 1000 + SIZE);
+	atomic_store(&e->element.side[0].producer.cursor, 1000 + SIZE);
 	cr_assert_eq(ends_take(e, 1, bytes, SIZE), SIZE);
 	cr_assert_eq(ends_take(e, 1, bytes, SIZE), 0);
 }
@@ -83,7 +83,7 @@ Test(stream_hostile, a_cursor_that_goes_back_brings_no_byte_twice)
 	cr_assert_eq(ends_put(e, 0, bytes, 40), 40);
 	cr_assert_eq(ends_take(e, 1, bytes, 30), 30);
 	for (uint64_t back = 0; back < 1040; back += 13) {
-		atomic_store(&e->element.producer[0].cursor, back);
+		atomic_store(&e->element.side[0].producer.cursor, back);
 		/* What was seen before is still there, and no more. */
 		cr_assert_eq(ends_peek(e, 1, bytes, SIZE, 0), 10);
 		cr_assert(ends_right(bytes, 30, 10));
@@ -101,7 +101,7 @@ Test(stream_hostile, what_came_before_the_lie_is_still_read)
 	ends_fill(bytes, 0, 40);
 	cr_assert_eq(ends_put(e, 0, bytes, 40), 40);
 	cr_assert_eq(ends_peek(e, 1, bytes, 1, 0), 1);
-	atomic_store(&e->element.producer[0].cursor, 1u << 30);
+	atomic_store(&e->element.side[0].producer.cursor, 1u << 30);
 	/* As much as is known needs no look at the cursor. */
 	cr_assert_eq(ends_take(e, 1, bytes, 40), 40);
 	cr_assert(ends_right(bytes, 0, 40));
@@ -120,9 +120,9 @@ Test(stream_hostile, readiness_is_never_more_than_the_ring)
 		    (uint64_t)crew_random(&random) << 32 | crew_random(&random);
 
 		any >>= crew_random(&random) % 64;
-		atomic_store(&e->element.producer[0].cursor,
+		atomic_store(&e->element.side[0].producer.cursor,
 			     (1ull << 33) + any);
-		atomic_store(&e->element.consumer[0].cursor,
+		atomic_store(&e->element.side[0].consumer.cursor,
 			     (1ull << 33) - any);
 		cr_assert_leq(stream_fill(&e->c[1]), SIZE);
 		cr_assert_leq(stream_free(&e->c[1]), SIZE);
@@ -147,7 +147,7 @@ Test(stream_hostile, a_reader_cannot_give_room_that_there_is_not)
 		uint64_t before = atomic_load(&e->slot[0].tx.position);
 		ssize_t n;
 
-		atomic_store(&e->element.consumer[1].cursor, lie[i]);
+		atomic_store(&e->element.side[1].consumer.cursor, lie[i]);
 		n = ends_put(e, 0, bytes, sizeof(bytes));
 		cr_assert_geq(n, 0);
 		cr_assert_leq(n, SIZE);
@@ -165,13 +165,13 @@ Test(stream_hostile, a_reader_that_goes_back_takes_no_room_away)
 	memset(bytes, 'x', sizeof(bytes));
 	ends_move(e, 0, 1000);
 	cr_assert_eq(ends_put(e, 0, bytes, 50), 50);
-	atomic_store(&e->element.consumer[1].cursor, 1040);
+	atomic_store(&e->element.side[1].consumer.cursor, 1040);
 	cr_assert_eq(ends_put(e, 0, bytes, SIZE), 54);
 	for (uint64_t back = 0; back < 1040; back += 17) {
-		atomic_store(&e->element.consumer[1].cursor, back);
+		atomic_store(&e->element.side[1].consumer.cursor, back);
 		cr_assert_eq(ends_put(e, 0, bytes, 1), 0);
 	}
-	atomic_store(&e->element.consumer[1].cursor, 1050);
+	atomic_store(&e->element.side[1].consumer.cursor, 1050);
 	cr_assert_eq(ends_put(e, 0, bytes, SIZE), 10);
 }
 
@@ -210,23 +210,27 @@ static void *scribble(void *argument)
 		uint64_t in = atomic_load(&c->e->slot[0].rx.position);
 		uint64_t out = atomic_load(&c->e->slot[0].tx.position);
 
-		atomic_store(&el->producer[1].cursor, any_cursor(&random, in));
-		atomic_store(&el->consumer[1].cursor,
+		atomic_store(&el->side[1].producer.cursor,
+			     any_cursor(&random, in));
+		atomic_store(&el->side[1].consumer.cursor,
 			     any_cursor(&random, out - SIZE));
-		atomic_store(&el->consumer[1].flags,
+		atomic_store(&el->side[1].consumer.flags,
 			     crew_random(&random) & ~CONSUMER_DEMOTE);
-		atomic_store(&el->producer[1].flags, crew_random(&random));
+		atomic_store(&el->side[1].producer.flags, crew_random(&random));
 		for (int side = 0; side < 2; side++) {
-			struct rmb_producer *p = &el->producer[side];
+			struct rmb_producer *p = &el->side[side].producer;
 			uint64_t near = side ? in : out;
 
 			atomic_store(&p->before, crew_random(&random));
 			atomic_store(&p->shift, crew_random(&random));
 			atomic_store(&p->switched, any_cursor(&random, near));
 		}
-		atomic_store(&el->wait[1].armed_data, crew_random(&random));
-		atomic_store(&el->wait[1].armed_room, crew_random(&random));
-		atomic_store(&el->wait[1].waiter, crew_random(&random) % 520);
+		atomic_store(&el->side[1].wait.armed_data,
+			     crew_random(&random));
+		atomic_store(&el->side[1].wait.armed_room,
+			     crew_random(&random));
+		atomic_store(&el->side[1].wait.waiter,
+			     crew_random(&random) % 520);
 		atomic_store(
 		    &c->e->waiters[1].armed[crew_random(&random) % RMB_WAITERS],
 		    1);

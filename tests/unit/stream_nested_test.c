@@ -156,7 +156,7 @@ Test(stream_nested, a_read_inside_a_read_gives_each_byte_once)
 	cr_assert(ends_right(buffer, sizeof(first), BYTES));
 	cr_assert_eq(ends_take(e, 1, bytes, 1), 0);
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
-	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor),
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.cursor),
 		     sizeof(bytes));
 }
 

@@ -44,7 +44,8 @@ static void put_checked(struct ends *e, struct model *m, size_t n)
 
 	ends_fill(bytes, at, n);
 	cr_assert_eq(ends_put(e, 0, bytes, n), model_put(m, e->size, n));
-	cr_assert_eq(atomic_load(&e->element.producer[0].cursor), m->written);
+	cr_assert_eq(atomic_load(&e->element.side[0].producer.cursor),
+		     m->written);
 	cr_assert_eq(stream_fill(&e->c[1]), m->written - m->read);
 	cr_assert_eq(stream_free(&e->c[0]), e->size - (m->written - m->read));
 }
@@ -61,7 +62,7 @@ static void take_checked(struct ends *e, struct model *m, size_t n)
 	/* Not a byte more was touched. */
 	for (size_t i = expected; i < sizeof(bytes); i++)
 		cr_assert_eq(bytes[i], 0x5a);
-	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor), m->read);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.cursor), m->read);
 	cr_assert_eq(stream_fill(&e->c[1]), m->written - m->read);
 }
 
@@ -289,13 +290,13 @@ static struct ends *sleeper(size_t view)
 	cr_assert_eq(ends_take(e, 1, bytes, 1), 1);
 	ends_put(e, 0, bytes, sizeof(bytes));
 	cr_assert_eq(stream_fill(&e->c[1]), SLEEP_SIZE);
-	atomic_store(&e->element.wait[0].armed_room, 1);
+	atomic_store(&e->element.side[0].wait.armed_room, 1);
 	return e;
 }
 
 static bool is_asleep(struct ends *e)
 {
-	return atomic_load(&e->element.wait[0].armed_room) == 1;
+	return atomic_load(&e->element.side[0].wait.armed_room) == 1;
 }
 
 Test(stream, a_sleeping_writer_is_woken_at_the_mark_whatever_the_reader_saw)
@@ -308,7 +309,8 @@ Test(stream, a_sleeping_writer_is_woken_at_the_mark_whatever_the_reader_saw)
 
 			while (stream_fill(&e->c[1]) > SLEEP_SIZE / 3 * 2 + 1) {
 				/* Woken too early, he sleeps again. */
-				atomic_store(&e->element.wait[0].armed_room, 1);
+				atomic_store(
+				    &e->element.side[0].wait.armed_room, 1);
 				ends_take(e, 1, bytes, n);
 			}
 			cr_assert(!is_asleep(e), "not woken: view %zu, n %zu",
@@ -324,7 +326,7 @@ Test(stream, a_poll_that_finds_nothing_wakes_a_writer_also_when_half_closed)
 		struct ends *e = ends_make(SLEEP_SIZE, ENDS_HIGH);
 
 		atomic_store(&e->slot[1].tx.flags, shut);
-		atomic_store(&e->element.wait[0].armed_room, 1);
+		atomic_store(&e->element.side[0].wait.armed_room, 1);
 		cr_assert(!(readiness(&e->c[1], -1, POLLIN) & POLLIN));
 		cr_assert(!is_asleep(e), "flags %u", shut);
 	}
@@ -405,10 +407,10 @@ Test(stream, a_reader_that_asks_for_tcp_gets_no_further_byte)
 	struct room r;
 
 	cr_assert_eq(ends_put(e, 0, "abc", 3), 3);
-	atomic_store(&e->element.consumer[1].flags, CONSUMER_DEMOTE);
+	atomic_store(&e->element.side[1].consumer.flags, CONSUMER_DEMOTE);
 	cr_assert_eq(ends_put(e, 0, "d", 1), -EPIPE);
 	cr_assert_eq(stream_room_begin(&e->c[0], &r), -EPIPE);
-	cr_assert_eq(atomic_load(&e->element.producer[0].cursor), 3);
+	cr_assert_eq(atomic_load(&e->element.side[0].producer.cursor), 3);
 }
 
 Test(stream, a_frozen_reader_takes_nothing_and_may_look)
@@ -420,7 +422,7 @@ Test(stream, a_frozen_reader_takes_nothing_and_may_look)
 	atomic_store(&e->slot[1].rx.flags, STREAM_FROZEN);
 	cr_assert_eq(ends_take(e, 1, bytes, 16), 0);
 	cr_assert_eq(ends_peek(e, 1, bytes, 16, 0), 3);
-	cr_assert_eq(atomic_load(&e->element.consumer[1].cursor), 0);
+	cr_assert_eq(atomic_load(&e->element.side[1].consumer.cursor), 0);
 }
 
 Test(stream, calls_that_moved_bytes_are_counted)

@@ -24,8 +24,8 @@ static void make_end(struct end *e, int side)
 	c->side = side;
 	c->rmb = &rmb;
 	c->control = &element;
-	c->in_producer = &element.producer[!side];
-	c->out_producer = &element.producer[side];
+	c->in_producer = &element.side[!side].producer;
+	c->out_producer = &element.side[side].producer;
 }
 
 static struct end client, other, server;
