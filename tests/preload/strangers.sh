@@ -23,7 +23,9 @@
 #
 # smc=N: at least N connections with both ends on SMC; smc=none: not one. A
 # connection that was not, or did not stay, on SMC has one of the reasons of
-# "may" or "must", and each of "must" occurred. The function "stranger" runs
+# "may" or "must", and each of "must" occurred; where programs give connections
+# away (DEMOTED_STDIO, _EXEC, _PASSING) PEERDECL goes without saying, and how many
+# were on SMC first is a matter of pace. The function "stranger" runs
 # the programs: "serve" starts a server, "ask" runs a client, and what they
 # print is compared.
 set -u
@@ -164,6 +166,8 @@ judge() { # name, before, reasons before
 		may=*) may=${word#*=} ;;
 		esac
 	done
+	# Who gives a connection away before its handshake is over declines.
+	[[ ! "$must,$may" =~ DEMOTED_(STDIO|EXEC|PASSING) ]] || may+=,PEERDECL
 	[ "$smc" -ge $((2 * least)) ] || bad=1
 	[ -z "$none" ] || [ "$smc" = 0 ] || bad=1
 	for word in $seen; do

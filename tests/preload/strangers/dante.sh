@@ -4,7 +4,7 @@
 # programs: dante
 # needs: danted nginx curl
 # length: long
-# gets: must=DEMOTED_PASSING may=DEMOTED_PEER,TIMEOUT,CLOSED,PEERDECL,FORK
+# gets: must=DEMOTED_PASSING may=DEMOTED_PEER,TIMEOUT,CLOSED,FORK
 stranger() {
 	local proxy
 	proxy=$(another)

@@ -4,7 +4,7 @@
 # programs: git
 # needs: git
 # length: long
-# gets: smc=3 must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK,CLOSED
+# gets: must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK,CLOSED
 stranger() {
 	export GIT_CONFIG_GLOBAL=$place/gitconfig HOME=$place
 	git config --global user.name t

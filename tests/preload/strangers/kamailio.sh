@@ -4,7 +4,7 @@
 # programs: kamailio, sipp
 # needs: kamailio sipp
 # length: long
-# gets: must=DEMOTED_PASSING may=DEMOTED_PEER,TIMEOUT,CLOSED,PEERDECL,FORK
+# gets: must=DEMOTED_PASSING may=DEMOTED_PEER,TIMEOUT,CLOSED,FORK
 stranger() {
 	local uas how
 	uas=$(another)

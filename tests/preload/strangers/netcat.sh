@@ -4,7 +4,7 @@
 # programs: nc, ncat
 # needs: nc.openbsd ncat
 # length: long
-# gets: smc=5 must=DEMOTED_EXEC may=DEMOTED_STDIO,DEMOTED_PEER,CLOSED,TIMEOUT
+# gets: smc=3 must=DEMOTED_EXEC may=DEMOTED_STDIO,DEMOTED_PEER,CLOSED,TIMEOUT
 stranger() {
 	data file 3000000
 	serve one nc.openbsd -l -N 127.0.0.1 "$port" <file

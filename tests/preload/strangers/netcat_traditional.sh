@@ -4,7 +4,7 @@
 # programs: nc (traditional)
 # needs: nc.traditional
 # length: long
-# gets: smc=2 must=DEMOTED_STDIO may=DEMOTED_PEER,PEERDECL,CLOSED,TIMEOUT
+# gets: smc=2 must=DEMOTED_STDIO may=DEMOTED_PEER,CLOSED,TIMEOUT
 stranger() {
 	data file 3000000
 	start one sh -c '"$@" <file' sh "${wrap[@]}" nc.traditional -l -q 0 -s 127.0.0.1 -p "$port"

@@ -4,7 +4,7 @@
 # programs: nuttcp
 # needs: nuttcp
 # length: long
-# gets: smc=2 must=DEMOTED_STDIO may=DEMOTED_PEER,PEERDECL,TIMEOUT,FORK
+# gets: smc=2 must=DEMOTED_STDIO may=DEMOTED_PEER,TIMEOUT,FORK
 stranger() {
 	local d
 	d=$(another)

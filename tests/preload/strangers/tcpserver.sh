@@ -4,7 +4,7 @@
 # programs: ucspi-tcp
 # needs: tcpserver tcpclient
 # length: long
-# gets: must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,PEERDECL,TIMEOUT,FORK
+# gets: must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK
 stranger() {
 	# shellcheck disable=SC2016 # for the shell behind it
 	serve server tcpserver -H -R -l 0 127.0.0.1 "$port" sh -c 'read x; echo "got $x from $TCPREMOTEIP"; seq 50000'

@@ -4,7 +4,7 @@
 # programs: xinetd
 # needs: xinetd ncat
 # length: long
-# gets: smc=2 must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK
+# gets: must=DEMOTED_STDIO may=DEMOTED_EXEC,DEMOTED_PEER,TIMEOUT,FORK
 stranger() {
 	data file 500000
 	cat >conf <<-EOT
