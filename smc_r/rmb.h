@@ -97,11 +97,11 @@
 #define ACCEPT_WITHDRAWN 2u /* the server: neither of us says a word more */
 
 /* element.knock: a client's token, or one of these; all compare and swap.
- * Tokens have bit 2; bit 0 says that the client sleeps on its data bell. */
+ * Only tokens have bit 2; bit 0 of one: the client sleeps on its data bell. */
 #define KNOCK_OPEN   0u /* the server is done with it: a client may knock */
 #define KNOCK_SHUT   1u /* the server uses it, or none may any more */
 #define KNOCK_TAKING 2u /* the server is making it ready */
-#define KNOCK_GONE   6u /* the client took it back, and is not out yet */
+#define KNOCK_GONE   3u /* the client took it back, and is not out yet */
 #define KNOCK_ASLEEP 1u
 
 /*

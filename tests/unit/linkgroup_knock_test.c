@@ -202,6 +202,26 @@ Test(linkgroup_knock, words_that_cannot_be_are_no_ones_knock)
 	}
 }
 
+/* A stranger knows who the client is, and may name a word as his token. */
+Test(linkgroup_knock, no_word_is_a_token)
+{
+	static const uint64_t words[] = {KNOCK_OPEN, KNOCK_SHUT, KNOCK_TAKING,
+					 KNOCK_GONE};
+	struct peer_message k = knock(PORT);
+	struct option_knock wrong = k.knock;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (uint64_t asleep = 0; asleep <= KNOCK_ASLEEP; asleep++) {
+			wrong.token = words[i];
+			peer_ask(&client,
+				 (struct peer_message){.order = PEER_POKE,
+						       .held = k.held,
+						       .knock.token =
+							   words[i] | asleep});
+			cr_assert_not(answer(&wrong).value);
+		}
+}
+
 Test(linkgroup_knock, after_one_in_vain_some_do_without_more_and_more)
 {
 	unsigned without[3] = {0};
