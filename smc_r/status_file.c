@@ -237,6 +237,13 @@ static bool is_held_by(const struct status_holder *h)
 	return alive_is_same(h->pid, h->start);
 }
 
+/* It has no start yet, and the number of who writes it, below 0. */
+static bool is_being_written(const struct status_holder *h)
+{
+	return h->pid < 0 && h->pid > INT32_MIN &&
+	       alive_is_elder(-h->pid, UINT64_MAX);
+}
+
 uint64_t status_file_living(const struct status_file *file)
 {
 	const struct status_holder *holder = file->header.holders;
@@ -244,9 +251,7 @@ uint64_t status_file_living(const struct status_file *file)
 	int i;
 
 	for (i = 0; i < STATUS_HOLDERS_MAX; i++) {
-		/* One that is being written has no start yet. */
-		if (is_held_by(&holder[i]) ||
-		    alive_is_elder(-holder[i].pid, UINT64_MAX))
+		if (is_held_by(&holder[i]) || is_being_written(&holder[i]))
 			living |= UINT64_C(1) << i;
 	}
 	if (!holder[0].pid &&

@@ -227,6 +227,25 @@ Test(status_file, a_segment_lives_as_long_as_any_holder)
 	status_file_close(&file);
 }
 
+Test(status_file, a_holder_that_is_being_written_is_who_writes_it)
+{
+	const int32_t number[] = {-getpid(), -1, 0, INT32_MIN};
+	const uint64_t living[] = {4, 4, 0, 0};
+	struct status_file file;
+	struct forged f;
+	char name[48];
+	size_t i;
+
+	forged_fill(&f, forged_dead_pid(), 1);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+		f.header.holders[2].pid = number[i];
+		forged_write(&f, name);
+		cr_assert_eq(status_file_open(forged_dir, name, &file), 0);
+		cr_assert_eq(status_file_living(&file), living[i]);
+		status_file_close(&file);
+	}
+}
+
 Test(status_file, a_maker_that_is_not_yet_a_holder_counts_as_the_first)
 {
 	struct status_file file;
