@@ -119,8 +119,19 @@ device_make_public() {
 	cp "$SMC_R_TOP"/conf/*.stanza "$device_public/conf"
 }
 
-# as_nobody COMMAND...: as a user without rights, with those copies.
+# The same, as the property of the user that as_nobody is.
+device_make_nobodys() {
+	device_make_public
+	[ "$(id -u)" -ne 0 ] || chown 12345 "$device_public"
+}
+
+# as_nobody COMMAND...: as a user without rights, with those copies. Who is one
+# already stays who he is.
 as_nobody() {
+	if [ "$(id -u)" -ne 0 ]; then
+		(cd / && env PATH="$device_public/build/bin:$PATH" "$@")
+		return
+	fi
 	(cd / && setpriv --reuid 12345 --regid 12345 --clear-groups \
 		env PATH="$device_public/build/bin:$PATH" "$@")
 }

@@ -207,9 +207,7 @@ teardown() {
 }
 
 @test "an ordinary user may have a device of their own" {
-	need_root
-	device_make_public
-	chown 12345 "$device_public"
+	device_make_nobodys
 	run as_nobody mkdev -c tcpip -t smc_r
 	[ "$status" -eq 0 ]
 	[ "$output" = "smc_r0 Available" ]
@@ -222,9 +220,7 @@ teardown() {
 }
 
 @test "without the SMC option there is a note only on demand" {
-	need_root
-	device_make_public
-	chown 12345 "$device_public"
+	device_make_nobodys
 	run as_nobody env SMC_R_VERBOSE=1 mkdev -c tcpip -t smc_r
 	[ "$status" -eq 0 ]
 	has "note: no SMC option in TCP"

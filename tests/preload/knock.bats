@@ -18,6 +18,15 @@ knocks() {
 		head -n 1
 }
 
+# The BPF program carries them: without it there are none.
+knocked_at_least() { # number
+	if [ "$(id -u)" = 0 ]; then
+		[ "$knocked" -ge "$1" ]
+	else
+		[ "$knocked" = 0 ]
+	fi
+}
+
 # On plain TCP the program is right, too.
 play() { # way, count
 	timeout 60 python3 "$knock" "$1" 20401 5
@@ -31,7 +40,7 @@ play() { # way, count
 	play plain 100
 	[ "$smc_new" = 200 ]
 	# A server that is not there within 2 ms gets a Proposal.
-	[ "$knocked" -ge 40 ]
+	knocked_at_least 40
 }
 
 @test "a server that speaks first" {
@@ -70,7 +79,7 @@ play() { # way, count
 	play silent
 	play half
 	play plain 20
-	[ "$knocked" -ge 5 ]
+	knocked_at_least 5
 }
 
 @test "a client that forks before it writes" {

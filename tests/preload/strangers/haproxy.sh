@@ -3,7 +3,7 @@
 # haproxy: HTTP and TCP modes in front of python's web server, TLS outside
 # programs: haproxy
 # needs: haproxy curl python3 openssl
-# gets: smc=8
+# gets: smc=5
 stranger() {
 	local front tls tcp back=$port
 	front=$(another) tls=$(another) tcp=$(another)
