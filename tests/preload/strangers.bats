@@ -82,7 +82,23 @@ stranger() {
 	stranger
 }
 
+@test "ccache" {
+	stranger
+}
+
+@test "celery" {
+	stranger
+}
+
 @test "chromium" {
+	stranger
+}
+
+@test "clamav" {
+	stranger
+}
+
+@test "coturn" {
 	stranger
 }
 
@@ -162,6 +178,10 @@ stranger() {
 	stranger
 }
 
+@test "freepascal" {
+	stranger
+}
+
 @test "ftp" {
 	stranger
 }
@@ -194,7 +214,15 @@ stranger() {
 	stranger
 }
 
+@test "gpsd" {
+	stranger
+}
+
 @test "grpc" {
+	stranger
+}
+
+@test "gstreamer" {
 	stranger
 }
 
@@ -238,6 +266,10 @@ stranger() {
 	stranger
 }
 
+@test "journal_remote" {
+	stranger
+}
+
 @test "kamailio" {
 	stranger
 }
@@ -255,6 +287,14 @@ stranger() {
 }
 
 @test "lighttpd" {
+	stranger
+}
+
+@test "lldb" {
+	stranger
+}
+
+@test "lua" {
 	stranger
 }
 
@@ -286,6 +326,10 @@ stranger() {
 	stranger
 }
 
+@test "monit" {
+	stranger
+}
+
 @test "mono" {
 	stranger
 }
@@ -303,6 +347,10 @@ stranger() {
 }
 
 @test "nbd" {
+	stranger
+}
+
+@test "nbd_server" {
 	stranger
 }
 
@@ -326,6 +374,14 @@ stranger() {
 	stranger
 }
 
+@test "nrpe" {
+	stranger
+}
+
+@test "nut" {
+	stranger
+}
+
 @test "nutcracker" {
 	stranger
 }
@@ -334,7 +390,15 @@ stranger() {
 	stranger
 }
 
+@test "ocaml" {
+	stranger
+}
+
 @test "openbgpd" {
+	stranger
+}
+
+@test "opendkim" {
 	stranger
 }
 
@@ -354,7 +418,15 @@ stranger() {
 	stranger
 }
 
+@test "pg_replica" {
+	stranger
+}
+
 @test "pgbouncer" {
+	stranger
+}
+
+@test "pgpool" {
 	stranger
 }
 
@@ -371,6 +443,10 @@ stranger() {
 }
 
 @test "postgresql" {
+	stranger
+}
+
+@test "powerdns" {
 	stranger
 }
 
@@ -430,6 +506,10 @@ stranger() {
 	stranger
 }
 
+@test "radicale" {
+	stranger
+}
+
 @test "redis" {
 	stranger
 }
@@ -466,6 +546,14 @@ stranger() {
 	stranger
 }
 
+@test "ser2net" {
+	stranger
+}
+
+@test "shadowsocks" {
+	stranger
+}
+
 @test "snmp" {
 	stranger
 }
@@ -487,6 +575,14 @@ stranger() {
 }
 
 @test "socks" {
+	stranger
+}
+
+@test "spamd" {
+	stranger
+}
+
+@test "sphinx" {
 	stranger
 }
 
@@ -515,6 +611,14 @@ stranger() {
 }
 
 @test "swipl" {
+	stranger
+}
+
+@test "tarantool" {
+	stranger
+}
+
+@test "tcl" {
 	stranger
 }
 
@@ -559,6 +663,10 @@ stranger() {
 }
 
 @test "unison" {
+	stranger
+}
+
+@test "uvicorn" {
 	stranger
 }
 
