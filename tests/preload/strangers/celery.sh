@@ -17,8 +17,8 @@ stranger() {
 	C_FORCE_ROOT=1 serve worker /usr/bin/python3 -m celery -A work worker -c 3 -l warning --without-mingle --without-gossip
 	cat >ask.py <<-'EOT'
 		import work
-		print(work.twice.delay("x" * 5).get(timeout=25))
-		print(sum(len(r.get(timeout=25)) for r in [work.twice.delay("x" * i * 50) for i in range(100)]))
+		print(work.twice.delay("x" * 5).get(timeout=80))
+		print(sum(len(r.get(timeout=80)) for r in [work.twice.delay("x" * i * 50) for i in range(100)]))
 	EOT
 	ask_limit=90 ask /usr/bin/python3 ask.py
 }

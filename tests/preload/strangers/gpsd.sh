@@ -10,6 +10,6 @@ stranger() {
 	await_port "$port"
 	for _ in 1 2 3; do
 		printf '?VERSION;\n?DEVICES;\n?WATCH={"enable":true,"json":true};\n?POLL;\n' |
-			ask socat -t 1 - "TCP:127.0.0.1:$port" | grep -o '"class":"[A-Z]*"'
+			ask socat -t 20 - "TCP:127.0.0.1:$port" | grep -o '"class":"[A-Z]*"'
 	done
 }

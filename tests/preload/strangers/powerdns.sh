@@ -9,7 +9,7 @@ stranger() {
 	local recursor dist i
 	recursor=$(another) dist=$(another)
 	{
-		echo '$TTL 300'
+		echo "\$TTL 300"
 		echo '@ IN SOA ns.example.test. a.example.test. 1 2 3 4 5'
 		echo '@ IN NS ns'
 		echo 'ns IN A 127.0.0.1'

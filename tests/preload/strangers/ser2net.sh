@@ -16,5 +16,5 @@ stranger() {
 	data file 100000
 	serve server ser2net -n -d -c "$place/conf.yaml" -P "$place/pid" -u
 	await_port "$port"
-	ask socat -t 2 - "TCP:127.0.0.1:$port" <file | digest
+	ask socat -t 20 - "TCP:127.0.0.1:$port" <file | digest
 }

@@ -6,7 +6,7 @@
 # length: long
 # gets: smc=12 may=CLOSED,TIMEOUT,DEMOTED_STALLED,DEMOTED_PEER
 stranger() {
-	local web socks i
+	local web socks
 	web=$(another) socks=$(another)
 	mkdir www && data www/file 4000000
 	serve web python3 -m http.server -b 127.0.0.1 -d www "$web"
@@ -15,7 +15,7 @@ stranger() {
 	await_port "$web"
 	await_port "$port"
 	await_port "$socks"
-	for i in 1 2 3; do ask curl -sS --socks5 "127.0.0.1:$socks" "http://127.0.0.1:$web/file" | digest; done
+	for _ in 1 2 3; do ask curl -sS --socks5 "127.0.0.1:$socks" "http://127.0.0.1:$web/file" | digest; done
 	ask curl -sS --socks5 "127.0.0.1:$socks" --no-progress-meter --parallel "http://127.0.0.1:$web/file?[1-5]" -o 'out#1' -w '%{size_download}\n'
 	cat out[1-5] | digest
 }

@@ -6,7 +6,6 @@
 # length: long
 # gets: smc=4 may=CLOSED,TIMEOUT,FORK
 stranger() {
-	local i
 	printf 'Subject: %s\r\nFrom: a@example.com\r\nTo: b@example.com\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-Id: <1@example.com>\r\n\r\n' x >ham
 	cp ham spam
 	seq 3000 | sed 's/$/\r/' >>ham
@@ -17,7 +16,7 @@ stranger() {
 	HOME=$place serve server spamd -L -x -m 3 --min-children=2 -u nobody -H "$place/sa" --listen="127.0.0.1:$port" \
 		--siteconfigpath="$place" --pidfile="$place/pid"
 	await_port "$port"
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		ask spamc -d 127.0.0.1 -p "$port" -c <spam
 		ask spamc -d 127.0.0.1 -p "$port" -c <ham
 	done

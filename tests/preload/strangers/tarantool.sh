@@ -7,11 +7,12 @@
 # gets: smc=4 may=CLOSED,TIMEOUT
 stranger() {
 	cat >s.lua <<-EOT
-		box.cfg{listen = "127.0.0.1:$port", wal_mode = "none", memtx_memory = 64 * 1024 * 1024, work_dir = "$place", log_level = 2}
+		box.cfg{wal_mode = "none", memtx_memory = 64 * 1024 * 1024, work_dir = "$place", log_level = 2}
 		box.once("x", function()
 		    box.schema.space.create("t"):create_index("p")
 		    box.schema.user.grant("guest", "read,write,execute", "universe")
 		end)
+		box.cfg{listen = "127.0.0.1:$port"}
 	EOT
 	cat >c.lua <<-EOT
 		local fiber, net = require("fiber"), require("net.box")
@@ -36,6 +37,5 @@ stranger() {
 	EOT
 	serve server tarantool s.lua
 	await_port "$port"
-	sleep 0.3
 	ask tarantool c.lua
 }
