@@ -54,6 +54,19 @@ static bool may_spin(struct epoll *e, bool *shares)
 	return any;
 }
 
+/* The kernel has told of n descriptors of its own. Members that are ready by
+ * now go with them, as they would on TCP: a program may live off having seen
+ * all that was there, and close what it was not told of. */
+static int join_members(struct epoll *e, struct epoll_event *events, int n,
+			int max)
+{
+	if (n == max)
+		return n;
+	if (epoll_must_harvest(e))
+		epoll_harvest(e);
+	return n + epoll_gather(e, events + n, max - n);
+}
+
 static int spin(struct epoll *e, struct epoll_event *events, int max,
 		const struct wait_until *until, struct spin *s)
 {
@@ -80,7 +93,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 		n = epoll_ask(e, events, max);
 		if (n > 0) {
 			s->start_ns = 0;
-			return n;
+			return join_members(e, events, n, max);
 		}
 	} while (spin_step(s));
 	return 0;
@@ -186,6 +199,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	struct sleeper sleeper;
 	struct timespec t;
 	bool woken = false;
+	bool slept = false;
 	int n;
 
 	if (!epoll_begin_sleep(e, &sleeper))
@@ -204,17 +218,14 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		t = left_of(until, sooner(pending_ms(e), linkgroup_rest_ms()));
 		inject_nap();
 		n = sleep_in_kernel(e, events, max, &t, mask, &sleeper);
+		slept = true;
 		atomic_store(&e->asked_ns, sys_now_ns());
 	}
 	if (n > 0)
 		n = epoll_filter(e, events, n, &woken);
 	if (!epoll_end_sleep(e, &sleeper) && n == 0)
 		return EPOLL_CHANGED;
-	if (n || !woken)
-		return n;
-	if (epoll_must_harvest(e))
-		epoll_harvest(e);
-	return epoll_gather(e, events, max);
+	return slept && (n > 0 || woken) ? join_members(e, events, n, max) : n;
 }
 
 static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,

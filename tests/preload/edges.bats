@@ -129,6 +129,19 @@ asleep() { # its leader
 	all_on_smc 306
 }
 
+# A server that is told to end would close a connection that has a request.
+@test "a pipe and a connection that become ready together are told of together" {
+	local way alone
+	for way in epoll poll select; do
+		for alone in "$(python3 "$BATS_TEST_DIRNAME/together.py" $way)" \
+			"$(smc_run python3 "$BATS_TEST_DIRNAME/together.py" $way)"; do
+			echo "$way: alone $alone of 200"
+			[ "$alone" -le 10 ]
+		done
+	done
+	all_on_smc 3
+}
+
 @test "connections that come and go leave nothing behind" {
 	both 200 leak 200
 }
