@@ -167,10 +167,15 @@ static bool has_spoken(int fd)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 }
 
-/* One that is known to be undecided goes on by a Proposal. */
+/* One that is known to be undecided goes on by a Proposal, but not where that
+ * would take an error, which is for the program to see. */
 static void settle_knock(struct connection *c, int fd)
 {
-	if (!knock_was_taken(c, fd) && knock_take_back(c, fd))
+	if (knock_was_taken(c, fd) || !knock_take_back(c, fd))
+		return;
+	if (has_spoken(fd))
+		handshake_stay_native(c, REASON_TIMEOUT);
+	else
 		start_client(c, fd);
 }
 

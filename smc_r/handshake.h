@@ -63,9 +63,13 @@ uint32_t handshake_speak(struct connection *c, int fd);
  * this is TCP, but for a Proposal that is on its way. */
 bool handshake_is_unheard(struct connection *c, int fd);
 
-/* Progress for a call that reads or writes, waiting as the socket does. */
-enum way handshake_for_read(struct connection *c, int fd, bool wait);
-enum way handshake_for_write(struct connection *c, int fd, bool wait);
+/* Progress for a call that reads or writes, waiting as the socket does. Where
+ * it sleeps it is noted in `call`, if there is one; the number may mean
+ * something else when this returns (connection_fd). */
+enum way handshake_for_read(struct connection *c, int fd, bool wait,
+			    struct sleeper *call);
+enum way handshake_for_write(struct connection *c, int fd, bool wait,
+			     struct sleeper *call);
 
 /* What a call would do now. */
 enum way handshake_way(struct connection *c, bool write);

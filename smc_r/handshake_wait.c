@@ -223,7 +223,23 @@ static void begin_waiting(struct connection *c, int fd, bool is_patient)
 	handshake_step(c, fd);
 }
 
-enum way handshake_for_read(struct connection *c, int fd, bool wait)
+/* Closed meanwhile it goes on under another number. */
+static int wait_as_call(struct connection *c, int fd, uint32_t seen,
+			struct sleeper *call)
+{
+	volatile int result;
+
+	if (!call)
+		return wait_for_message(c, fd, seen);
+	sleeper_begin(call, NULL);
+	pthread_cleanup_push(sleeper_end, call);
+	result = wait_for_message(c, fd, seen);
+	pthread_cleanup_pop(0);
+	return result;
+}
+
+enum way handshake_for_read(struct connection *c, int fd, bool wait,
+			    struct sleeper *call)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
 	enum way way;
@@ -234,8 +250,9 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait)
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
 		talk_end();
 		if (!spin_for_message(fd, c->unread) &&
-		    wait_for_message(c, fd, seen) < 0)
+		    wait_as_call(c, fd, seen, call) < 0)
 			return WAY_ERROR;
+		fd = connection_fd(c, fd);
 		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
@@ -344,7 +361,21 @@ static void note_write(struct connection *c)
 	engine_unlock(&saved);
 }
 
-enum way handshake_for_write(struct connection *c, int fd, bool wait)
+static void wait_counted_as_call(struct connection *c, int fd, uint32_t seen,
+				 uint64_t until, struct sleeper *call)
+{
+	if (!call) {
+		wait_counted(c, fd, seen, until);
+		return;
+	}
+	sleeper_begin(call, NULL);
+	pthread_cleanup_push(sleeper_end, call);
+	wait_counted(c, fd, seen, until);
+	pthread_cleanup_pop(0);
+}
+
+enum way handshake_for_write(struct connection *c, int fd, bool wait,
+			     struct sleeper *call)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
 	uint64_t until = 0;
@@ -373,7 +404,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait)
 			break;
 		}
 		if (!spin_for_message(fd, c->unread))
-			wait_counted(c, fd, seen, until);
+			wait_counted_as_call(c, fd, seen, until, call);
+		fd = connection_fd(c, fd);
 		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}

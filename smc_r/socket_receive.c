@@ -284,10 +284,13 @@ static ssize_t receive_over(struct receive *r, const struct iovec *v,
 	return result;
 }
 
-static ssize_t receive_before(struct connection *c, int fd, int flags)
+static ssize_t receive_before(struct receive *r)
 {
-	return socket_result_of_way(
-	    handshake_for_read(c, fd, socket_waits(c, flags)));
+	ssize_t result = socket_result_of_way(handshake_for_read(
+	    r->c, r->fd, socket_waits(r->c, r->flags), &r->call));
+
+	r->fd = connection_fd(r->c, r->fd);
+	return result;
 }
 
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
@@ -296,7 +299,7 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	struct receive r = {
 	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
 	uint32_t phase = connection_phase(c);
-	ssize_t result;
+	ssize_t result = 0;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_ERRQUEUE))
 		return SOCKET_KERNEL;
@@ -304,13 +307,12 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		demote(c, fd, REASON_DEMOTED_URGENT);
 		return SOCKET_KERNEL;
 	}
-	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
-		result = receive_before(c, fd, flags);
-		if (result)
-			return nothing_came(&r, v, count, result);
-	}
 	r.call = socket_sleeper(c);
-	result = nothing_came(&r, v, count, receive_any(&r, v, count));
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
+		result = receive_before(&r);
+	if (result == 0)
+		result = receive_any(&r, v, count);
+	result = nothing_came(&r, v, count, result);
 	if (__builtin_expect(r.call.begun, 0))
 		result = receive_over(&r, v, count, result);
 	return result;
@@ -322,7 +324,7 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 
 	/* Pieces of a CLC message are no bytes of the program's. */
 	if (connection_phase(c) != PHASE_ACTIVE) {
-		switch (handshake_for_read(c, fd, false)) {
+		switch (handshake_for_read(c, fd, false, NULL)) {
 		case WAY_RING:
 			break;
 		case WAY_KERNEL:

@@ -219,10 +219,13 @@ static ssize_t send_over(struct sending *s, const struct iovec *v, size_t count,
 	return result;
 }
 
-static ssize_t send_before(struct connection *c, int fd, int flags)
+static ssize_t send_before(struct sending *s)
 {
-	return socket_result_of_way(
-	    handshake_for_write(c, fd, socket_waits(c, flags)));
+	ssize_t result = socket_result_of_way(handshake_for_write(
+	    s->c, s->fd, socket_waits(s->c, s->flags), &s->call));
+
+	s->fd = connection_fd(s->c, s->fd);
+	return result;
 }
 
 /* Its end is told by the error queue, which only the kernel has. Without the
@@ -238,15 +241,30 @@ static bool is_zero_copy(int fd, int flags)
 	return on;
 }
 
+/* Over rings. */
+static ssize_t send_active(struct sending *s, const struct iovec *v,
+			   size_t count)
+{
+	struct connection *c = s->c;
+	size_t want = socket_bytes(v, count);
+	struct place place;
+
+	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		return broken_pipe(s->flags);
+	if (want == 0)
+		return SOCKET_KERNEL; /* moves nothing there either */
+	output_watch(c, s->fd);
+	place_init(&place, v, count);
+	return send_ring(s, &place, want);
+}
+
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags)
 {
 	struct sending s = {
 	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
 	uint32_t phase = connection_phase(c);
-	struct place place;
-	ssize_t result;
-	size_t want;
+	ssize_t result = 0;
 
 	if (phase == PHASE_NATIVE || (flags & MSG_FASTOPEN))
 		return SOCKET_KERNEL;
@@ -258,20 +276,11 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		demote(c, fd, REASON_DEMOTED_CALL);
 		return SOCKET_KERNEL;
 	}
-	if (__builtin_expect(phase != PHASE_ACTIVE, 0)) {
-		result = send_before(c, fd, flags);
-		if (result)
-			return result;
-	}
-	want = socket_bytes(v, count);
-	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
-		return broken_pipe(flags);
-	if (want == 0)
-		return SOCKET_KERNEL; /* moves nothing there either */
-	output_watch(c, fd);
-	place_init(&place, v, count);
 	s.call = socket_sleeper(c);
-	result = send_ring(&s, &place, want);
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
+		result = send_before(&s);
+	if (result == 0)
+		result = send_active(&s, v, count);
 	if (__builtin_expect(s.call.begun, 0))
 		result = send_over(&s, v, count, result);
 	return result;
@@ -330,13 +339,12 @@ static ssize_t send_file_rest(const struct sending *s, int in, off_t *offset,
 {
 	ssize_t n;
 
-	/* Of a number that may mean something else by now only we know. */
-	if (done == 0 && atomic_load(&s->c->orphan) <= 0)
+	if (done == 0)
 		return SOCKET_KERNEL;
-	if (done > 0 && tcp_error_waits(s->fd))
+	if (tcp_error_waits(s->fd))
 		return (ssize_t)done;
 	n = real.sendfile(s->fd, in, offset, count - done);
-	return n > 0 || done == 0 ? (ssize_t)done + n : (ssize_t)done;
+	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
 }
 
 static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
@@ -396,21 +404,20 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count)
 {
 	struct sending s = {.c = c, .fd = fd, .waits = socket_waits(c, 0)};
-	ssize_t result;
+	ssize_t result = 0;
 
 	if (connection_phase(c) == PHASE_NATIVE)
 		return SOCKET_KERNEL;
-	if (connection_phase(c) != PHASE_ACTIVE) {
-		result = send_before(c, fd, 0);
-		if (result)
-			return result;
-	}
-	if (has_nothing(c, in, offset))
-		return 0;
+	s.call = socket_sleeper(c);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		result = send_before(&s);
 	if (count > CALL_BYTES_MAX)
 		count = CALL_BYTES_MAX;
-	s.call = socket_sleeper(c);
-	result = send_file(&s, in, offset, count);
+	if (result == 0 && !has_nothing(c, in, offset))
+		result = send_file(&s, in, offset, count);
+	/* Of a number that may mean something else by now only we know. */
+	if (result == SOCKET_KERNEL && atomic_load(&c->orphan) > 0)
+		result = real.sendfile(connection_fd(c, fd), in, offset, count);
 	sleeper_end(&s.call);
 	return result;
 }

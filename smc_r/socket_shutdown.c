@@ -102,7 +102,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	if (c->quiet)
 		handshake_abort(c, fd, REASON_CLOSED);
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
-		if (handshake_for_write(c, fd, true) != WAY_RING)
+		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)
 			return (int)SOCKET_KERNEL;
 		/* A thread that sleeps for the Confirm must wake, whenever
 		 * that comes; both halves shut, the kernel wakes it. */

@@ -34,8 +34,10 @@ static bool ring_of(int fd, bool write, struct connection **c)
 	if (connection_phase(*c) == PHASE_NATIVE)
 		way = WAY_KERNEL;
 	else if (connection_phase(*c) != PHASE_ACTIVE)
-		way = write ? handshake_for_write(*c, fd, socket_waits(*c, 0))
-			    : handshake_for_read(*c, fd, socket_waits(*c, 0));
+		way =
+		    write
+			? handshake_for_write(*c, fd, socket_waits(*c, 0), NULL)
+			: handshake_for_read(*c, fd, socket_waits(*c, 0), NULL);
 	/* A server writes into the ring before all has been said. */
 	if (way == WAY_KERNEL)
 		*c = NULL;
