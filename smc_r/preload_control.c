@@ -558,12 +558,13 @@ static void correct_error(struct connection *c, int *error)
 		*error = tcp_error_of(c, *error);
 }
 
-/* The kernel's socket stays ESTABLISHED while either end may still need it. */
+/* The kernel's socket stays ESTABLISHED while either end may still need it; but
+ * what a reset has ended has ended. */
 static void correct_state(struct connection *c, void *info)
 {
 	int state = socket_shut_state(c);
 
-	if (state)
+	if (state && *(uint8_t *)info != TCP_CLOSE)
 		*(uint8_t *)info = (uint8_t)state; /* tcpi_state */
 }
 

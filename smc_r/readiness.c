@@ -184,10 +184,11 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if ((bits & POLLRDHUP) &&
 	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		bits |= POLLHUP;
-	/* Shut both ways, TCP is, too, and what the peer still sent resets it.
-	 */
+	/* Shut both ways, by either end, TCP is, too, and what the other one
+	 * still sent resets it. */
 	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
-	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED)
+	    atomic_load(&c->in_producer->flags) &
+		(PRODUCER_CLOSED | PRODUCER_SHUT))
 		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
 	if ((atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))

@@ -88,7 +88,8 @@ static bool is_possible(struct connection *c, int fd, uint64_t bytes)
 {
 	return bytes <= c->size && !connection_is_shut(c) &&
 	       !atomic_load(&c->tcp_ended) &&
-	       !(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
+	       !(atomic_load(&c->in_producer->flags) &
+		 (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
 	       barrier_works() && tcp_takes(c, fd, bytes);
 }
 
@@ -160,6 +161,39 @@ bool recall_is_done(struct connection *c, int fd)
 		}
 		if (naps <= 0)
 			return false;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+}
+
+/* Under way over TCP, or there. False: all is there, as far as we know. */
+static bool is_coming(const struct connection *c, int fd)
+{
+	const struct rmb_producer *in = c->in_producer;
+	uint64_t from = atomic_load(&in->recalled);
+	uint64_t bytes = atomic_load(&in->cursor) + 1 - from;
+	int there = 0;
+
+	if (!(atomic_load(&in->flags) & PRODUCER_SEALED))
+		return true;
+	return from > 0 && bytes <= c->size &&
+	       SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) == 0 && there >= 0 &&
+	       (uint64_t)there < bytes;
+}
+
+void recall_forbid(struct connection *c, int fd)
+{
+	struct timespec nap = {0, NAP_NS};
+
+	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		return;
+	for (int naps = WAIT_MS * NAPS_A_MS; naps > 0; naps--) {
+		uint32_t rest = REST_OPEN;
+
+		if (atomic_compare_exchange_strong(&c->in_consumer->rest, &rest,
+						   REST_READER) ||
+		    rest == REST_READER || !is_coming(c, fd) ||
+		    has_hung_up(c, fd))
+			return;
 		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
 	}
 }

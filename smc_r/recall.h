@@ -11,6 +11,9 @@
  * reader sees the word. The call of one that was too late loses what it took
  * behind the final cursor, which comes over TCP (stream_cut).
  *
+ * The word `rest` of the ring's consumer says whose the unread bytes are; a
+ * reader that keeps them for good is both ways shut.
+ *
  * Locking: the writer's stream lock is held; the reader's is not needed.
  */
 #ifndef SMC_R_RECALL_H
@@ -28,5 +31,10 @@ bool recall_unread(struct connection *c, int fd);
  * not yet; or, if stream_is_recalled() is false then, the writer died over it,
  * and all is in the ring. Waits for the writer to be done, once. */
 bool recall_is_done(struct connection *c, int fd);
+
+/* The reader, who is about to shut its socket both ways: what comes over TCP
+ * then is answered by a reset. So nothing unread is recalled from here on, and
+ * what was is there when this returns. */
+void recall_forbid(struct connection *c, int fd);
 
 #endif

@@ -257,16 +257,20 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 bool relay_start(struct connection *c, int fd, bool shared)
 {
 	struct loop l = {-1, -1, -1};
-	uint32_t rest = atomic_load(&c->in_consumer->rest);
+	/* Ours already: recall_forbid(). */
+	bool kept = connection_is_shut(c) &&
+		    atomic_load(&c->in_consumer->rest) == REST_READER;
+	uint32_t rest = REST_OPEN;
 	bool done;
 
 	/* The writer is at it after all. */
-	if (rest != REST_OPEN || !atomic_compare_exchange_strong(
-				     &c->in_consumer->rest, &rest, REST_READER))
+	if (!kept && !atomic_compare_exchange_strong(&c->in_consumer->rest,
+						     &rest, REST_READER))
 		return false;
 	done = loop_open(&l, fd) &&
 	       (shared ? wait_for_others(c, &l, fd) : pass_on(c, &l, fd));
 	loop_close(&l);
-	atomic_store(&c->in_consumer->rest, REST_OPEN);
+	if (!kept)
+		atomic_store(&c->in_consumer->rest, REST_OPEN);
 	return done;
 }

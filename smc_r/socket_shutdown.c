@@ -13,6 +13,7 @@
 #include "lock.h"
 #include "real.h"
 #include "reason.h"
+#include "recall.h"
 #include "socket_io.h"
 #include "stream.h"
 #include "sys.h"
@@ -49,8 +50,12 @@ int socket_shut_state(struct connection *c)
 	uint32_t in = atomic_load(&c->slot->rx.flags);
 	bool peer_ended;
 
-	if (connection_phase(c) != PHASE_ACTIVE || (own & STREAM_TCP) ||
-	    (in & STREAM_RESET))
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return 0;
+	/* The kernel's socket may not have seen it. */
+	if (in & STREAM_RESET)
+		return TCP_CLOSE;
+	if (own & STREAM_TCP)
 		return 0;
 	peer_ended = (atomic_load(&c->in_producer->flags) &
 		      (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
@@ -68,8 +73,10 @@ int socket_shut_state(struct connection *c)
 /* The end of reading alone waits until the ring is empty: demote_input(). */
 static int shut_tcp(struct connection *c, int fd, int how)
 {
-	if (connection_is_shut(c))
+	if (connection_is_shut(c)) {
+		recall_forbid(c, fd);
 		return real.shutdown(fd, SHUT_RDWR);
+	}
 	if (how == SHUT_RD && !(atomic_load(&c->slot->rx.flags) & STREAM_TCP) &&
 	    !tcp_has_ended(c, fd))
 		return 0;
@@ -141,6 +148,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		demote_serve(c, fd);
 		return 0;
 	}
+	recall_forbid(c, fd);
 	/* One half after the other is the same to it as both at once. */
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
 	return real.shutdown(fd, SHUT_RDWR);

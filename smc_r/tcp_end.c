@@ -42,7 +42,7 @@ static void judge_end(struct connection *c, short bits)
 	flags = atomic_load(&c->in_producer->flags);
 	/* After a seal it may be one that the program shut there, and a frozen
 	 * cursor says nothing. */
-	if ((flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED)) ||
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
 	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))

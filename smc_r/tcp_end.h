@@ -21,15 +21,16 @@
  * of a half alone is none; behind it, it tells when the peer has gone. */
 bool tcp_has_ended(struct connection *c, int fd);
 
-/* Is the peer's FIN that of a half (half.h)? */
+/* Is the peer's FIN that of a half (half.h), or of both, while the peer is
+ * still there? */
 static inline bool tcp_end_is_half(const struct connection *c)
 {
 	uint32_t peer =
 	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
 
 	return __builtin_expect(peer & PRODUCER_FIN, 0) &&
-	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
-	       ((peer & PRODUCER_HALVED) ||
+	       !(peer & PRODUCER_CLOSED) &&
+	       ((peer & (PRODUCER_HALVED | PRODUCER_SHUT)) ||
 		(atomic_load(&c->slot->rx.flags) & STREAM_HALVED));
 }
 
