@@ -412,11 +412,24 @@ bool messages_withdraw(struct connection *c, int fd)
 	return true;
 }
 
-/* The end of the stream; or our own, which no word of the client's follows. */
-static void read_end(struct connection *c, int fd)
+/* To the program it has ended in order: what it sends first still goes. The
+ * client, which never read the Accept, has no part in the element. */
+static void end_forgiven(struct connection *c)
 {
-	if (messages_await_confirm(c) &&
-	    (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+	rmb_element_release(rmb_element(&c->rmb->map, c->element));
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	atomic_store(&c->tcp_ended, 1);
+	connection_use_smc(c);
+}
+
+/* The end of the stream; or our own, which no word of the client's follows. */
+static void read_end(struct connection *c, int fd, bool forgiven)
+{
+	if (forgiven && messages_await_confirm(c) &&
+	    decide(c, ACCEPT_WITHDRAWN))
+		end_forgiven(c);
+	else if (messages_await_confirm(c) &&
+		 (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
 		connection_use_smc(c);
 	else
 		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
@@ -481,8 +494,8 @@ bool messages_alone(struct connection *c, int fd)
 	}
 }
 
-/* Takes the reset out of the socket, if it is one, and leaves its end. */
-static void forgive(struct connection *c, int fd)
+/* Takes the reset out of the socket, and leaves its end. False: it is none. */
+static bool forgive(struct connection *c, int fd)
 {
 	socklen_t n = sizeof(int);
 	int error = 0;
@@ -490,6 +503,7 @@ static void forgive(struct connection *c, int fd)
 	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
 	if (error && error != ECONNRESET)
 		atomic_store(&c->slot->error, (uint32_t)error);
+	return error == ECONNRESET;
 }
 
 /* The program may have told TCP to be silent about a few bytes. */
@@ -502,14 +516,16 @@ static bool has_few_bytes(const struct connection *c, int fd)
 }
 
 /* Even a look takes an error, which is for the program to see; but not as long
- * as there are bytes. *ended: no more will come. */
+ * as there are bytes. *ended: no more will come; *forgiven: it was reset, and
+ * not because of anything that a program did. */
 static long look_at_bytes(struct connection *c, int fd,
-			  uint8_t bytes[CLC_BYTES_MAX], bool *ended)
+			  uint8_t bytes[CLC_BYTES_MAX], bool *ended,
+			  bool *forgiven)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int there = 0;
 
-	*ended = false;
+	*ended = *forgiven = false;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0 && !has_few_bytes(c, fd))
 		return -EAGAIN;
 	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR);
@@ -517,7 +533,7 @@ static long look_at_bytes(struct connection *c, int fd,
 		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if ((p.revents & POLLERR) && there <= 0) {
 		if (messages_alone(c, fd))
-			forgive(c, fd);
+			*forgiven = forgive(c, fd);
 		return 0;
 	}
 	return SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
@@ -530,18 +546,19 @@ void messages_read(struct connection *c, int fd)
 	uint8_t bytes[CLC_BYTES_MAX];
 	struct clc_message m;
 	struct clc_action a;
+	bool forgiven;
 	bool ended;
 	long n;
 
 	while (!clc_is_over(machine) &&
 	       connection_phase(c) == PHASE_HANDSHAKE) {
 		memset(&m, 0, sizeof(m));
-		n = look_at_bytes(c, fd, bytes, &ended);
+		n = look_at_bytes(c, fd, bytes, &ended, &forgiven);
 		c->unread = 0;
 		if (n == -EAGAIN || n == -EINTR)
 			break;
 		if (n <= 0) {
-			read_end(c, fd);
+			read_end(c, fd, forgiven);
 			return;
 		}
 		a = clc_feed(machine, bytes, (size_t)n, &m,
