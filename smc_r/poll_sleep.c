@@ -163,12 +163,14 @@ static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
 	return first || !p->rung ? add(p->all, at, bell, POLLIN) : at;
 }
 
-/* The end of the peer concerns everybody, the rest who asks for it. After a
- * seal, what the program shut for reading looks like that end, for ever. */
+/* The end of the peer concerns everybody, until it is known; the rest who asks
+ * for it. After a seal, what the program shut for reading looks like that end,
+ * for ever. */
 static short everybodys(const struct connection *c)
 {
-	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
-		       atomic_load(&c->slot->tx.flags) & STREAM_TCP
+	return atomic_load(&c->tcp_ended) ||
+		       (atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
+			atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		   ? 0
 		   : tcp_end_events(c);
 }
