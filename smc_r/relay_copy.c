@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "peer_socket.h"
 #include "sys.h"
 #include "totals.h"
 
@@ -29,7 +30,22 @@ struct flow {
 	const struct relay_hold *hold; /* NULL: nobody else reads `from` */
 	bool is_shared;                /* others hold `to` */
 	bool is_urgent;                /* the one byte */
+	bool is_heirs;                 /* `from` leads to the successor */
+	bool is_over;                  /* who has closed it */
 };
+
+/* Rather than shut its half: nobody has that socket any more. Where the other
+ * direction had ended before, the kernel does not tell the two apart, and to
+ * the peer they are one. */
+static bool has_closed(int fd)
+{
+	struct peer_socket peer;
+	int result = peer_socket_of(fd, &peer);
+
+	return result == 0 ? peer.inode == 0
+			   : result == -ENOTCONN ||
+				 (result == -ENOENT && peer_socket_is_here(fd));
+}
 
 /* False: the connection is broken. */
 static bool fill(struct flow *f)
@@ -50,6 +66,11 @@ static bool fill(struct flow *f)
 	f->is_urgent = at_mark;
 	if (n > 0)
 		return true;
+	/* Whose end that is besides, or nobody's, the kernel knows. */
+	if (f->is_heirs && has_closed(f->from)) {
+		f->is_over = true;
+		return true;
+	}
 	f->ended = true;
 	/* The connection of others is not ours to shut. */
 	if (f->is_shared)
@@ -168,6 +189,8 @@ static void copy(struct flow *a, struct flow *b)
 			reset(a->to);
 			return;
 		}
+		if (b->is_over)
+			return;
 	}
 }
 
@@ -225,7 +248,8 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 	struct flow a = {
 	    .from = 0, .to = 1, .bytes = first, .count = bytes, .hold = hold};
 	/* What was shut before is shut for the successor, and no news. */
-	struct flow b = {.from = 1, .to = 0, .ended = hold && hold->shut};
+	struct flow b = {
+	    .from = 1, .to = 0, .ended = hold && hold->shut, .is_heirs = true};
 
 	/* Without memory both connections end, which both ends see. */
 	leave_program(from, to, gate);
