@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -35,11 +36,12 @@ static size_t used;
 volatile int alarms;
 static volatile int signals[65];
 
-static const struct kind *const rooms[] = {data_kinds, life_kinds,  ready_kinds,
-					   odd_kinds,  sleep_kinds, doze_kinds,
-					   flow_kinds, rare_kinds};
+static const struct kind *const rooms[] = {
+    data_kinds, life_kinds, ready_kinds, odd_kinds,  sleep_kinds,
+    doze_kinds, flow_kinds, rare_kinds,  state_kinds};
 #define ROOMS       (sizeof(rooms) / sizeof(*rooms))
 #define ROOMS_FIRST 5 /* what the seeds before GAME_MORE know */
+#define ROOMS_MORE  8 /* and those before GAME_ALL */
 
 unsigned pick(struct random *r, unsigned below)
 {
@@ -289,6 +291,13 @@ static void look(struct game *g)
 	say_end(g);
 }
 
+static size_t rooms_of(uint64_t seed)
+{
+	return seed < GAME_MORE  ? ROOMS_FIRST
+	       : seed < GAME_ALL ? ROOMS_MORE
+				 : ROOMS;
+}
+
 static const struct kind *kind_of(const struct game *g, int move,
 				  struct random *r)
 {
@@ -296,7 +305,7 @@ static const struct kind *kind_of(const struct game *g, int move,
 	const struct kind *all[200];
 	unsigned weights[200], count = 0, total = 0, at;
 
-	for (size_t i = 0; i < (g->seed < GAME_MORE ? ROOMS_FIRST : ROOMS); i++)
+	for (size_t i = 0; i < rooms_of(g->seed); i++)
 		for (const struct kind *k = rooms[i]; k->name; k++) {
 			all[count] = k;
 			weights[count] =
@@ -434,6 +443,89 @@ static void signals_catch(void)
 	sigaction(SIGIO, &a, NULL);
 }
 
+static int warm_socket(uint32_t *port, bool listens)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+
+	a.sin_port = htons((uint16_t)*port);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (listens ? bind(fd, (struct sockaddr *)&a, len) || listen(fd, 5) ||
+			  getsockname(fd, (struct sockaddr *)&a, &len)
+		    : connect(fd, (struct sockaddr *)&a, len))
+		_exit(8);
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+/* To the end. */
+static void warm_read(int fd)
+{
+	char bytes[8];
+
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		;
+	close(fd);
+}
+
+static void warm_talk(struct game *g, int listener, uint32_t port)
+{
+	int client = -1;
+
+	for (int i = 0; i < 2; i++) {
+		if (listener < 0 || g->mine < 0)
+			client = warm_socket(&port, false);
+		if (listener >= 0 && g->mine >= 0) {
+			warm_read(accept(listener, NULL, NULL));
+			continue;
+		}
+		if (g->mine < 0) {
+			int server = accept(listener, NULL, NULL);
+
+			if (send(client, "warm", 4, 0) != 4)
+				_exit(8);
+			close(client);
+			warm_read(server);
+			continue;
+		}
+		if (send(client, "warm", 4, 0) != 4)
+			_exit(8);
+		shutdown(client, SHUT_WR);
+		warm_read(client);
+	}
+}
+
+/*
+ * DUEL_WARM: each side's listeners have a port of their own, at which it has
+ * served the other side before, so that the next client may knock
+ * (smc_r/knock.h).
+ */
+static void warm(struct game *g)
+{
+	for (int side = 0; side < SIDES; side++) {
+		uint32_t *port = &g->table->warm[side];
+		bool serves = g->mine < 0 || g->mine == side;
+		int listener = -1;
+
+		if (!serves)
+			turn_take(g->mine);
+		else
+			listener = warm_socket(port, true);
+		if (serves && g->mine >= 0)
+			turn_give(!g->mine);
+		warm_talk(g, listener, *port);
+		if (listener >= 0)
+			close(listener);
+		/* The other side begins with the next one. */
+		if (g->mine >= 0 && !serves)
+			turn_give(!g->mine);
+		else if (g->mine >= 0)
+			turn_take(g->mine);
+	}
+}
+
 /* duel --side SIDE SEED MOVES FROM ONLY */
 static int side_main(char **argv)
 {
@@ -453,6 +545,8 @@ static int side_main(char **argv)
 	g.lazy = getenv("DUEL_LAZY");
 	g.crowd = 1 + pick(&r, 4);
 	signals_catch();
+	if (getenv("DUEL_WARM") && !strtol(argv[5], NULL, 10))
+		warm(&g);
 	game_play(&g, (int)strtol(argv[5], NULL, 10));
 	return 0;
 }

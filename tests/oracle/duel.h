@@ -41,6 +41,7 @@
 #define PIECES_MAX   80u
 #define BYTES        (1u << 21)
 #define GAME_MORE    1000000u /* seeds from here on know more moves */
+#define GAME_ALL     2000000u /* and these all */
 
 struct random {
 	uint64_t state;
@@ -49,6 +50,7 @@ struct random {
 struct table {
 	int slots[SIDES][SLOTS];
 	uint32_t ports[SIDES]; /* of the last listener */
+	uint32_t warm[SIDES];  /* of every listener; 0: any */
 	/* For each descriptor: its connection (from 1 on) and which end. */
 	uint16_t connection[SIDES][FD_MAX];
 	uint8_t end[SIDES][FD_MAX];
@@ -86,8 +88,8 @@ struct kind {
 };
 
 extern const struct kind data_kinds[], life_kinds[], ready_kinds[], odd_kinds[],
-    sleep_kinds[], doze_kinds[], flow_kinds[],
-    rare_kinds[]; /* each ends with a NULL name */
+    sleep_kinds[], doze_kinds[], flow_kinds[], rare_kinds[],
+    state_kinds[]; /* each ends with a NULL name */
 
 /* A move that is not over before its last phase. */
 void make_flow(struct game *g, struct random *r);

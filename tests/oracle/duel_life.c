@@ -93,7 +93,14 @@ static void listener_make(struct game *g, const struct place *p, int backlog,
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	say(g, "listen fd=%d %s", fd, p->bound);
-	if (bind(fd, (struct sockaddr *)&a, len) || listen(fd, backlog))
+	((struct sockaddr_in *)&a)->sin_port =
+	    htons((uint16_t)g->table->warm[g->side]);
+	if (bind(fd, (struct sockaddr *)&a, len) && g->table->warm[g->side]) {
+		/* Another one, that was passed on, say, has the port. */
+		((struct sockaddr_in *)&a)->sin_port = 0;
+		bind(fd, (struct sockaddr *)&a, len);
+	}
+	if (listen(fd, backlog))
 		say_result(g, -1);
 	len = sizeof(a);
 	getsockname(fd, (struct sockaddr *)&a, &len);

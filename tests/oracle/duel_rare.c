@@ -192,6 +192,8 @@ static void make_handler(struct game *g, struct random *r)
 			      MSG_PEEK | MSG_DONTWAIT);
 	say(g, "handler %d fd=%d how=%u", slot, fd, how);
 	say_result(g, n);
+	if (how == 0 && n == 1)
+		say(g, " %x", (unsigned)p.revents);
 	for (int i = 0; i < 1000 && handled == -2; i++)
 		usleep(1000);
 	sigaction(SIGALRM, &old, NULL);

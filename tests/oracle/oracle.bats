@@ -123,6 +123,11 @@ wrongs() {
 	[ "$smc_new" -ge "$seeds" ]
 }
 
+@test "games that ask for states, between processes that know each other" {
+	"$here/duel.sh" -j 8 -s 2000000 -n $((seeds / 4))
+	DUEL_WARM=1 "$here/duel.sh" -j 8 -s 2000000 -n $((seeds / 4))
+}
+
 # ORACLE_WARM: each listener has served two connections of the other process, so
 # that the script's own begin by a knock.
 @test "scenarios between processes that know each other" {
@@ -143,5 +148,8 @@ wrongs() {
 	"$here/oracle.sh" -j 4 -m both,A,B 1835 300169 301316 301321 \
 		500420 501293 501612 1002008 1010002 1010100 \
 		1000088 1004023 1010018 1010068 1010325 501409 \
-		3001045 3001057 3001058
+		3001045 3001057 3001058 182
+	"$here/duel.sh" -j 4 -m both,one 1000136:36,48,51,52,54 \
+		1000136:36,45,47,51,52,54 2000043:17,18,32,58 \
+		2000066:49,54,55
 }
