@@ -25,12 +25,14 @@ static bool is_settled(const struct connection *c)
 					      atomic_load(&c->control->epoch));
 }
 
-/* Or bytes are on their way over TCP, or about to be. */
+/* Or bytes are on their way over TCP, or about to be; but what a peer that has
+ * shut both ways has not read stays where it is. */
 static bool is_read(const struct connection *c)
 {
 	return !(atomic_load(&c->out_producer->flags) & PRODUCER_RECALLS) &&
-	       atomic_load(&c->out_consumer->cursor) ==
-		   atomic_load(&c->slot->tx.position);
+	       ((atomic_load(&c->in_producer->flags) & PRODUCER_SHUT) ||
+		atomic_load(&c->out_consumer->cursor) ==
+		    atomic_load(&c->slot->tx.position));
 }
 
 static bool has_come(const struct connection *c, int fd, int ms)
