@@ -226,6 +226,10 @@ stranger() {
 	stranger
 }
 
+@test "guile" {
+	stranger
+}
+
 @test "h2o" {
 	stranger
 }
@@ -470,6 +474,10 @@ stranger() {
 	stranger
 }
 
+@test "pypy" {
+	stranger
+}
+
 @test "python_http" {
 	stranger
 }
@@ -530,6 +538,10 @@ stranger() {
 	stranger
 }
 
+@test "rsyslog" {
+	stranger
+}
+
 @test "ruby" {
 	stranger
 }
@@ -543,6 +555,10 @@ stranger() {
 }
 
 @test "sbcl" {
+	stranger
+}
+
+@test "sentinel" {
 	stranger
 }
 
@@ -698,6 +714,14 @@ stranger() {
 	stranger
 }
 
+@test "zabbix" {
+	stranger
+}
+
 @test "zeromq" {
+	stranger
+}
+
+@test "zookeeper" {
 	stranger
 }
