@@ -221,6 +221,46 @@ int bells_adopt(struct bells *b)
 	return try_taking(b->data);
 }
 
+/* ---- lending them ---- */
+
+/* The number stays hidden. */
+static int reopen(int hidden, int flags)
+{
+	int fd = process_reopen(hidden, flags);
+	long result;
+
+	if (fd < 0)
+		return fd;
+	result = SYS_CALL3(SYS_dup3, fd, hidden, O_CLOEXEC);
+	sys_close(fd);
+	return result < 0 ? (int)result : 0;
+}
+
+static int reopen_ringers(const struct bells *b, int flags)
+{
+	int result = reopen(b->peer_data, flags);
+
+	return result == 0 && !bells_are_one(b) ? reopen(b->peer_room, flags)
+						: result;
+}
+
+int bells_lend(const struct bells *b)
+{
+	return reopen_ringers(b, O_PATH);
+}
+
+int bells_take_back(const struct bells *b)
+{
+	int result = reopen_ringers(b, O_RDWR | O_NONBLOCK);
+
+	if (result < 0)
+		return result;
+	bell_drain(b->data);
+	if (!bells_are_one(b))
+		bell_drain(b->room);
+	return 0;
+}
+
 /* ---- ringing ---- */
 
 void bell_ring(int bell)

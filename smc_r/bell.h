@@ -74,6 +74,15 @@ struct bells bells_of_fds(const int *fds, unsigned count);
  * caller's in any case. Engine lock held. */
 int bells_adopt(struct bells *b);
 
+/*
+ * While other processes of this end use them: keeps them as one who cannot
+ * ring, so that their end is the end of the peer's bells. And back: what was
+ * rung meanwhile is gone. 0, or -errno: then they can only be closed. Engine
+ * lock held.
+ */
+int bells_lend(const struct bells *b);
+int bells_take_back(const struct bells *b);
+
 /* Hidden ones: of an element, or of those of so many whose bit is set. */
 void bells_close(struct bells *b);
 void bells_close_all(struct bells *b, unsigned elements, uint32_t which);

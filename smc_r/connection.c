@@ -334,10 +334,35 @@ static void close_ears(struct connection *c)
 	close_ear(&c->ear_room);
 }
 
+/* Before we leave the slot: from then on it may be another connection's. */
+static struct lease begin_lease(struct connection *c)
+{
+	static uint64_t leases;
+	struct rmb *rmb = c->rmb;
+
+	if (!rmb || !rmb->group || rmb->side != SIDE_SERVER || c->unlisted)
+		return (struct lease){NULL, 0};
+	c->slot->cookie = ++leases;
+	return (struct lease){c->slot, leases};
+}
+
+/* As the parent of those that go on with it. */
+static void lend(struct connection *c, struct lease lease)
+{
+	struct rmb *rmb = c->rmb;
+
+	leave_annex(c, false);
+	c->rmb = NULL;
+	rmb->spin_score = c->spin_score;
+	linkgroup_lend(rmb, c->element, lease);
+}
+
 void connection_release(struct connection *c)
 {
+	struct lease lease = begin_lease(c);
 	bool last = segment_slot_leave(c->slot);
 	bool asleep = atomic_load(&c->callers);
+	bool annexed = c->annex == ANNEX_OURS;
 
 	has_started(c);
 	connection_drop_knock(c);
@@ -350,8 +375,11 @@ void connection_release(struct connection *c)
 		/* Other holders may have gone since the close began, when they
 		 * still were there and nobody told the peer. Its bells say it
 		 * then, by their end. */
-		connection_detach(c,
-				  last && c->parted && !asleep && !c->spoilt);
+		if (lease.slot && !last && !asleep && !c->spoilt && !annexed)
+			lend(c, lease);
+		else
+			connection_detach(c, last && c->parted && !asleep &&
+						 !c->spoilt);
 	}
 	if (last)
 		segment_slot_free(c->slot);

@@ -81,6 +81,7 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 
 static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 {
+	linkgroup_rmb_reclaim(g);
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t i = 0; i < r->map.elements; i++) {
 			if (!linkgroup_rmb_has_free(r, i) ||
@@ -95,18 +96,18 @@ static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
 }
 
 /*
- * A server that closes first is done with an element before its client is, and
- * the next connection comes in between; and short connections come and go in
- * bursts. Then memory that was given back would soon be made again, which costs
- * more than all else of a short connection. So who finds nothing free only
- * because of clients that are late, or gave memory back a moment ago, keeps
- * as much as is missing from then on.
+ * A server that closes first is done with an element before its client is, or
+ * its child later, and the next connection comes in between; and short
+ * connections come and go in bursts. Then memory that was given back would soon
+ * be made again, which costs more than all else of a short connection. So who
+ * finds nothing free only because of clients that are late, or gave memory back
+ * a moment ago, keeps as much as is missing from then on.
  */
 static bool clients_are_late(const struct linkgroup *g)
 {
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t i = 0; i < r->map.elements; i++)
-			if (!((r->busy | r->leaked) >> i & 1))
+			if (linkgroup_rmb_is_idle(r, i))
 				return true;
 	return false;
 }
@@ -159,7 +160,7 @@ static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 static bool has_open(const struct linkgroup *g)
 {
 	for (const struct rmb *r = g->rmbs; r; r = r->next)
-		if (~(r->busy | r->leaked) & linkgroup_rmb_mask(r))
+		if (~(r->busy | r->leaked | r->lent) & linkgroup_rmb_mask(r))
 			return true;
 	return false;
 }
@@ -280,11 +281,24 @@ static void drop_dead_groups_sometimes(uint64_t now)
 	linkgroup_list_drop_dead();
 }
 
+/* One more or less is in use. */
+static void note_give(struct linkgroup *g, bool trim)
+{
+	uint64_t now = sys_now_ns();
+
+	g->connections--;
+	if (trim || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
+		linkgroup_rmb_trim(g);
+	if (g->spare)
+		atomic_store_explicit(&rest_at_ns, now + REST_NS,
+				      memory_order_relaxed);
+	drop_dead_groups_sometimes(now);
+}
+
 void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 {
 	struct rmb_element *e = rmb_element(&r->map, element);
 	struct linkgroup *g = r->group;
-	uint64_t now;
 
 	r->references--;
 	/* Whichever process of this end is the last one says so. */
@@ -307,14 +321,24 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	} else if (r->side == SIDE_SERVER) {
 		linkgroup_knock_open(e);
 	}
-	g->connections--;
-	now = sys_now_ns();
-	if (!reuse || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
-		linkgroup_rmb_trim(g);
-	if (g->spare)
-		atomic_store_explicit(&rest_at_ns, now + REST_NS,
-				      memory_order_relaxed);
-	drop_dead_groups_sometimes(now);
+	note_give(g, !reuse);
+}
+
+void linkgroup_lend(struct rmb *r, uint32_t element, struct lease lease)
+{
+	if (!r->group || r->side != SIDE_SERVER ||
+	    bells_lend(&r->bells[element]) < 0) {
+		linkgroup_give(r, element, false);
+		return;
+	}
+	r->lease[element] = lease;
+	r->lent |= 1u << element;
+	r->busy &= ~(1u << element);
+	r->references--;
+	/* The child serves this one, and the last one's is done by now: so the
+	 * next client can knock. */
+	linkgroup_rmb_reclaim(r->group);
+	note_give(r->group, false);
 }
 
 void linkgroup_out_of_step(struct rmb *r)

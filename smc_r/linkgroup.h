@@ -14,7 +14,8 @@
  *            gone are freed when they have no connection left.
  * Locking:   engine lock held by the caller, everywhere.
  * Fork:      a child starts without groups and with a new peer ID; elements
- *            in use stay mapped, and go back to their RMB in the parent only.
+ *            in use stay mapped, and go back to their RMB in the parent only:
+ *            one that the parent has closed is lent to its children.
  */
 #ifndef SMC_R_LINKGROUP_H
 #define SMC_R_LINKGROUP_H
@@ -26,6 +27,7 @@
 #include "conf/snapshot.h"
 #include "identity.h"
 #include "rmb.h"
+#include "status.h"
 
 #define NONCE_BYTES 16
 #define KNOCK_PORTS 4
@@ -55,6 +57,12 @@ struct linkgroup {
 	uint32_t held_back;          /* so many, the last time */
 };
 
+/* An element that forked processes of the server's use. */
+struct lease {
+	struct status_slot *slot; /* theirs, as long as it has the cookie */
+	uint64_t cookie;
+};
+
 struct rmb {
 	struct rmb *next;
 	struct linkgroup *group; /* NULL in a forked child */
@@ -63,11 +71,13 @@ struct rmb {
 	struct rmb_map map;
 	uint32_t busy;       /* bit: element taken on this side */
 	uint32_t leaked;     /* bit: never to be used again */
+	uint32_t lent;       /* bit: not before its lease has ended */
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
 	uint64_t annexed;    /* ... for annexes of either side */
 	uint32_t spin_score; /* what connections learnt: spin.h */
 	struct bells bells[RMB_ELEMENTS_MAX];
+	struct lease lease[RMB_ELEMENTS_MAX];
 };
 
 /*
@@ -91,6 +101,10 @@ void linkgroup_out_of_step(struct rmb *rmb);
 
 /* Gives an element back. reuse false: it is never used again. */
 void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
+
+/* Server: leaves it to forked processes, and uses it again when the lease has
+ * ended. */
+void linkgroup_lend(struct rmb *rmb, uint32_t element, struct lease lease);
 
 /*
  * What a server keeps for the next burst of connections goes when none has come

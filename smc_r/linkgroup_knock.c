@@ -214,7 +214,7 @@ bool linkgroup_knock_shut_all(struct rmb *r)
 		if (linkgroup_knock_shut(rmb_element(&r->map, i)))
 			continue;
 		while (i-- > 0)
-			if (!(r->leaked >> i & 1))
+			if (!((r->leaked | r->lent) >> i & 1))
 				linkgroup_knock_open(rmb_element(&r->map, i));
 		return false;
 	}

@@ -76,8 +76,8 @@ static bool is_idle(struct rmb *r)
  * knows whether it has any, and hears when the client has none. */
 static bool is_unused(struct rmb *r)
 {
-	return r->map.base && r->side == SIDE_SERVER && r->leaked == 0 &&
-	       is_idle(r);
+	return r->map.base && r->side == SIDE_SERVER &&
+	       (r->leaked | r->lent) == 0 && is_idle(r);
 }
 
 void linkgroup_rmb_free(struct rmb *r)
@@ -265,13 +265,26 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 
 /* ---- giving memory back ---- */
 
+static bool is_released(struct rmb *r, uint32_t i)
+{
+	struct rmb_element *e = rmb_element(&r->map, i);
+
+	return atomic_load(&e->released) == atomic_load(&e->epoch);
+}
+
+bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i)
+{
+	return !((r->busy | r->leaked) >> i & 1) &&
+	       (!(r->lent >> i & 1) || is_released(r, i));
+}
+
 uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
 {
 	uint32_t n = 0;
 
-	for (const struct rmb *r = g->rmbs; r; r = r->next)
-		n += r->map.elements -
-		     (uint32_t)__builtin_popcount(r->busy | r->leaked);
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++)
+			n += linkgroup_rmb_is_idle(r, i);
 	return n;
 }
 
@@ -279,10 +292,31 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
  * a ring with itself. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 {
-	struct rmb_element *e = rmb_element(&r->map, i);
+	return !((r->busy | r->leaked | r->lent) >> i & 1) && is_released(r, i);
+}
 
-	return !((r->busy | r->leaked) >> i & 1) &&
-	       atomic_load(&e->released) == atomic_load(&e->epoch);
+static void reclaim(struct rmb *r, uint32_t i)
+{
+	r->lent &= ~(1u << i);
+	if (bells_take_back(&r->bells[i]) == 0) {
+		linkgroup_knock_open(rmb_element(&r->map, i));
+		return;
+	}
+	r->leaked |= 1u << i;
+	bells_close(&r->bells[i]);
+}
+
+void linkgroup_rmb_reclaim(struct linkgroup *g)
+{
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t bits = r->lent; bits; bits &= bits - 1) {
+			uint32_t i = (uint32_t)__builtin_ctz(bits);
+
+			if (is_released(r, i) &&
+			    segment_slot_is_over(r->lease[i].slot,
+						 r->lease[i].cookie))
+				reclaim(r, i);
+		}
 }
 
 void linkgroup_rmb_take(struct rmb *r, uint32_t i)

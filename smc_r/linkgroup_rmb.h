@@ -32,10 +32,16 @@ static inline uint32_t linkgroup_rmb_mask(const struct rmb *r)
 	return UINT32_MAX >> (RMB_ELEMENTS_MAX - r->map.elements);
 }
 
+/* Not in use on this side, but perhaps on the other; or by forked processes of
+ * this side, but not on the other. */
+bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i);
+/* Server: what was lent and is not used any more can be taken again. */
+void linkgroup_rmb_reclaim(struct linkgroup *g);
+
 /* Server: makes element i ready for a new connection, which takes it. */
 void linkgroup_rmb_take(struct rmb *r, uint32_t i);
 
-/* How many elements of all its RMBs are not in use on this side. */
+/* How many elements of all its RMBs are idle. */
 uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
 
 /* Gives back the RMBs that nobody needs: as server, unless the next connections

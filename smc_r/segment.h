@@ -46,6 +46,10 @@ void segment_slot_free(struct status_slot *s);
 /* True when no other living process holds the slot. */
 bool segment_slot_is_mine(struct status_slot *s);
 
+/* Has the connection ended that had the slot, and this for its cookie, when we
+ * left it to others? They closed it, or are dead. */
+bool segment_slot_is_over(const struct status_slot *s, uint64_t cookie);
+
 /* The processes that may hold the slot, by the bits of its holders; *others are
  * those that are not us. NULL: it is in no segment. */
 const struct status_holder *segment_holders(const struct status_slot *s,

@@ -218,6 +218,16 @@ bool segment_slot_is_mine(struct status_slot *slot)
 	return (holders & self) && !segment_is_held(s, holders);
 }
 
+bool segment_slot_is_over(const struct status_slot *slot, uint64_t cookie)
+{
+	struct segment *s = segment_of(slot);
+
+	if (!s)
+		return false;
+	return atomic_load(&slot->state) == STATUS_FREE ||
+	       slot->cookie != cookie || is_left(s, slot);
+}
+
 const struct status_holder *segment_holders(const struct status_slot *slot,
 					    uint64_t *others)
 {

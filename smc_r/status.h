@@ -123,7 +123,7 @@ struct status_slot {
 	_Atomic uint16_t taken;   /* bytes of CLC messages, off TCP */
 	int32_t pid;              /* the process that opened or accepted it */
 	_Atomic uint64_t holders; /* bit i: header.holders[i] holds it */
-	uint64_t cookie;          /* SO_COOKIE of the TCP socket */
+	uint64_t cookie;          /* SO_COOKIE; of a server: that of a lease */
 	uint64_t started_ms;      /* CLOCK_REALTIME, milliseconds */
 	uint32_t rmbe_in;         /* bytes of the RMBE we receive into */
 	uint32_t rmbe_out;        /* bytes of the peer's RMBE */

@@ -50,6 +50,42 @@ all_cases() { # how
 	all_on_smc 50
 }
 
+rmbs_made() {
+	entstat -d smc_r0 | sed -n 's/^RMBs Allocated: *//p'
+}
+
+# Half of a connection is with a child, and the parent makes no memory for the
+# next one but what those need that come before it has ended.
+forking() { # way, count
+	local before
+	timeout 60 python3 "$BATS_TEST_DIRNAME/forking.py" "$1" 20411 5
+	before=$(rmbs_made)
+	timeout 60 smc_run python3 "$BATS_TEST_DIRNAME/forking.py" "$1" 20411 "$2"
+	rmbs_new=$(($(rmbs_made) - before))
+	smc_count
+	echo "$1: $rmbs_new RMBs, smc $smc_new"
+	[ "$smc_new" = $((2 * $2)) ]
+}
+
+@test "a server that forks for each connection uses memory again" {
+	forking close 60
+	[ "$rmbs_new" -le 20 ]
+}
+
+@test "and that of children which end without a close" {
+	forking exit 60
+	[ "$rmbs_new" -le 20 ]
+}
+
+@test "and that of children which are killed" {
+	forking kill 60
+	[ "$rmbs_new" -le 20 ]
+}
+
+@test "and never that of a child which outlives its client" {
+	forking linger 40
+}
+
 # What it asks about the others who hold a connection is one call: 500 closes.
 @test "and do not look for their parent in /proc each time" {
 	need strace

@@ -270,6 +270,70 @@ Test(linkgroup, what_was_spoilt_is_nothing_to_keep)
 	cr_assert_leq(peer_look(&server).rmb_bytes, rmb_bytes(2 * BURST, RMBE));
 }
 
+static void lend(struct pair *p)
+{
+	peer_ask(&server,
+		 (struct peer_message){.order = PEER_LEND, .held = p->s.held});
+}
+
+static void end_leases(void)
+{
+	peer_ask(&server, (struct peer_message){.order = PEER_LEASE_ENDS});
+}
+
+/* Neither before the child is done with it, nor before the client is. */
+Test(linkgroup, what_was_lent_is_taken_again_when_both_sides_are_done)
+{
+	struct pair first = connect_pair();
+	struct pair second, third;
+
+	lend(&first);
+	second = connect_pair();
+	cr_assert(!second.s.first);
+	assert_apart((struct pair[]){first, second}, 2);
+	peer_return(&client, first.c.held);
+	third = connect_pair();
+	assert_apart((struct pair[]){first, second, third}, 3);
+	part(&second);
+	part(&third);
+	first = connect_pair();
+	lend(&first);
+	end_leases();
+	second = connect_pair();
+	assert_apart((struct pair[]){first, second}, 2);
+	assert_talk(&second);
+}
+
+Test(linkgroup, a_server_that_lends_all_makes_no_memory_for_each)
+{
+	struct peer_message before;
+
+	for (int i = 0; i < 20; i++) {
+		struct pair p = connect_pair();
+
+		if (i == 5)
+			before = peer_look(&server);
+		assert_talk(&p);
+		lend(&p);
+		peer_return(&client, p.c.held);
+		end_leases();
+	}
+	cr_assert_eq(peer_look(&server).rmbs_made, before.rmbs_made);
+	cr_assert_eq(peer_look(&server).descriptors, before.descriptors);
+}
+
+/* Nor does what is lent for ever keep memory that nobody uses. */
+Test(linkgroup, what_never_comes_back_is_given_up)
+{
+	for (int i = 0; i < 30; i++) {
+		struct pair p = connect_pair();
+
+		lend(&p);
+		peer_return(&client, p.c.held);
+	}
+	cr_assert_leq(peer_look(&server).rmb_bytes, rmb_bytes(20, RMBE));
+}
+
 Test(linkgroup, a_burst_that_comes_once_leaves_nothing)
 {
 	burst();

@@ -28,6 +28,8 @@ enum peer_order {
 	PEER_TAKE_NAMED,  /* id, nonce, number, element: as client; held */
 	PEER_GIVE,        /* held */
 	PEER_LEAK,        /* held */
+	PEER_LEND,        /* held: to a child that does not exist */
+	PEER_LEASE_ENDS,  /* of all that was lent */
 	PEER_REST,        /* value: linkgroup_rest_ms() before it is told */
 	PEER_WRITE,       /* held, value: into the ring of its side */
 	PEER_READ,        /* held: value out of the other side's ring */
@@ -169,6 +171,27 @@ static inline void peer_give(struct peer_message *m, bool reuse)
 	h->rmb = NULL;
 }
 
+static struct status_slot *peer_lent[PEER_HELD];
+static uint32_t peer_leases;
+
+static inline void peer_lend(struct peer_message *m)
+{
+	struct peer_held *h = &peer_held[m->held];
+	struct status_slot *slot = segment_slot_get();
+
+	crew_must(slot && peer_leases < PEER_HELD);
+	peer_lent[peer_leases++] = slot;
+	slot->cookie = peer_leases;
+	linkgroup_lend(h->rmb, h->element, (struct lease){slot, slot->cookie});
+	h->rmb = NULL;
+}
+
+static inline void peer_lease_ends(void)
+{
+	while (peer_leases > 0)
+		segment_slot_free(peer_lent[--peer_leases]);
+}
+
 /* Back in the parent with m->value = pid; the child is the peer meanwhile. */
 static inline void peer_fork(struct peer_message *m)
 {
@@ -270,6 +293,12 @@ static inline void peer_obey(struct peer_message *m)
 		break;
 	case PEER_LEAK:
 		peer_give(m, false);
+		break;
+	case PEER_LEND:
+		peer_lend(m);
+		break;
+	case PEER_LEASE_ENDS:
+		peer_lease_ends();
 		break;
 	case PEER_REST:
 		m->value = linkgroup_rest_ms();
