@@ -494,15 +494,18 @@ bool messages_alone(struct connection *c, int fd)
 	}
 }
 
-/* Takes the reset out of the socket, and leaves its end. False: it is none. */
+/* Takes the reset out of the socket, and leaves its end. False: it is none. To
+ * a client's program the server has closed: what it sends first still goes. */
 static bool forgive(struct connection *c, int fd)
 {
 	socklen_t n = sizeof(int);
 	int error = 0;
 
 	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
-	if (error && error != ECONNRESET)
+	if (error && error != ECONNRESET && error != EPIPE)
 		atomic_store(&c->slot->error, (uint32_t)error);
+	else if (connection_clc(c)->state == CLC_AWAIT_ACCEPT)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
 	return error == ECONNRESET;
 }
 

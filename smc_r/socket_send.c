@@ -258,6 +258,20 @@ static ssize_t send_active(struct sending *s, const struct iovec *v,
 	return send_ring(s, &place, want);
 }
 
+/* Our message was met by the end, and a reset: to TCP nothing can be sent any
+ * more, and the first bytes of the program would have been. */
+static ssize_t send_native(struct connection *c, const struct iovec *v,
+			   size_t count)
+{
+	_Atomic uint32_t *flags = &c->slot->rx.flags;
+	size_t want = socket_bytes(v, count);
+
+	if (want == 0 || !(atomic_load(flags) & STREAM_ENDED) ||
+	    !(atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED) & STREAM_ENDED))
+		return SOCKET_KERNEL;
+	return (ssize_t)want;
+}
+
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags)
 {
@@ -266,7 +280,9 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 	uint32_t phase = connection_phase(c);
 	ssize_t result = 0;
 
-	if (phase == PHASE_NATIVE || (flags & MSG_FASTOPEN))
+	if (phase == PHASE_NATIVE)
+		return send_native(c, v, count);
+	if (flags & MSG_FASTOPEN)
 		return SOCKET_KERNEL;
 	if (__builtin_expect(flags & MSG_OOB, 0)) {
 		demote(c, fd, REASON_DEMOTED_URGENT);
@@ -279,7 +295,9 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 	s.call = socket_sleeper(c);
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
 		result = send_before(&s);
-	if (result == 0)
+	if (result == SOCKET_KERNEL && connection_phase(c) == PHASE_NATIVE)
+		result = send_native(c, v, count);
+	else if (result == 0)
 		result = send_active(&s, v, count);
 	if (__builtin_expect(s.call.begun, 0))
 		result = send_over(&s, v, count, result);
