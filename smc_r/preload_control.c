@@ -16,6 +16,7 @@
 #include "epoll_adopt.h"
 #include "epoll_common.h"
 #include "handshake.h"
+#include "messages.h"
 #include "pages.h"
 #include "plain.h"
 #include "process.h"
@@ -530,6 +531,10 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	if (level == SOL_SOCKET && name == SO_PEEK_OFF)
 		successor_descriptor(fd, REASON_DEMOTED_OPTION);
 	if (level == SOL_SOCKET && name == SO_LINGER) {
+		/* A reset that the program asks for is none of those that an
+		 * unread Confirm causes, and that the client forgives. */
+		if (messages_await_confirm(c))
+			handshake_step(c, fd);
 		c->lingers = true;
 		atomic_fetch_and(&c->slot->socket_flags,
 				 ~(uint32_t)SOCKET_GUARDED);
