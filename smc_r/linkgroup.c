@@ -20,11 +20,11 @@
 #define DROP_EVERY_NS 10000000u
 
 /* Spare elements at most: where memory is short; where there is plenty; and
- * where somebody gives it back in time as well. And how many connections that
- * find a free one make one of them too many. */
+ * where there is enough, and somebody gives it back in time. And how many
+ * connections that find a free one make one of them too many. */
 #define SPARE_SHORT  3u
 #define SPARE_PLENTY 16u
-#define SPARE_RESTS  128u
+#define SPARE_RESTS  1024u
 #define SPARE_TAKES  256u
 #define SHUT_OUT     8u /* connections that a client could not knock for */
 
@@ -119,11 +119,10 @@ static bool gave_back_soon(const struct linkgroup *g)
 
 static uint32_t spare_most(const struct linkgroup *g)
 {
-	if (!g->plenty)
-		return SPARE_SHORT;
-	return atomic_load_explicit(&somebody_rests, memory_order_relaxed)
-		   ? SPARE_RESTS
-		   : SPARE_PLENTY;
+	if (g->enough &&
+	    atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+		return SPARE_RESTS;
+	return g->plenty ? SPARE_PLENTY : SPARE_SHORT;
 }
 
 static void note_take(struct linkgroup *g, bool found)

@@ -48,7 +48,9 @@ struct linkgroup {
 	uint32_t spare;         /* server: elements that are worth keeping */
 	uint32_t takes;         /* since that was found */
 	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
-	bool plenty;            /* server: of memory, when one was last made */
+	/* Server: of memory, when an RMB was last made. */
+	bool plenty;
+	bool enough;
 
 	/* Client: linkgroup_knock.h. */
 	uint16_t ports[KNOCK_PORTS]; /* that it accepted at, lately */

@@ -116,6 +116,7 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 	if (segment_reserve(0, UINT64_MAX, &used) < 0)
 		return REASON_MEMORY;
 	g->plenty = used <= s->max_memory_bytes / 8;
+	g->enough = used <= s->max_memory_bytes / 2;
 	n = n < 1 ? 1 : n > RMB_ELEMENTS_MAX ? RMB_ELEMENTS_MAX : n;
 	for (;;) {
 		uint32_t size = rmbe_size_for(used, s->max_memory_bytes);
