@@ -98,7 +98,8 @@ static void listener_make(struct game *g, const struct place *p, int backlog,
 	if (bind(fd, (struct sockaddr *)&a, len) && g->table->warm[g->side]) {
 		/* Another one, that was passed on, say, has the port. */
 		((struct sockaddr_in *)&a)->sin_port = 0;
-		bind(fd, (struct sockaddr *)&a, len);
+		if (bind(fd, (struct sockaddr *)&a, len))
+			say_result(g, -1);
 	}
 	if (listen(fd, backlog))
 		say_result(g, -1);
