@@ -340,7 +340,7 @@ static struct lease begin_lease(struct connection *c)
 	static uint64_t leases;
 	struct rmb *rmb = c->rmb;
 
-	if (!rmb || !rmb->group || rmb->side != SIDE_SERVER || c->unlisted)
+	if (!rmb || !rmb->group || c->unlisted)
 		return (struct lease){NULL, 0};
 	c->slot->cookie = ++leases;
 	return (struct lease){c->slot, leases};

@@ -325,8 +325,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 
 void linkgroup_lend(struct rmb *r, uint32_t element, struct lease lease)
 {
-	if (!r->group || r->side != SIDE_SERVER ||
-	    bells_lend(&r->bells[element]) < 0) {
+	if (!r->group || bells_lend(&r->bells[element]) < 0) {
 		linkgroup_give(r, element, false);
 		return;
 	}
@@ -334,7 +333,7 @@ void linkgroup_lend(struct rmb *r, uint32_t element, struct lease lease)
 	r->lent |= 1u << element;
 	r->busy &= ~(1u << element);
 	r->references--;
-	/* The child serves this one, and the last one's is done by now: so the
+	/* A child serves this one, and the last one's is done by now: so the
 	 * next client can knock. */
 	linkgroup_rmb_reclaim(r->group);
 	note_give(r->group, false);

@@ -59,7 +59,7 @@ struct linkgroup {
 	uint32_t held_back;          /* so many, the last time */
 };
 
-/* An element that forked processes of the server's use. */
+/* An element that forked processes of this side's use. */
 struct lease {
 	struct status_slot *slot; /* theirs, as long as it has the cookie */
 	uint64_t cookie;
@@ -104,8 +104,8 @@ void linkgroup_out_of_step(struct rmb *rmb);
 /* Gives an element back. reuse false: it is never used again. */
 void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
 
-/* Server: leaves it to forked processes, and uses it again when the lease has
- * ended. */
+/* Leaves it to forked processes, and it is used again when the lease has ended.
+ */
 void linkgroup_lend(struct rmb *rmb, uint32_t element, struct lease lease);
 
 /*

@@ -152,7 +152,8 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 		return reason_of(lost);
 	if (element >= r->map.elements)
 		return REASON_SYNC;
-	if ((r->busy | r->leaked) >> element & 1)
+	linkgroup_rmb_end_lease(r, element);
+	if ((r->busy | r->leaked | r->lent) >> element & 1)
 		return REASON_SYNC;
 	r->busy |= 1u << element;
 	r->references++;

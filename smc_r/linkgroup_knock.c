@@ -86,7 +86,7 @@ static bool knock_somewhere(struct linkgroup *g, uint64_t token,
 
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t i = 0; i < r->map.elements; i++) {
-			if ((r->busy | r->leaked) >> i & 1)
+			if ((r->busy | r->leaked | r->lent) >> i & 1)
 				continue;
 			if (++looks > LOOKS_MOST)
 				return false;

@@ -296,15 +296,18 @@ bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 	return !((r->busy | r->leaked | r->lent) >> i & 1) && is_released(r, i);
 }
 
-static void reclaim(struct rmb *r, uint32_t i)
+void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i)
 {
-	r->lent &= ~(1u << i);
-	if (bells_take_back(&r->bells[i]) == 0) {
-		linkgroup_knock_open(rmb_element(&r->map, i));
+	if (!(r->lent >> i & 1) ||
+	    !segment_slot_is_over(r->lease[i].slot, r->lease[i].cookie))
 		return;
+	r->lent &= ~(1u << i);
+	if (bells_take_back(&r->bells[i]) < 0) {
+		r->leaked |= 1u << i;
+		bells_close(&r->bells[i]);
+	} else if (r->side == SIDE_SERVER) {
+		linkgroup_knock_open(rmb_element(&r->map, i));
 	}
-	r->leaked |= 1u << i;
-	bells_close(&r->bells[i]);
 }
 
 void linkgroup_rmb_reclaim(struct linkgroup *g)
@@ -313,10 +316,8 @@ void linkgroup_rmb_reclaim(struct linkgroup *g)
 		for (uint32_t bits = r->lent; bits; bits &= bits - 1) {
 			uint32_t i = (uint32_t)__builtin_ctz(bits);
 
-			if (is_released(r, i) &&
-			    segment_slot_is_over(r->lease[i].slot,
-						 r->lease[i].cookie))
-				reclaim(r, i);
+			if (is_released(r, i))
+				linkgroup_rmb_end_lease(r, i);
 		}
 }
 

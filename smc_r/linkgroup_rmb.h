@@ -35,8 +35,11 @@ static inline uint32_t linkgroup_rmb_mask(const struct rmb *r)
 /* Not in use on this side, but perhaps on the other; or by forked processes of
  * this side, but not on the other. */
 bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i);
-/* Server: what was lent and is not used any more can be taken again. */
+/* What was lent and is not used any more, by either side, can be taken again.
+ */
 void linkgroup_rmb_reclaim(struct linkgroup *g);
+/* Takes element i back, if its lease has ended. */
+void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i);
 
 /* Server: makes element i ready for a new connection, which takes it. */
 void linkgroup_rmb_take(struct rmb *r, uint32_t i);
