@@ -29,13 +29,13 @@
  * shift `before` says. The ring that it goes to is empty then, so that there is
  * never more than one such cursor ahead of the reader.
  *
- * Who writes what: producer[s] and wait[s] are written by side s, consumer[s]
- * by the side s that reads the ring of the other; `allowed`, which follows from
- * a word of either, by whoever changed his last (allowance.h); `armed` words of
- * wait[s] are set by s and taken by the other side with an exchange, for
- * RMB_RINGING until it has rung; `knock` is compared and swapped by either. The
- * lines are apart so that neither side's busy stores disturb what the other one
- * polls.
+ * Who writes what: side[s] is written by side s, as the producer of its own
+ * ring and the consumer of the other one's; but `allowed`, which follows from a
+ * word of either, by whoever changed his last (allowance.h), and what is
+ * counted in `rings` by the ringer; `armed` words are set by s and taken by the
+ * other side with an exchange, for RMB_RINGING until it has rung; `knock` is
+ * compared and swapped by either. The lines are apart so that neither side's
+ * busy stores disturb what the other one polls.
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
