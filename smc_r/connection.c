@@ -203,6 +203,8 @@ void connection_drop_knock(struct connection *c)
 
 	if (state == KNOCK_NONE)
 		return;
+	if (c->members)
+		connection_on_knock_over(c);
 	/* Taken by a server whose connection is none: it is lost. */
 	if (state == KNOCK_OUT &&
 	    !linkgroup_knock_take_back(k->rmb, k->element, k->token, true))
@@ -214,6 +216,7 @@ void connection_drop_knock(struct connection *c)
 
 void (*connection_on_native)(struct connection *c, bool gone);
 void (*connection_on_rings)(struct connection *c);
+void (*connection_on_knock_over)(struct connection *c);
 
 static void count_opened(const struct connection *c)
 {

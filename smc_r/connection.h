@@ -98,6 +98,7 @@ struct knock {
 	uint32_t element;
 	uint32_t group; /* number of the link group */
 	int bell;
+	bool sure;    /* none of the last ones was in vain */
 	bool unheard; /* slept, and was not rung when that ended */
 };
 
@@ -336,6 +337,9 @@ extern void (*connection_on_native)(struct connection *c, bool gone);
 /* Called for one that is in an epoll instance, by who took rings of it that may
  * have been for that, or made it active. */
 extern void (*connection_on_rings)(struct connection *c);
+/* Called for one that is in an epoll instance, before the element that it
+ * knocked at in vain is given back. */
+extern void (*connection_on_knock_over)(struct connection *c);
 
 /* Final: on TCP, for this reason. Counts it. */
 void connection_use_tcp(struct connection *c, uint32_t reason,

@@ -10,6 +10,7 @@
 #include "epoll_order.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
+#include "knock.h"
 #include "sys.h"
 
 /* One instance may own a connection's waiter word; a second one is served by
@@ -51,6 +52,38 @@ void epoll_attach_room(struct epoll_member *m)
 	m->hears_room = true;
 }
 
+void epoll_attach_knock(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	struct epoll *e = m->epoll;
+
+	if (m->hears_knock || m->attached || !knock_is_out(c) || e->bells < 0 ||
+	    epoll_is_anothers(e))
+		return;
+	watch(e->bells, c->knock.bell, EPOLLIN | EPOLLET,
+	      (uint64_t)(uintptr_t)m, false);
+	m->hears_knock = true;
+}
+
+/* The bell is in B once for all members of the connection. */
+static void leave_knock(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+
+	if (!m->hears_knock)
+		return;
+	sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL, c->knock.bell, 0, 0);
+	for (struct epoll_member *o = c->members; o; o = o->next)
+		if (o->epoll == m->epoll)
+			o->hears_knock = false;
+}
+
+void epoll_knock_over(struct connection *c)
+{
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		leave_knock(m);
+}
+
 /* From here on other processes leave us their rings; one that sleeps already
  * has to be told. */
 static void note_watched(struct connection *c)
@@ -75,7 +108,10 @@ static void attach_bells(struct epoll_member *m)
 	note_watched(c);
 	take_waiter_word(m);
 	epoll_order_join(m);
-	watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
+	/* Once taken it is the same bell. */
+	if (!m->hears_knock)
+		watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
+	m->hears_knock = false;
 	m->attached = true;
 	if (m->shared)
 		epoll_attach_room(m);
@@ -140,6 +176,8 @@ void epoll_member_detach(struct epoll_member *m)
 		if (c->rmb && m->attached && !m->shared)
 			atomic_store(&c->own_wait->waiter, 0);
 	}
+	if (e->shadow >= 0 && !epoll_is_anothers(e))
+		leave_knock(m);
 	epoll_ready_leave(m);
 	m->attached = m->watched = false;
 	m->hears_room = m->hears_end = false;

@@ -14,6 +14,11 @@ void epoll_member_attach(struct epoll_member *m);
 /* It waits for room: from here on B has that bell as well. Who takes the rings
  * of the other one may be another process, which knows nothing of B. */
 void epoll_attach_room(struct epoll_member *m);
+/* It knocks: B has the bell that rings when that is taken. Not where an
+ * instance has no B, or another process's. */
+void epoll_attach_knock(struct epoll_member *m);
+/* Of all members of a connection: connection_on_knock_over. */
+void epoll_knock_over(struct connection *c);
 /* Out of both; the peer need not ring for it any more. */
 void epoll_member_detach(struct epoll_member *m);
 /* After a member of c left e. A connection has its bells in B once, however

@@ -4,6 +4,7 @@
 
 #include <sys/eventfd.h>
 
+#include "epoll_attach.h"
 #include "epoll_common.h"
 #include "epoll_member.h"
 #include "epoll_nested.h"
@@ -34,6 +35,7 @@ void epoll_created(int fd)
 		fdtable_set(fd, &e->entry);
 		connection_on_native = epoll_members_leave;
 		connection_on_rings = epoll_poke;
+		connection_on_knock_over = epoll_knock_over;
 	}
 	engine_unlock(&saved);
 }

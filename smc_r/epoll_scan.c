@@ -12,6 +12,7 @@
 #include "epoll_shadow.h"
 #include "handshake.h"
 #include "inject.h"
+#include "knock.h"
 #include "process.h"
 #include "readiness.h"
 #include "stall.h"
@@ -33,7 +34,8 @@
 static bool is_quiet(const struct epoll_member *m, uint64_t *now)
 {
 	if (connection_phase(m->connection) != PHASE_HANDSHAKE ||
-	    atomic_load(&m->news) != atomic_load(&m->news_seen))
+	    atomic_load(&m->news) != atomic_load(&m->news_seen) ||
+	    knock_has_answer(m->connection))
 		return false;
 	if (*now == 0)
 		*now = sys_now_ns();
@@ -391,6 +393,24 @@ void epoll_follow(struct epoll *e)
 
 /* ---- ringing ---- */
 
+/* Where the bell cannot be heard, nothing is to be waited for. */
+static void hear_knock(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	sigset_t saved;
+
+	if (!m->hears_knock) {
+		engine_lock(&saved);
+		if (atomic_load(&m->live))
+			epoll_attach_knock(m);
+		if (!m->hears_knock)
+			handshake_step_locked(c, m->fd);
+		engine_unlock(&saved);
+	}
+	if (m->hears_knock)
+		knock_hear(c);
+}
+
 /* True: the writer leaves the fence to us. */
 static bool arm_member(struct epoll_member *m)
 {
@@ -399,6 +419,8 @@ static bool arm_member(struct epoll_member *m)
 	_Atomic uint32_t *armed;
 	bool unfenced = false;
 
+	if (__builtin_expect(knock_is_out(c), 0))
+		hear_knock(m);
 	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
 		return false;
 	if (m->shared) {

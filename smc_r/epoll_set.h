@@ -58,6 +58,7 @@ struct epoll_member {
 	int key;                   /* the number it was registered by */
 	_Atomic uint32_t parked;   /* taken out by EPOLL_CTL_DEL */
 	bool watched;              /* its socket is in S */
+	bool hears_knock;          /* the bell that it knocks for is in B */
 	bool given;                /* several processes use the instance */
 	struct epoll_group *group; /* whose bit stands for it, or NULL */
 	uint64_t added;            /* sys_ticks */

@@ -171,7 +171,7 @@ static bool has_spoken(int fd)
  * would take an error, which is for the program to see. */
 static void settle_knock(struct connection *c, int fd)
 {
-	if (knock_was_taken(c, fd) || !knock_take_back(c, fd))
+	if (!knock_take_back(c, fd))
 		return;
 	if (has_spoken(fd))
 		handshake_stay_native(c, REASON_TIMEOUT);
@@ -210,8 +210,8 @@ static void client_connected(struct connection *c, int fd)
 		leave_knock(c, fd);
 		if (connection_phase(c) == PHASE_ACTIVE)
 			return;
-		if (state > 0 && (state & OFFER_AGREED) && !late &&
-		    !(state & OFFER_DEFERS))
+		if (state > 0 && (state & OFFER_AGREED) &&
+		    !(state & OFFER_DEFERS) && !(late && has_spoken(fd)))
 			return;
 		if (!knock_take_back(c, fd))
 			return;
@@ -277,7 +277,8 @@ void handshake_connected(struct connection *c, int fd)
 	stream_unlock(&c->slot->rx, taken);
 }
 
-uint32_t handshake_step_locked(struct connection *c, int fd)
+/* Engine lock held. patient: a knock may stay out. */
+static uint32_t step(struct connection *c, int fd, bool patient)
 {
 	bool taken = stream_lock(&c->slot->rx);
 	bool begins = connection_phase(c) == PHASE_CONNECTING;
@@ -287,7 +288,9 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 	if (begins)
 		client_connected(c, fd);
 	knock_tidy(c);
-	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c)) {
+	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c) &&
+	    !knock_was_taken(c, fd) &&
+	    !(patient && handshake_awaits_knock(c))) {
 		settle_knock(c, fd);
 		begins = true;
 	}
@@ -297,6 +300,7 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 		leave_quiet(c, fd);
 	/* Nobody can have answered what was sent only now. */
 	else if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c) &&
+		 !knock_is_out(c) &&
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
 		messages_read(c, fd);
@@ -309,13 +313,29 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 	return connection_phase(c);
 }
 
+uint32_t handshake_step_locked(struct connection *c, int fd)
+{
+	return step(c, fd, false);
+}
+
 uint32_t handshake_step(struct connection *c, int fd)
 {
 	sigset_t saved;
 	uint32_t phase;
 
 	engine_lock(&saved);
-	phase = handshake_step_locked(c, fd);
+	phase = step(c, fd, false);
+	engine_unlock(&saved);
+	return phase;
+}
+
+uint32_t handshake_look(struct connection *c, int fd)
+{
+	sigset_t saved;
+	uint32_t phase;
+
+	engine_lock(&saved);
+	phase = step(c, fd, true);
 	engine_unlock(&saved);
 	return phase;
 }

@@ -22,6 +22,7 @@
 #include "connection.h"
 
 #define HIDDEN_MS   5   /* since TCP was connected, as far as we know */
+#define KNOCK_MS    2   /* for an acceptor who may not hear it */
 #define CROSSING_MS 20  /* for a message that is on its way */
 #define QUIET_MS    800 /* deferred.h: after that it is too late to propose */
 
@@ -56,6 +57,11 @@ void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 uint32_t handshake_step(struct connection *c, int fd);
 /* Engine lock held. */
 uint32_t handshake_step_locked(struct connection *c, int fd);
+/* The same for who only looks, and looks again when the bell rings: a knock
+ * stays out for as long as it is waited for. */
+uint32_t handshake_look(struct connection *c, int fd);
+/* Is it, still? No lock needed. */
+bool handshake_awaits_knock(const struct connection *c);
 
 /* Of a client that was quiet: it begins now, or never. The phase after it. */
 uint32_t handshake_speak(struct connection *c, int fd);

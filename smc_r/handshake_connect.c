@@ -138,8 +138,7 @@ static struct connection *begin_near(int fd, const struct sockaddr *a,
 	struct rmb *rmb = NULL;
 	struct connection *c;
 
-	*visit = flags & SOCKET_NONBLOCK ? -EAGAIN
-					 : knock_at(fd, port, &rmb, &knock);
+	*visit = knock_at(fd, port, &rmb, &knock);
 	if (*visit == -EAGAIN) {
 		rmb = NULL;
 		*visit = offer_mark_visitor(fd, port, NULL);

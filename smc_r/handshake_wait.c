@@ -438,6 +438,26 @@ static uint64_t hidden_until(const struct connection *c)
 	return moving > until ? moving : until;
 }
 
+/*
+ * Who looks at a knock hides that it can write meanwhile. In a crowd as long as
+ * that, where knocks have been answered; else the acceptor is given as much
+ * time as a write gives it, as it may be somebody who does not hear it.
+ */
+static uint64_t knock_until(const struct connection *c)
+{
+	uint64_t until = c->begun_ns + KNOCK_MS * NS_PER_MS;
+	uint64_t hidden = hidden_until(c);
+
+	return (c->crowded && c->knock.sure) || is_own(c)
+		   ? (until > hidden ? until : hidden)
+		   : until;
+}
+
+bool handshake_awaits_knock(const struct connection *c)
+{
+	return sys_now_ns() < knock_until(c);
+}
+
 static void note_crowd(struct connection *c)
 {
 	if (!c->crowded && c->slot->role == STATUS_CLIENT)
@@ -506,8 +526,11 @@ bool handshake_tells_alone(struct connection *c)
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
 {
 	uint64_t hidden = hidden_until(c);
+	uint64_t next =
+	    now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
+	uint64_t knock = knock_is_out(c) ? knock_until(c) : now;
 
-	return now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
+	return now < knock && knock < next ? knock : next;
 }
 
 int handshake_left_ms(const struct connection *c, uint64_t *now)

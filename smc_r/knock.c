@@ -28,6 +28,7 @@ void knock_begin(struct connection *c, struct rmb *rmb,
 	c->knock.element = knock->element;
 	c->knock.bell = rmb->bells[knock->element].data;
 	c->knock.group = rmb->group->number;
+	c->knock.sure = rmb->group->held_back == 0;
 	c->knock.unheard = false;
 	atomic_store(&c->knock.state, KNOCK_OUT);
 }
@@ -94,6 +95,21 @@ void knock_await(struct connection *c)
 		sleep_for_answer(c);
 }
 
+bool knock_has_answer(const struct connection *c)
+{
+	return knock_is_out(c) && look(c) != KNOCKING_WAITS;
+}
+
+/* The ring stays in the bell: whoever looks sees the word. */
+bool knock_hear(struct connection *c)
+{
+	inject_nap();
+	if (!linkgroup_knock_sleeps(c->knock.at, c->knock.token))
+		return false;
+	c->knock.unheard = true;
+	return true;
+}
+
 /* Until the server, who is at it, is done. One that was killed meanwhile has
  * ended its connections, too. */
 static void await_taking(const struct connection *c)
@@ -143,6 +159,8 @@ bool knock_take_back(struct connection *c, int fd)
 		enter(c, fd);
 		return false;
 	}
+	if (c->members)
+		connection_on_knock_over(c);
 	c->knocked = c->knock.group;
 	if (!sleeps)
 		atomic_store(&c->knock.state, KNOCK_NONE);

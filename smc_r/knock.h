@@ -7,11 +7,12 @@
  * answer to its one question about the new socket, takes the element, and is on
  * SMC; the client sees it when it comes to write. Nothing goes through TCP.
  *
- * Only a client whose connect() waits knocks, and only its next write waits for
- * the acceptor, for a moment. Every other call, and every look of another
- * thread, settles it first: the client takes the knock back and sends its
- * Proposal, as without one; or it was taken, and the connection is active. So
- * epoll, fork, exec and close meet nothing new.
+ * The client's next write waits for the acceptor, for a moment; a poll or an
+ * epoll instance waits for the bell that rings when the knock is taken, and
+ * hides meanwhile that it can write. Every other call settles it first: the
+ * client takes the knock back and sends its Proposal, as without one; or it was
+ * taken, and the connection is active. So fork, exec and close meet nothing
+ * new.
  *
  * Locking: engine lock, and the connection's rx lock inside it; but for
  *          knock_is_out() and knock_await().
@@ -33,6 +34,11 @@ bool knock_is_out(const struct connection *c);
 
 /* Waits a moment for the acceptor. A cancellation point. */
 void knock_await(struct connection *c);
+/* For who looks at it from a poll or an epoll instance. Is it decided, for all
+ * that memory tells? */
+bool knock_has_answer(const struct connection *c);
+/* Rings c->knock.bell when it is taken. False: it has been. */
+bool knock_hear(struct connection *c);
 
 /* Was it taken? Then the connection is active when this returns. */
 bool knock_was_taken(struct connection *c, int fd);

@@ -13,6 +13,7 @@
 #include "epoll_member.h"
 #include "handshake.h"
 #include "inject.h"
+#include "knock.h"
 #include "process.h"
 #include "readiness.h"
 #include "real.h"
@@ -189,6 +190,8 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 		p->crowded |= c->unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
 			*events |= POLLOUT;
+		if (knock_is_out(c) && knock_hear(c))
+			at = add(p->all, at, c->knock.bell, POLLIN);
 		return at;
 	}
 	*events = kernel_share(c) & (asked | everybodys(c));

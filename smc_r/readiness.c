@@ -7,6 +7,7 @@
 #include "demote.h"
 #include "direction.h"
 #include "handshake.h"
+#include "knock.h"
 #include "stall.h"
 #include "stream.h"
 #include "sys.h"
@@ -32,17 +33,30 @@ static bool is_full_already(struct connection *c)
 	       !stream_has_room(c, stream_free(c));
 }
 
+/* Whoever has accepted speaks over TCP, and so did not hear the knock. */
+static bool is_knock_in_vain(const struct connection *c, uint32_t bits)
+{
+	return knock_is_out(c) &&
+	       (bits & (ALL_IN | POLLRDHUP | POLLERR | POLLHUP));
+}
+
 static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 {
-	uint32_t bits;
-	uint32_t phase = handshake_step(c, fd);
+	uint32_t phase = handshake_look(c, fd);
+	uint32_t bits = 0;
 
 	/* A loop that is to write does its other work meanwhile. */
 	if (c->quiet && (asked & ALL_OUT))
 		phase = handshake_speak(c, fd);
+	if (phase != PHASE_ACTIVE)
+		bits = kernel_bits(fd, ALL);
+	if (phase == PHASE_HANDSHAKE && is_knock_in_vain(c, bits)) {
+		phase = handshake_step(c, fd);
+		if (phase != PHASE_ACTIVE)
+			bits = kernel_bits(fd, ALL);
+	}
 	if (phase == PHASE_ACTIVE)
 		return readiness(c, fd, asked);
-	bits = kernel_bits(fd, ALL);
 	if (phase != PHASE_HANDSHAKE)
 		return bits;
 	/* Readable for the kernel means: a piece of a CLC message. */

@@ -65,6 +65,21 @@ play() { # way, count
 	[ "$tcp_new" = 0 ]
 }
 
+@test "clients whose connect() does not wait knock as well" {
+	for way in poll epoll edge; do
+		play "begun-$way"
+		[ "$tcp_new" = 0 ]
+		# One that is not taken within 2 ms ends in a Proposal.
+		knocked_at_least 10
+	done
+}
+
+@test "and write at once, or close, or fork" {
+	play begun-write
+	play begun-fork 10
+	play begun-close 10
+}
+
 @test "several threads that connect at once" {
 	play many
 	[ "$tcp_new" = 0 ]

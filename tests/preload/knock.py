@@ -83,7 +83,74 @@ def exchange(s, word):
     s.close()
 
 
+def beginning():
+    s = socket.socket()
+    s.setblocking(False)
+    try:
+        s.connect(at)
+    except BlockingIOError:
+        pass
+    return s
+
+
+def wait_by_poll(sockets):
+    p = select.poll()
+    for s in sockets:
+        p.register(s, select.POLLOUT)
+    while sockets:
+        for fd, events in p.poll(5000):
+            s = next(x for x in sockets if x.fileno() == fd)
+            sockets.remove(s)
+            p.unregister(fd)
+            yield s
+
+
+def wait_by_epoll(sockets, flags):
+    p = select.epoll()
+    waiting = {s.fileno(): s for s in sockets}
+    for fd in waiting:
+        p.register(fd, select.EPOLLIN | select.EPOLLOUT | flags)
+    while waiting:
+        ready = p.poll(5)
+        assert ready
+        for fd, events in ready:
+            if fd in waiting and events & select.EPOLLOUT:
+                p.unregister(fd)
+                yield waiting.pop(fd)
+    p.close()
+
+
+def several(i):
+    """Eight that begin beside each other, as an event loop's do."""
+    sockets = [beginning() for _ in range(8)]
+    if way == "begun-poll":
+        ready = wait_by_poll(sockets)
+    elif way == "begun-epoll":
+        ready = wait_by_epoll(sockets, 0)
+    elif way == "begun-edge":
+        ready = wait_by_epoll(sockets, select.EPOLLET)
+    elif way == "begun-write":
+        ready = sockets
+    elif way == "begun-close":
+        for s in sockets:
+            s.close()
+        return
+    elif way == "begun-fork":
+        ready = []
+        in_child(lambda: [s.sendall(b"child") for s in sockets])
+        for s in sockets:
+            s.setblocking(True)
+            assert read_all(s) == b"dlihc"
+            s.close()
+    for k, s in enumerate(ready):
+        s.setblocking(True)
+        exchange(s, b"word %d %d" % (i, k))
+
+
 def one(i):
+    if way.startswith("begun"):
+        several(i)
+        return
     word = b"word %d " % i + b"x" * (i * 37 % 3000)
     s = connected()
     if way == "banner":
