@@ -36,7 +36,8 @@ _Static_assert(SNAPSHOT_ADDRESSES_MAX == OPTION_ADDRESSES_MAX,
  * In the order of attaching: what answers marks comes last, so that a mark
  * is never accepted before the program that acts on it is there.
  */
-static const char *const programs[] = {"smc_option", "smc_state", "smc_mark"};
+static const char *const programs[] = {"smc_option", "smc_release", "smc_state",
+				       "smc_mark"};
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
 struct loader {

@@ -2,10 +2,11 @@
 /*
  * smc_option: the kernel's side of the TCP option that announces SMC.
  *
- * Three programs on the cgroup root share the maps below. Two answer the
+ * Four programs on the cgroup root share the maps below. Two answer the
  * private socket option of option.h, by which a process marks its sockets and
  * asks what came of it; the third writes the option into SYN and SYN-ACK of
- * marked sockets, and reads it.
+ * marked sockets, and reads it; the fourth sees the end of those that nobody
+ * asked about.
  *
  * A connection that nobody marked costs one look at its empty storage when it
  * is made. The callbacks for header options are asked for marked sockets alone
@@ -311,6 +312,9 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	if (!m)
 		return;
 	m->serves = 1;
+	m->met = 0;
+	m->port = h.local_port;
+	__builtin_memcpy(m->local, h.local, sizeof(m->local));
 	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
 	m->knock = knock;
 }
@@ -517,21 +521,30 @@ int smc_mark(struct bpf_sockopt *ctx)
 	return 1;
 }
 
+/* Of a server's socket; its netns and the client's name are there. */
+static __always_inline bool note_accepted(struct handshake *h, struct mark *m)
+{
+	__u32 one = 1;
+
+	__builtin_memcpy(h->local, m->local, sizeof(m->local));
+	h->local_port = m->port;
+	m->met = bpf_map_update_elem(&accepted, h, &one, BPF_ANY) == 0;
+	return m->met;
+}
+
 /* A server's question is what makes its client's answer. */
 static __always_inline bool has_met(struct bpf_sockopt *ctx,
-				    struct bpf_sock *sk, const struct mark *m)
+				    struct bpf_sock *sk, struct mark *m)
 {
 	struct handshake h = {.netns = bpf_get_netns_cookie(ctx)};
-	__u32 own[4], other[4], port = bpf_ntohs(sk->dst_port), one = 1;
+	__u32 own[4], other[4], port = bpf_ntohs(sk->dst_port);
 
 	address_of(own, sk->family, sk->src_ip4, sk->src_ip6);
 	address_of(other, sk->family, sk->dst_ip4, sk->dst_ip6);
 	if (m->serves) {
-		__builtin_memcpy(h.local, own, sizeof(own));
 		__builtin_memcpy(h.remote, other, sizeof(other));
-		h.local_port = sk->src_port;
 		h.remote_port = port;
-		return bpf_map_update_elem(&accepted, &h, &one, BPF_ANY) == 0;
+		return note_accepted(&h, m);
 	}
 	__builtin_memcpy(h.local, other, sizeof(other));
 	__builtin_memcpy(h.remote, own, sizeof(own));
@@ -546,7 +559,7 @@ int smc_state(struct bpf_sockopt *ctx)
 	struct option_answer *answer = ctx->optval;
 	__u32 *value = ctx->optval;
 	struct bpf_sock *sk = ctx->sk;
-	const struct mark *m;
+	struct mark *m;
 	bool named = (void *)answer + OPTION_ANSWER_SHORT <= ctx->optval_end;
 	bool knocks = (void *)(answer + 1) <= ctx->optval_end;
 
@@ -571,5 +584,27 @@ int smc_state(struct bpf_sockopt *ctx)
 				 : sk && named ? OPTION_ANSWER_SHORT
 					       : sizeof(*value));
 	write_field(ctx->retval, 0);
+	return 1;
+}
+
+/* ---- The end of a socket ------------------------------------------------- */
+
+/*
+ * A process that was killed when it had accepted, and before it asked, has
+ * accepted all the same: a socket that waits in its listener's queue comes by
+ * here never. Its name cannot be read here; the peer's can.
+ */
+SEC("cgroup/sock_release")
+int smc_release(struct bpf_sock *sk)
+{
+	struct mark *m = bpf_sk_storage_get(&marks, sk, 0, 0);
+	struct handshake h = {.netns = 0};
+
+	if (!m || !m->serves || m->met)
+		return 1;
+	h.netns = bpf_get_netns_cookie(sk);
+	address_of(h.remote, sk->family, sk->dst_ip4, sk->dst_ip6);
+	h.remote_port = bpf_ntohs(sk->dst_port);
+	note_accepted(&h, m);
 	return 1;
 }

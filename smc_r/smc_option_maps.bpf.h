@@ -36,9 +36,12 @@ struct mark {
 	__u8 syns;   /* SYNs sent with it */
 	__u8 listed; /* counted in "listeners" */
 	__u8 flags;  /* callback flags that were not set before us */
-	__u16 port;  /* a client's own, host order */
+	__u16 port;  /* its own, host order */
 	__u8 serves; /* came from a listener */
 	__u8 defers; /* listener with TCP_DEFER_ACCEPT */
+	__u8 met;    /* serves: stands in "accepted" */
+	__u8 pad[3];
+	__u32 local[4]; /* serves: its own address */
 	struct option_knock
 	    knock; /* a client's own; a server's: its client's */
 };
@@ -134,9 +137,10 @@ struct {
 } handshakes SEC(".maps");
 
 /*
- * Connections, as the server sees them, that its process has asked about: so it
- * had accepted them. They outlive their sockets, for a client that was reset
- * wants to know why. Both ports are in host order.
+ * Connections, as the server sees them, that its process has asked about, or
+ * that ended before it could: so it had accepted them. They outlive their
+ * sockets, for a client that was reset wants to know why. Both ports are in
+ * host order.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

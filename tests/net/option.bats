@@ -322,7 +322,7 @@ lose() { # namespace, address, other namespace
 	local pins name
 
 	pins=$("$OPTION" "$RUN" pins)
-	for name in smc_mark smc_state smc_option settings marks; do
+	for name in smc_mark smc_state smc_release smc_option settings marks; do
 		[ -e "$pins/$name" ]
 		rm "$pins/$name"
 		"$OPTION" "$RUN" attach 1 10.9.0.1,10.9.0.2 5001

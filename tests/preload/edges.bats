@@ -218,6 +218,15 @@ memory_group() { # bytes
 	all_on_smc 1
 }
 
+# Each in its way, and what the client writes first goes.
+@test "a server killed between the kernel's accept and its question" {
+	local scene
+	for scene in waits polls; do
+		[ "$("$programs/preload/unasked" $scene)" = alone ]
+		[ "$(smc_run "$programs/preload/unasked" $scene)" = asked ]
+	done
+}
+
 @test "threads with the least stack there is" {
 	"$confined" stacks
 	smc_run "$confined" stacks
