@@ -32,6 +32,22 @@ static inline struct connection *served(int fd)
 	return connection_phase(c) == PHASE_NATIVE ? NULL : c;
 }
 
+/* The same for what sends, or ends that: also one whose peer ended before the
+ * handshake did, until it has done either (messages.c). */
+static inline struct connection *served_end(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (__builtin_expect(!c, 1))
+		return NULL;
+	return connection_phase(c) == PHASE_NATIVE &&
+		       !(atomic_load_explicit(&c->slot->rx.flags,
+					      memory_order_relaxed) &
+			 STREAM_ENDED)
+		   ? NULL
+		   : c;
+}
+
 extern void __chk_fail(void) __attribute__((noreturn));
 
 #endif

@@ -213,7 +213,7 @@ PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
 
 PRELOAD int shutdown(int fd, int how)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_end(fd);
 	int result = (int)SOCKET_KERNEL;
 
 	if (c && how >= SHUT_RD && how <= SHUT_RDWR)

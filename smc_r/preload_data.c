@@ -374,22 +374,6 @@ PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 
 /* ---- out ---- */
 
-/* The same for what sends: also one whose peer ended before the handshake did,
- * until it has sent something (messages.c). */
-static inline struct connection *sends(int fd)
-{
-	struct connection *c = connection_of(fd);
-
-	if (__builtin_expect(!c, 1))
-		return NULL;
-	return connection_phase(c) == PHASE_NATIVE &&
-		       !(atomic_load_explicit(&c->slot->rx.flags,
-					      memory_order_relaxed) &
-			 STREAM_ENDED)
-		   ? NULL
-		   : c;
-}
-
 static inline ssize_t send_one(struct connection *c, int fd, const void *p,
 			       size_t n, int flags)
 {
@@ -422,7 +406,7 @@ static bool is_name(const void *a, socklen_t l)
 PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
-	struct connection *c = sends(fd);
+	struct connection *c = served_end(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -435,7 +419,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 {
-	struct connection *c = sends(fd);
+	struct connection *c = served_end(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -448,7 +432,7 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
 {
-	struct connection *c = sends(fd);
+	struct connection *c = served_end(fd);
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -461,7 +445,7 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 
 static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
-	struct connection *c = sends(fd);
+	struct connection *c = served_end(fd);
 
 	if (!c || n < 0 || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
@@ -498,7 +482,7 @@ PRELOAD_ALIAS(pwritev64v2, pwritev2);
 
 static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 {
-	struct connection *c = sends(fd);
+	struct connection *c = served_end(fd);
 	socklen_t name;
 
 	if (!c || !is_message(m))

@@ -48,18 +48,21 @@ int socket_shut_state(struct connection *c)
 {
 	uint32_t own = atomic_load(&c->slot->tx.flags);
 	uint32_t in = atomic_load(&c->slot->rx.flags);
+	uint32_t peer;
 	bool peer_ended;
 
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return 0;
+	peer = atomic_load(&c->in_producer->flags);
 	/* The kernel's socket may not have seen it. */
 	if (in & STREAM_RESET)
 		return TCP_CLOSE;
-	if (own & STREAM_TCP)
+	peer_ended =
+	    (peer & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	    atomic_load(&c->tcp_ended);
+	/* Gone back to TCP, where the peer's end may be still to come. */
+	if ((own & STREAM_TCP) && (!(peer & PRODUCER_FIN) || (in & STREAM_TCP)))
 		return 0;
-	peer_ended = (atomic_load(&c->in_producer->flags) &
-		      (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-		     atomic_load(&c->tcp_ended);
 	/* TCP tells, but for an end that went by the ring: input_look(). */
 	if ((in & STREAM_TCP) &&
 	    !(peer_ended &&
@@ -101,6 +104,19 @@ static bool was_reset(struct connection *c, int fd)
 	return state == TCP_CLOSE;
 }
 
+/* As in socket_send.c: TCP, which was reset, has nothing to shut any more, but
+ * to the program the peer has closed and nothing else. */
+static int shut_native(struct connection *c, int how)
+{
+	_Atomic uint32_t *flags = &c->slot->rx.flags;
+
+	if ((unsigned)how > SHUT_RDWR || !(atomic_load(flags) & STREAM_ENDED))
+		return (int)SOCKET_KERNEL;
+	if (how != SHUT_RD)
+		atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED);
+	return 0;
+}
+
 int socket_shutdown(struct connection *c, int fd, int how)
 {
 	uint32_t phase = connection_phase(c);
@@ -110,13 +126,13 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		handshake_abort(c, fd, REASON_CLOSED);
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)
-			return (int)SOCKET_KERNEL;
+			return shut_native(c, how);
 		/* A thread that sleeps for the Confirm must wake, whenever
 		 * that comes; both halves shut, the kernel wakes it. */
 		if (how == SHUT_RD && handshake_withdraw(c, fd))
 			return (int)SOCKET_KERNEL;
 	} else if (phase == PHASE_NATIVE) {
-		return (int)SOCKET_KERNEL;
+		return shut_native(c, how);
 	}
 	talk_end();
 	demote_serve(c, fd);
