@@ -273,8 +273,12 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 	};
 
 	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
-	if (first)
+	if (p[0].revents) {
 		bell_drain(c->bells.data);
+		/* Who waits in an epoll instance may have been meant. */
+		if (c->members)
+			connection_on_rings(c);
+	}
 	/* The peer is gone: the ring's rest is ours to pass on. */
 	return !(p[1].revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
