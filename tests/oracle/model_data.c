@@ -249,6 +249,9 @@ void write_shutdown(struct model *m, struct connection *c, int i)
 	if (chance(m, 75)) {
 		finish_sending(m, e);
 	} else {
+		/* What comes when both halves are shut is met by a reset. */
+		if (e->fin_sent)
+			arrive(m, c, i);
 		step(m, e, "shutdown %s rd", e->name);
 		e->read_shut = true;
 	}
