@@ -2,6 +2,8 @@
 /* direction: what there is for a call that reads, or writes. */
 #include "direction.h"
 
+#include <errno.h>
+
 #include "demote.h"
 #include "stall.h"
 #include "stream.h"
@@ -53,8 +55,11 @@ enum input input_look(struct connection *c, int fd, size_t need)
 		return INPUT_DATA;
 	if ((flags & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
 		return is_handed_over(c) ? INPUT_DATA : INPUT_END;
+	/* The peer had closed, to the program: that is what a reader gets. */
 	if (own & STREAM_RESET)
-		return INPUT_ERROR;
+		return atomic_load(&c->slot->error) == EPIPE
+			   ? settle_on_tcp(c, fd)
+			   : INPUT_ERROR;
 	/* Shut both ways, TCP is, too, and knows what the peer did then. */
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended ||
 	    atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)

@@ -191,7 +191,9 @@ static void resend_early_bytes(struct connection *c, int fd)
 	if (!has_error(fd))
 		connection_send_ring(c, fd, 0, atomic_load(&tx->position));
 	atomic_store(&tx->position, 0);
-	atomic_fetch_or(&tx->flags, STREAM_TCP);
+	/* And so does what it has shut. */
+	if (atomic_fetch_or(&tx->flags, STREAM_TCP) & STREAM_SHUT)
+		real.shutdown(fd, SHUT_WR);
 	stream_unlock(tx, taken);
 	connection_wake_writers(c);
 }

@@ -154,7 +154,9 @@ static bool is_first_after_end(struct connection *c, int fd)
 	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ENDED) &
 	      STREAM_ENDED))
 		return false;
-	demote_input(c, fd);
+	/* What the peer had sent before is there to be read. */
+	if (stream_fill(c) == 0)
+		demote_input(c, fd);
 	atomic_store(&c->slot->error, EPIPE);
 	atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET);
 	return true;
