@@ -16,7 +16,6 @@
 #include "epoll_adopt.h"
 #include "epoll_common.h"
 #include "handshake.h"
-#include "messages.h"
 #include "pages.h"
 #include "plain.h"
 #include "process.h"
@@ -78,12 +77,25 @@ PRELOAD int listen(int fd, int backlog)
 	return result;
 }
 
+/* A reset that the program asks for is none of those that a message causes which
+ * nobody has read, and that the peer forgives. */
+static void read_before_reset(struct connection *c, int fd)
+{
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		handshake_step(c, fd);
+}
+
 /* The kernel resets the connection, and the socket begins anew. */
 static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 {
-	int result = real.connect(fd, a, n);
-	int error = errno;
+	struct connection *c = connection_of(fd);
+	int result;
+	int error;
 
+	if (c && !process_is_foreign())
+		read_before_reset(c, fd);
+	result = real.connect(fd, a, n);
+	error = errno;
 	if (result == 0 && plain_is(fd))
 		plain_drop(fd);
 	else if (result == 0)
@@ -531,10 +543,7 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	if (level == SOL_SOCKET && name == SO_PEEK_OFF)
 		successor_descriptor(fd, REASON_DEMOTED_OPTION);
 	if (level == SOL_SOCKET && name == SO_LINGER) {
-		/* A reset that the program asks for is none of those that an
-		 * unread Confirm causes, and that the client forgives. */
-		if (messages_await_confirm(c))
-			handshake_step(c, fd);
+		read_before_reset(c, fd);
 		c->lingers = true;
 		atomic_fetch_and(&c->slot->socket_flags,
 				 ~(uint32_t)SOCKET_GUARDED);
