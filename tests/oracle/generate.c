@@ -63,11 +63,18 @@ static const struct kind kinds[] = {
     /* From GENERATE_MOST on. */
     {write_gone_asleep, 4},
     {write_part_reset, 1},
+    /* From GENERATE_ALL on. */
+    {write_fresh, 20},
+    {write_request_end, 3},
+    {write_peek_offset, 2},
+    {write_timed, 3},
+    {write_two_waiters, 3},
 };
 
 #define KINDS       (sizeof(kinds) / sizeof(*kinds))
 #define KINDS_FIRST 29 /* what the seeds before GENERATE_MORE know */
 #define KINDS_MORE  44 /* and those before GENERATE_MOST */
+#define KINDS_MOST  46 /* and those before GENERATE_ALL */
 
 static void write_start(struct model *m)
 {
@@ -110,8 +117,10 @@ static void write_end(struct model *m)
 
 static size_t kinds_known(unsigned long seed)
 {
-	if (seed >= GENERATE_MOST)
+	if (seed >= GENERATE_ALL)
 		return KINDS;
+	if (seed >= GENERATE_MOST)
+		return KINDS_MOST;
 	return seed >= GENERATE_MORE ? KINDS_MORE : KINDS_FIRST;
 }
 

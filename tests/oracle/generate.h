@@ -11,6 +11,7 @@
  * goes on to mean what it did. */
 #define GENERATE_MORE 1000000
 #define GENERATE_MOST 3000000
+#define GENERATE_ALL  10000000
 
 void generate(unsigned long seed, FILE *script);
 

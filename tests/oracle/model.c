@@ -74,6 +74,9 @@ void taken(struct end *by, unsigned bytes)
 
 void finish_sending(struct model *m, struct end *e)
 {
+	/* What comes when both halves are shut is met by a reset. */
+	if (e->read_shut && e->unread)
+		step(m, e, "await %s bytes=%u", e->name, e->unread);
 	step(m, e, "shutdown %s wr", e->name);
 	step(m, e, "outq %s", e->name);
 	e->fin_sent = true;

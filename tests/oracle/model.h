@@ -133,6 +133,12 @@ void write_pump(struct model *m, struct connection *c, int i);
 void write_gone_asleep(struct model *m, struct connection *c, int i);
 void write_part_reset(struct model *m, struct connection *c, int i);
 
+void write_fresh(struct model *m, struct connection *c, int i);
+void write_request_end(struct model *m, struct connection *c, int i);
+void write_peek_offset(struct model *m, struct connection *c, int i);
+void write_timed(struct model *m, struct connection *c, int i);
+void write_two_waiters(struct model *m, struct connection *c, int i);
+
 void write_connect(struct model *m, struct connection *c);
 void write_dup(struct model *m, struct connection *c, int i);
 void write_child(struct model *m, struct connection *c, int i);

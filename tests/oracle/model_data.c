@@ -249,7 +249,7 @@ void write_shutdown(struct model *m, struct connection *c, int i)
 	if (chance(m, 75)) {
 		finish_sending(m, e);
 	} else {
-		/* What comes when both halves are shut is met by a reset. */
+		/* As in finish_sending(). */
 		if (e->fin_sent)
 			arrive(m, c, i);
 		step(m, e, "shutdown %s rd", e->name);
