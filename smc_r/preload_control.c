@@ -77,8 +77,8 @@ PRELOAD int listen(int fd, int backlog)
 	return result;
 }
 
-/* A reset that the program asks for is none of those that a message causes which
- * nobody has read, and that the peer forgives. */
+/* A reset that the program asks for is none of those that a message causes
+ * which nobody has read, and that the peer forgives. */
 static void read_before_reset(struct connection *c, int fd)
 {
 	if (connection_phase(c) == PHASE_HANDSHAKE)

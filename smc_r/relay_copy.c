@@ -34,23 +34,32 @@ struct flow {
 	bool is_over;                  /* who has closed it */
 };
 
-/* Rather than shut its half: nobody has that socket any more. Where the other
- * direction had ended before, the kernel does not tell the two apart, and to
- * the peer they are one. */
-static bool has_closed(int fd)
+enum end {
+	END_CLOSED, /* nobody has that socket any more */
+	END_SHUT,   /* its half; somebody has it */
+	END_UNKNOWN
+};
+
+/* Where the other direction had ended before, the kernel does not tell the two
+ * apart, and to the peer they are one. */
+static enum end end_of(int fd)
 {
 	struct peer_socket peer;
 	int result = peer_socket_of(fd, &peer);
 
-	return result == 0 ? peer.inode == 0
-			   : result == -ENOTCONN ||
-				 (result == -ENOENT && peer_socket_is_here(fd));
+	if (result == 0)
+		return peer.inode == 0 ? END_CLOSED : END_SHUT;
+	return result == -ENOTCONN ||
+		       (result == -ENOENT && peer_socket_is_here(fd))
+		   ? END_CLOSED
+		   : END_UNKNOWN;
 }
 
 /* False: the connection is broken. */
 static bool fill(struct flow *f)
 {
 	int at_mark = 0;
+	enum end end;
 	long n;
 
 	/* No call reads across the mark of urgent data. */
@@ -67,13 +76,15 @@ static bool fill(struct flow *f)
 	if (n > 0)
 		return true;
 	/* Whose end that is besides, or nobody's, the kernel knows. */
-	if (f->is_heirs && has_closed(f->from)) {
+	end = f->is_heirs ? end_of(f->from) : END_SHUT;
+	if (end == END_CLOSED) {
 		f->is_over = true;
 		return true;
 	}
 	f->ended = true;
-	/* The connection of others is not ours to shut. */
-	if (f->is_shared)
+	/* The connection of others is not ours to shut, but the successor's,
+	 * who has shut it for them, too. */
+	if (f->is_shared && end != END_SHUT)
 		return false;
 	SYS_CALL3(SYS_shutdown, f->to, SHUT_WR, 0);
 	return true;

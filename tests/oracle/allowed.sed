@@ -3,5 +3,7 @@
 # commands that make both logs equal. Each says why.
 # The kernel may give a client a port that the script saw before.
 s/^(.* (accept|names) .* port:)p[0-9]+/\1p/
+# The same of an accept that slept.
+s/^(.[0-9]= = 0 .* port:)p[0-9]+/\1p/
 # Or the port of a listener that is gone to the next one.
 s/^(.* names .* port:l)[0-9]+/\1/
