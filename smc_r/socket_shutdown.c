@@ -104,6 +104,18 @@ static bool was_reset(struct connection *c, int fd)
 	return state == TCP_CLOSE;
 }
 
+/* Whom this call has woken may have ended the connection by now. */
+static int shut_both(int fd)
+{
+	int error = errno;
+	int result = real.shutdown(fd, SHUT_RDWR);
+
+	if (result == 0 || errno != ENOTCONN)
+		return result;
+	errno = error;
+	return 0;
+}
+
 /* As in socket_send.c: TCP, which was reset, has nothing to shut any more, but
  * to the program the peer has closed and nothing else. */
 static int shut_native(struct connection *c, int how)
@@ -167,5 +179,5 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	recall_forbid(c, fd);
 	/* One half after the other is the same to it as both at once. */
 	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
-	return real.shutdown(fd, SHUT_RDWR);
+	return shut_both(fd);
 }

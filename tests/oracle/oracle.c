@@ -60,7 +60,8 @@ static int warm(struct director *d, const char *listen)
 	const char *family;
 	int failed = 0;
 
-	if (!getenv("ORACLE_WARM") ||
+	/* Not "listenon", of which a blank in the format would know nothing. */
+	if (!getenv("ORACLE_WARM") || strncmp(listen + 1, "0 listen ", 9) ||
 	    sscanf(listen, "%c0 listen %15s %63s", &server, name, host) != 3)
 		return 0;
 	client = server == 'A' ? 'B' : 'A';
