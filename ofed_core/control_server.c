@@ -29,6 +29,7 @@
 
 struct session {
 	struct source source;
+	struct session *next;
 	uid_t uid;
 	size_t used;
 	char line[CONTROL_LINE_BYTES];
@@ -48,6 +49,7 @@ enum unload_step {
 
 #define UNLOAD_LOOK_NS (50 * NS_PER_MS)
 
+static struct session *sessions; /* worker 0's, as long as it runs */
 static struct timer unload_timer;
 static enum unload_step unload_step;
 static uint64_t unload_deadline; /* of the step */
@@ -300,6 +302,11 @@ static void run(struct session *s, struct output *o, const char *line)
 
 static void session_end(struct session *s)
 {
+	struct session **link = &sessions;
+
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
 	worker_remove_source(worker_self(), &s->source);
 	close(s->source.fd);
 	free(s);
@@ -363,6 +370,19 @@ static void listener_ready(struct source *source, uint32_t events)
 	if (worker_add_source(worker_at(0), &s->source) < 0) {
 		free(s);
 		close(fd);
+		return;
+	}
+	s->next = sessions;
+	sessions = s;
+}
+
+void control_forget(void)
+{
+	while (sessions) {
+		struct session *s = sessions;
+
+		sessions = s->next;
+		free(s);
 	}
 }
 

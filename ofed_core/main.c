@@ -250,5 +250,6 @@ int main(int argc, char **argv)
 	/* Who no longer finds us may start another. */
 	wire_close();
 	sysfs_remove();
+	control_forget();
 	return 0;
 }
