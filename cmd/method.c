@@ -301,6 +301,32 @@ int method_unconfigure(struct method *m, struct attrdb_device *device)
 	return status == EXIT_DONE && is_ours(device) ? stop(m) : status;
 }
 
+bool method_is_left(const struct attrdb_device *device)
+{
+	struct running r;
+	bool is_left;
+
+	if (!is_ours(device) || running_init(&r, rundir_path()) != 0)
+		return false;
+	is_left = running_is_left(&r);
+	running_fini(&r);
+	return is_left;
+}
+
+int method_clear(struct method *m, const char *name)
+{
+	struct attrdb_device device = {.uniquetype = DEVCONF_UNIQUETYPE};
+	int status;
+
+	if (!m->db || strcmp(name, RUNDIR_SNAPSHOT) != 0 ||
+	    !method_is_left(&device))
+		return message_command(m->cmd, MESSAGE_NO_DEVICE, name);
+	status = method_begin(m, &device, METHOD_UNCONFIGURE);
+	if (status == EXIT_DONE)
+		status = check_holders(m);
+	return status == EXIT_DONE ? stop(m) : status;
+}
+
 int method_undefine(struct method *m, const struct attrdb_device *device)
 {
 	struct attrdb_device *list;

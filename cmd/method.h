@@ -52,6 +52,13 @@ int method_apply(struct method *m, const struct attrdb_device *device,
 int method_configure(struct method *m, struct attrdb_device *device);
 /* -> Defined. Refused while connections are in progress. */
 int method_unconfigure(struct method *m, struct attrdb_device *device);
+/*
+ * Whether one that is Defined, or that this database does not have, runs all
+ * the same: a mkdev was killed. method_unconfigure() takes a Defined one out of
+ * service too; method_clear() one that there is not.
+ */
+bool method_is_left(const struct attrdb_device *device);
+int method_clear(struct method *m, const char *name);
 /* Defined -> gone. */
 int method_undefine(struct method *m, const struct attrdb_device *device);
 

@@ -86,7 +86,8 @@ static int remove_one(struct method *m, struct request *r,
 {
 	int status = EXIT_DONE;
 
-	if (!r->stops && device->status != ODM_STATUS_DEFINED)
+	if (!r->stops &&
+	    (device->status != ODM_STATUS_DEFINED || method_is_left(device)))
 		status = method_unconfigure(m, device);
 	if (status == EXIT_DONE && r->undefines)
 		status = method_undefine(m, device);
@@ -132,6 +133,17 @@ static int remove_children(struct method *m, struct request *r)
 	return status;
 }
 
+/* The database does not have it; a mkdev that was killed may have begun it. */
+static int remove_left(struct method *m, struct request *r)
+{
+	int status = method_clear(m, r->name);
+
+	return status == EXIT_DONE
+		   ? note(&r->done, r->name,
+			  r->undefines ? "deleted" : "Undefined")
+		   : status;
+}
+
 static int remove_named(struct method *m, void *request)
 {
 	struct request *r = request;
@@ -140,7 +152,9 @@ static int remove_named(struct method *m, void *request)
 	int error = m->db ? attrdb_device_get(m->db, name, &device) : -ENOENT;
 
 	if (error == -ENOENT)
-		return message_command(&cmd, MESSAGE_NO_DEVICE, name);
+		return r->name && !r->stops
+			   ? remove_left(m, r)
+			   : message_command(&cmd, MESSAGE_NO_DEVICE, name);
 	if (error)
 		return database_error(&cmd, m->db, error);
 	if (r->parent)

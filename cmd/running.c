@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attrdb/attrdb.h"
 #include "conf/publish.h"
 #include "conf/rundir.h"
 #include "smc_r/bpf_load.h"
@@ -14,6 +15,11 @@
 #include "run_library.h"
 
 #define VERBOSE_VARIABLE "SMC_R_VERBOSE"
+
+bool running_is_left(const struct running *r)
+{
+	return publish_owner_is(r->rundir, attrdb_dir());
+}
 
 int running_init(struct running *r, const char *rundir)
 {
@@ -23,7 +29,9 @@ int running_init(struct running *r, const char *rundir)
 	r->rundir = rundir;
 	error = snapshot_read(rundir, &r->old);
 	r->was_published = error == 0;
-	r->had_preload = r->was_published && r->old.system_preload;
+	/* A line may have been left without settings. */
+	r->had_preload =
+	    r->was_published ? r->old.system_preload : running_is_left(r);
 	/* A damaged one, or a stranger's, is replaced like a missing one. */
 	return error == -ENOENT || error == -EPROTO || error == -EPERM ? 0
 								       : error;
@@ -100,6 +108,13 @@ int running_start(struct running *r, struct snapshot *s)
 
 	if (error)
 		return explain(r, error);
+	/* Whoever cleans up after us, if we are killed, begins by this. */
+	r->is_owned = true;
+	error = publish_owner_set(r->rundir, attrdb_dir());
+	if (error) {
+		explain(r, error);
+		goto fail;
+	}
 	error = set_preload(r, s->system_preload);
 	if (error)
 		goto fail;
@@ -135,6 +150,7 @@ int running_stop(struct running *r)
 		goto fail;
 	}
 	r->has_bpf = true;
+	publish_owner_clear(r->rundir);
 	return 0;
 fail:
 	running_undo(r);
@@ -150,6 +166,8 @@ void running_undo(struct running *r)
 	char why[RUNNING_WHY_SIZE];
 
 	ldpreload_undo(&r->edit);
+	if (r->was_published && r->is_withdrawn)
+		publish_owner_set(r->rundir, attrdb_dir());
 	if (r->was_published && (r->is_published || r->is_withdrawn))
 		publish_write(r->rundir, &r->old);
 	else if (r->is_published)
@@ -158,5 +176,7 @@ void running_undo(struct running *r)
 		bpf_load_attach(r->rundir, &r->old, why, sizeof(why));
 	else if (r->has_bpf)
 		bpf_load_detach(r->rundir);
-	r->is_published = r->is_withdrawn = r->has_bpf = false;
+	if (r->is_owned && !r->was_published)
+		publish_owner_clear(r->rundir);
+	r->is_published = r->is_withdrawn = r->has_bpf = r->is_owned = false;
 }

@@ -26,6 +26,7 @@ struct running {
 	bool was_published; /* old is valid */
 	bool is_published;  /* by us, now */
 	bool is_withdrawn;  /* by us, now */
+	bool is_owned;      /* by our database, now */
 	bool has_bpf;       /* attached or updated by us, now */
 	bool had_preload;   /* the line in ld.so.preload is this device's */
 	struct ldpreload_edit edit;
@@ -35,6 +36,12 @@ struct running {
 /* Looks at what runs now; 0 or -errno. */
 int running_init(struct running *r, const char *rundir);
 void running_fini(struct running *r);
+
+/*
+ * Does it run, at least in part, for this database? Where that says otherwise,
+ * a command was killed before it could commit.
+ */
+bool running_is_left(const struct running *r);
 
 /*
  * The device runs with these settings from now on, whether it ran before or

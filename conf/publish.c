@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,6 +203,60 @@ int publish_write(const char *rundir, struct snapshot *s)
 	}
 	close(dir);
 	return error;
+}
+
+int publish_owner_set(const char *rundir, const char *database)
+{
+	char path[PATH_MAX];
+	int error = 0;
+	int dir;
+
+	if (publish_owner_is(rundir, database))
+		return 0;
+	if (!realpath(database, path))
+		return -errno;
+	dir = open_ours(AT_FDCWD, rundir);
+	if (dir < 0)
+		return dir;
+	/* In one step: others may look at it. */
+	if ((unlinkat(dir, TEMPORARY, 0) < 0 && errno != ENOENT) ||
+	    symlinkat(path, dir, TEMPORARY) < 0 ||
+	    renameat(dir, TEMPORARY, dir, RUNDIR_DATABASE) < 0) {
+		error = -errno;
+		unlinkat(dir, TEMPORARY, 0);
+	}
+	close(dir);
+	return error;
+}
+
+void publish_owner_clear(const char *rundir)
+{
+	int dir = open_ours(AT_FDCWD, rundir);
+
+	if (dir < 0)
+		return;
+	unlinkat(dir, RUNDIR_DATABASE, 0);
+	close(dir);
+}
+
+bool publish_owner_is(const char *rundir, const char *database)
+{
+	char path[PATH_MAX], noted[PATH_MAX];
+	bool is_it = false;
+	struct stat st;
+	ssize_t n;
+	int dir = open_ours(AT_FDCWD, rundir);
+
+	if (dir < 0)
+		return false;
+	/* Where everybody may write, anybody may have made a link. */
+	n = readlinkat(dir, RUNDIR_DATABASE, noted, sizeof(noted));
+	if (n > 0 && n < (ssize_t)sizeof(noted) && realpath(database, path) &&
+	    fstatat(dir, RUNDIR_DATABASE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		is_it = is_ours(&st) && strlen(path) == (size_t)n &&
+			memcmp(path, noted, (size_t)n) == 0;
+	close(dir);
+	return is_it;
 }
 
 int publish_remove(const char *rundir)

@@ -23,6 +23,16 @@ int publish_prepare(const char *rundir);
 /* Sets s->generation and publishes; 0 or -errno, and then nothing changed. */
 int publish_write(const char *rundir, struct snapshot *s);
 
+/*
+ * Notes that what is published from now on is of the database in a directory,
+ * to be cleared when all of it is gone again: a command that is killed before
+ * it can commit leaves things that the database does not know of. 0 or -errno.
+ */
+int publish_owner_set(const char *rundir, const char *database);
+void publish_owner_clear(const char *rundir);
+/* Did one note this database? */
+bool publish_owner_is(const char *rundir, const char *database);
+
 /* Takes the snapshot away: the device is not Available. None there: 0. */
 int publish_remove(const char *rundir);
 

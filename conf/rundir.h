@@ -19,6 +19,7 @@
 #define RUNDIR_GENERATION "generation"
 #define RUNDIR_STATUS     "status"
 #define RUNDIR_PEER       "peer"
+#define RUNDIR_DATABASE   "database" /* a link to whose settings these are */
 
 /*
  * Absolute path of the run directory: $SMC_R_RUNDIR, else RUNDIR_DEFAULT.

@@ -271,6 +271,71 @@ inject() {
 	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
 }
 
+# What a device in service has outside of its database.
+nothing_runs() {
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+	[ "$(cat "$SMC_R_LDPRELOAD_FILE")" = "# a comment" ]
+	if [ "$(id -u)" = 0 ] && [ -d /sys/fs/bpf/smc_r ]; then
+		find /sys/fs/bpf/smc_r -mindepth 1 -maxdepth 1 |
+			sort >"$BATS_TEST_TMPDIR/pins"
+		diff "$BATS_TEST_TMPDIR/pins.before" "$BATS_TEST_TMPDIR/pins"
+	fi
+}
+
+# A device that nothing is left of, and what was there before it.
+nothing_begin() {
+	rmdev -q -dl smc_r0
+	echo "# a comment" >"$SMC_R_LDPRELOAD_FILE"
+	find /sys/fs/bpf/smc_r -mindepth 1 -maxdepth 1 2>/dev/null |
+		sort >"$BATS_TEST_TMPDIR/pins.before"
+}
+
+@test "rmdev takes away what a mkdev left that was killed anywhere" {
+	command -v strace >/dev/null || skip "needs strace"
+	local call when defined killed=0 left=0
+	local made=(mkdev -q -c tcpip -t smc_r -a system_preload=1)
+	nothing_begin
+	for call in openat renameat,rename fsync,fdatasync unlink,unlinkat \
+		bpf pwrite64 munmap; do
+		for when in 1 2 3 4 6 9 13; do
+			for defined in '' 1; do
+				[ -z "$defined" ] || mkdev -q -d -c tcpip -t smc_r
+				exited=0
+				strace -qq -o /dev/null -e "trace=$call" -e \
+					"inject=$call:signal=SIGKILL:when=$when" \
+					"${made[@]}" 2>/dev/null || exited=$?
+				[ "$exited" -ne 137 ] || killed=$((killed + 1))
+				[ ! -e "$SMC_R_RUNDIR/smc_r0" ] ||
+					left=$((left + 1))
+				rmdev -q -dl smc_r0 || true
+				nothing_runs
+			done
+		done
+	done
+	echo "$killed killed, $left left something"
+	[ "$killed" -gt 20 ]
+	[ "$left" -gt 10 ]
+}
+
+@test "rmdev says what it took away, and nothing of another database" {
+	command -v strace >/dev/null || skip "needs strace"
+	nothing_begin
+	strace -qq -o /dev/null -e trace=fsync \
+		-e inject=fsync:signal=SIGKILL:when=2 \
+		mkdev -c tcpip -t smc_r || true
+	[ -e "$SMC_R_RUNDIR/smc_r0" ]
+	(
+		export ODMDIR=$BATS_TEST_TMPDIR/another
+		mkdev -q -d -c tcpip -t smc_r
+		says "smc_r0 deleted" rmdev -dl smc_r0
+		refused rmdev -dl smc_r0
+	)
+	[ -e "$SMC_R_RUNDIR/smc_r0" ]
+	says "smc_r0 Undefined" rmdev -l smc_r0
+	nothing_runs
+	refused rmdev -l smc_r0
+}
+
 @test "a failing system call anywhere leaves all or nothing" {
 	command -v strace >/dev/null || skip "needs strace"
 	local call when before after failed=0
