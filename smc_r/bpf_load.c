@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "bpf_load.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <mntent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,32 +16,19 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_object.h"
+#include "bpf_pins.h"
 #include "offer.h"
 #include "option.h"
 
-#define BPFFS    "/sys/fs/bpf"
-#define PINS     BPFFS "/smc_r"
 #define SETTINGS "settings"
 #define INSTANCE ".rodata.instance"
 
 _Static_assert(SNAPSHOT_ADDRESSES_MAX == OPTION_ADDRESSES_MAX,
 	       "the BPF program holds every address of a snapshot");
 
-/*
- * In the order of attaching: what answers marks comes last, so that a mark
- * is never accepted before the program that acts on it is there.
- */
-static const char *const programs[] = {"smc_option", "smc_release", "smc_state",
-				       "smc_mark"};
-#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
-
 struct loader {
-	const char *rundir;
-	uint32_t instance;
-	char pins[sizeof(PINS) + 16]; /* PINS/<instance> */
+	struct bpf_pins pins;
 	char cgroup[PATH_MAX];
-	char *why;
-	size_t why_size;
 	struct bpf_object *object;
 };
 
@@ -65,20 +47,6 @@ static int keep_complaint(enum libbpf_print_level level, const char *format,
 		complaint[strcspn(complaint, "\n")] = '\0';
 	}
 	return 0;
-}
-
-static int fail(const struct loader *l, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Words for the caller; returns the error. */
-static int fail(const struct loader *l, int error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(l->why, l->why_size, format, arguments);
-	va_end(arguments);
-	return error;
 }
 
 /* ---- Places ------------------------------------------------------------- */
@@ -103,72 +71,6 @@ static int cgroup_find(char *out, size_t size)
 	}
 	endmntent(mounts);
 	return found ? 0 : -ENOENT;
-}
-
-static int loader_init(struct loader *l, const char *rundir, char *why,
-		       size_t size)
-{
-	int error;
-
-	memset(l, 0, sizeof(*l));
-	l->rundir = rundir;
-	l->why = why;
-	l->why_size = size;
-	error = offer_instance(rundir, &l->instance);
-	if (error)
-		return fail(l, error,
-			    "the run directory %s is no absolute path", rundir);
-	snprintf(l->pins, sizeof(l->pins), PINS "/%08x", l->instance);
-	return 0;
-}
-
-static int bpffs_mount(const struct loader *l)
-{
-	struct statfs kind;
-
-	if (statfs(BPFFS, &kind) == 0 && kind.f_type == BPF_FS_MAGIC)
-		return 0;
-	if (mount("bpf", BPFFS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		  "mode=0700") == 0)
-		return 0;
-	if (errno == EPERM || errno == EACCES)
-		return fail(l, -EPERM,
-			    "no bpf file system is mounted at " BPFFS
-			    ", and to mount it needs CAP_SYS_ADMIN");
-	return fail(l, -EOPNOTSUPP,
-		    "no bpf file system is mounted at " BPFFS
-		    ", and it cannot be: %s",
-		    strerror(errno));
-}
-
-static int pins_make(const struct loader *l)
-{
-	int error = -ENOENT;
-
-	/* The last instance to go takes the parent along; make it again. */
-	for (int tries = 0; tries < 3 && error == -ENOENT; tries++) {
-		error = 0;
-		if (mkdir(PINS, 0755) != 0 && errno != EEXIST)
-			error = -errno;
-		else if (mkdir(l->pins, 0700) != 0)
-			error = -errno;
-	}
-	if (error == -EACCES || error == -EPERM)
-		return fail(l, -EPERM,
-			    PINS " may not be written to; run as root");
-	if (error)
-		return fail(l, error, "%s: %s", l->pins, strerror(-error));
-	return 0;
-}
-
-static int pin_open(const struct loader *l, const char *name)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", l->pins, name);
-	fd = bpf_obj_get(path);
-	return fd < 0 ? -errno : fd;
 }
 
 /* ---- Settings ----------------------------------------------------------- */
@@ -203,7 +105,7 @@ static int settings_open(const struct loader *l)
 	struct option_settings settings;
 	struct bpf_map_info info = {0};
 	uint32_t key = 0, length = sizeof(info);
-	int map = pin_open(l, SETTINGS);
+	int map = bpf_pins_open(&l->pins, SETTINGS);
 
 	if (map < 0)
 		return map;
@@ -223,7 +125,7 @@ static bool link_is_attached(const struct loader *l, const char *name)
 {
 	struct bpf_link_info info = {0};
 	uint32_t length = sizeof(info);
-	int link = pin_open(l, name);
+	int link = bpf_pins_open(&l->pins, name);
 	bool attached;
 
 	if (link < 0)
@@ -237,8 +139,8 @@ static bool link_is_attached(const struct loader *l, const char *name)
 
 static bool links_are_attached(const struct loader *l)
 {
-	for (size_t i = 0; i < PROGRAMS; i++)
-		if (!link_is_attached(l, programs[i]))
+	for (size_t i = 0; i < BPF_PROGRAMS; i++)
+		if (!link_is_attached(l, bpf_programs[i]))
 			return false;
 	return true;
 }
@@ -252,24 +154,27 @@ static int link_make(const struct loader *l, const char *name, int cgroup)
 
 	program = bpf_object__find_program_by_name(l->object, name);
 	if (!program)
-		return fail(l, -ENOEXEC, "the BPF object has no program %s",
-			    name);
+		return bpf_pins_fail(&l->pins, -ENOEXEC,
+				     "the BPF object has no program %s", name);
 	link = bpf_program__attach_cgroup(program, cgroup);
 	if (!link && errno == EPERM)
-		return fail(l, -EPERM,
-			    "%s cannot be attached to %s: another program that "
-			    "allows no second one is there, or CAP_NET_ADMIN "
-			    "is missing",
-			    name, l->cgroup);
+		return bpf_pins_fail(
+		    &l->pins, -EPERM,
+		    "%s cannot be attached to %s: another program that "
+		    "allows no second one is there, or CAP_NET_ADMIN "
+		    "is missing",
+		    name, l->cgroup);
 	if (!link)
-		return fail(l, -errno, "%s cannot be attached to %s: %s", name,
-			    l->cgroup, strerror(errno));
-	snprintf(path, sizeof(path), "%s/%s", l->pins, name);
+		return bpf_pins_fail(&l->pins, -errno,
+				     "%s cannot be attached to %s: %s", name,
+				     l->cgroup, strerror(errno));
+	snprintf(path, sizeof(path), "%s/%s", l->pins.path, name);
 	error = bpf_link__pin(link, path);
 	/* A link that is pinned stays; one that is not goes with this. */
 	bpf_link__destroy(link);
 	if (error)
-		return fail(l, error, "%s: %s", path, strerror(-error));
+		return bpf_pins_fail(&l->pins, error, "%s: %s", path,
+				     strerror(-error));
 	return 0;
 }
 
@@ -279,9 +184,10 @@ static int links_make(struct loader *l)
 	int error = 0;
 
 	if (cgroup < 0)
-		return fail(l, -errno, "%s: %s", l->cgroup, strerror(errno));
-	for (size_t i = 0; i < PROGRAMS && !error; i++)
-		error = link_make(l, programs[i], cgroup);
+		return bpf_pins_fail(&l->pins, -errno, "%s: %s", l->cgroup,
+				     strerror(errno));
+	for (size_t i = 0; i < BPF_PROGRAMS && !error; i++)
+		error = link_make(l, bpf_programs[i], cgroup);
 	close(cgroup);
 	return error;
 }
@@ -294,18 +200,22 @@ static int refused(const struct loader *l, int error)
 
 	uname(&kernel);
 	if (error == -EPERM)
-		return fail(l, -EPERM,
-			    "the kernel takes BPF programs from root, or with "
-			    "CAP_BPF and CAP_NET_ADMIN, only");
+		return bpf_pins_fail(
+		    &l->pins, -EPERM,
+		    "the kernel takes BPF programs from root, or with "
+		    "CAP_BPF and CAP_NET_ADMIN, only");
 	if (error == -ENOSYS)
-		return fail(l, -ENOSYS, "Linux %s is built without bpf(2)",
-			    kernel.release);
+		return bpf_pins_fail(&l->pins, -ENOSYS,
+				     "Linux %s is built without bpf(2)",
+				     kernel.release);
 	if (error == -ENOMEM)
-		return fail(l, error, "no memory for the BPF program");
-	return fail(l, -EOPNOTSUPP,
-		    "Linux %s does not take the BPF program, which needs 6.1 "
-		    "and CONFIG_CGROUP_BPF (%s; %s)",
-		    kernel.release, strerror(-error), complaint);
+		return bpf_pins_fail(&l->pins, error,
+				     "no memory for the BPF program");
+	return bpf_pins_fail(
+	    &l->pins, -EOPNOTSUPP,
+	    "Linux %s does not take the BPF program, which needs 6.1 "
+	    "and CONFIG_CGROUP_BPF (%s; %s)",
+	    kernel.release, strerror(-error), complaint);
 }
 
 /* Loads the programs into the kernel; nothing uses them yet. */
@@ -321,50 +231,13 @@ static int object_load(struct loader *l)
 		return refused(l, -errno);
 	/* The one constant: which instance this is. */
 	constants = bpf_object__find_map_by_name(l->object, INSTANCE);
-	if (!constants || bpf_map__set_initial_value(constants, &l->instance,
-						     sizeof(l->instance)))
-		return fail(l, -ENOEXEC, "the BPF object has no instance");
+	if (!constants ||
+	    bpf_map__set_initial_value(constants, &l->pins.instance,
+				       sizeof(l->pins.instance)))
+		return bpf_pins_fail(&l->pins, -ENOEXEC,
+				     "the BPF object has no instance");
 	error = bpf_object__load(l->object);
 	return error ? refused(l, error) : 0;
-}
-
-/* Ends a link at once; only to unpin it would leave that to a worker. */
-static void link_end(const struct loader *l, const char *name)
-{
-	int link = pin_open(l, name);
-
-	if (link < 0)
-		return;
-	bpf_link_detach(link);
-	close(link);
-}
-
-static int pins_remove(const struct loader *l)
-{
-	char path[PATH_MAX];
-	struct dirent *entry;
-	DIR *directory;
-	int error = 0;
-
-	for (size_t i = PROGRAMS; i-- > 0;)
-		link_end(l, programs[i]);
-	directory = opendir(l->pins);
-	if (!directory)
-		return errno == ENOENT ? 0 : -errno;
-	while ((entry = readdir(directory))) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", l->pins, entry->d_name);
-		if (unlink(path) != 0 && !error)
-			error = -errno;
-	}
-	closedir(directory);
-	if (rmdir(l->pins) != 0 && !error)
-		error = -errno;
-	/* Other instances may be in it. */
-	rmdir(PINS);
-	return error;
 }
 
 static int attach(struct loader *l, const struct snapshot *s)
@@ -373,40 +246,47 @@ static int attach(struct loader *l, const struct snapshot *s)
 	int error;
 
 	if (cgroup_find(l->cgroup, sizeof(l->cgroup)) != 0)
-		return fail(l, -EOPNOTSUPP,
-			    "no cgroup v2 hierarchy is mounted to attach to");
+		return bpf_pins_fail(
+		    &l->pins, -EOPNOTSUPP,
+		    "no cgroup v2 hierarchy is mounted to attach to");
 	error = object_load(l);
 	if (!error)
-		error = bpffs_mount(l);
+		error = bpf_pins_mount(&l->pins);
 	if (error)
 		return error;
 	/* What a crash or an older build has left. */
-	error = pins_remove(l);
+	error = bpf_pins_remove(&l->pins);
 	if (error)
-		return fail(l, error == -EACCES ? -EPERM : error, "%s: %s",
-			    l->pins, strerror(-error));
-	if (bpf_load_attached(l->rundir))
-		return fail(l, -EBUSY,
-			    "programs of %s are attached already, and pinned "
-			    "in the " BPFFS " of another mount namespace; "
-			    "detach them there",
-			    l->rundir);
-	error = pins_make(l);
+		return bpf_pins_fail(&l->pins,
+				     error == -EACCES ? -EPERM : error,
+				     "%s: %s", l->pins.path, strerror(-error));
+	if (bpf_load_attached(l->pins.rundir))
+		return bpf_pins_fail(
+		    &l->pins, -EBUSY,
+		    "programs of %s are attached already, and pinned "
+		    "in the " BPF_PINS_BPFFS " of another mount namespace; "
+		    "detach them there",
+		    l->pins.rundir);
+	error = bpf_pins_make(&l->pins);
 	if (error)
 		return error;
 	map = bpf_object__find_map_by_name(l->object, SETTINGS);
 	if (!map)
-		error = fail(l, -ENOEXEC, "the BPF object has no settings");
+		error = bpf_pins_fail(&l->pins, -ENOEXEC,
+				      "the BPF object has no settings");
 	else
 		error = settings_write(bpf_map__fd(map), s);
 	if (!error)
-		error = bpf_object__pin_maps(l->object, l->pins);
+		error = bpf_object__pin_maps(l->object, l->pins.path);
 	if (!error)
 		error = links_make(l);
 	else if (map)
-		fail(l, error, "%s: %s", l->pins, strerror(-error));
+		bpf_pins_fail(&l->pins, error, "%s: %s", l->pins.path,
+			      strerror(-error));
 	if (error)
-		pins_remove(l);
+		bpf_pins_remove(&l->pins);
+	else
+		bpf_pins_sweep();
 	return error;
 }
 
@@ -414,15 +294,15 @@ int bpf_load_attach(const char *rundir, const struct snapshot *s, char *why,
 		    size_t size)
 {
 	libbpf_print_fn_t before;
-	struct loader l;
+	struct loader l = {0};
 	int error, map;
 
-	error = loader_init(&l, rundir, why, size);
+	error = bpf_pins_init(&l.pins, rundir, why, size);
 	if (error)
 		return error;
 	if (bpf_object_size == 0)
-		return fail(
-		    &l, -EOPNOTSUPP,
+		return bpf_pins_fail(
+		    &l.pins, -EOPNOTSUPP,
 		    "this build has no BPF program in it, because clang "
 		    "was missing when it was made");
 	before = libbpf_set_print(keep_complaint);
@@ -430,8 +310,8 @@ int bpf_load_attach(const char *rundir, const struct snapshot *s, char *why,
 	if (map >= 0 && links_are_attached(&l)) {
 		error = settings_write(map, s);
 		if (error)
-			fail(&l, error, "%s/" SETTINGS ": %s", l.pins,
-			     strerror(-error));
+			bpf_pins_fail(&l.pins, error, "%s/" SETTINGS ": %s",
+				      l.pins.path, strerror(-error));
 	} else {
 		error = attach(&l, s);
 	}
@@ -445,34 +325,37 @@ int bpf_load_attach(const char *rundir, const struct snapshot *s, char *why,
 int bpf_load_update(const char *rundir, const struct snapshot *s, char *why,
 		    size_t size)
 {
-	struct loader l;
+	struct loader l = {0};
 	int error;
 
-	error = loader_init(&l, rundir, why, size);
+	error = bpf_pins_init(&l.pins, rundir, why, size);
 	if (error)
 		return error;
-	if (access(l.pins, F_OK) == 0)
+	if (access(l.pins.path, F_OK) == 0)
 		return bpf_load_attach(rundir, s, why, size);
 	if (errno == ENOENT)
-		return fail(
-		    &l, -ENOENT,
+		return bpf_pins_fail(
+		    &l.pins, -ENOENT,
 		    "no BPF program of %s is attached; mkdev attaches it",
 		    rundir);
 	if (errno == EACCES || errno == EPERM)
-		return fail(&l, -EPERM, PINS " is closed to this user");
-	return fail(&l, -errno, "%s: %s", l.pins, strerror(errno));
+		return bpf_pins_fail(&l.pins, -EPERM,
+				     BPF_PINS_TOP " is closed to this user");
+	return bpf_pins_fail(&l.pins, -errno, "%s: %s", l.pins.path,
+			     strerror(errno));
 }
 
 int bpf_load_detach(const char *rundir)
 {
 	char unused[1];
-	struct loader l;
+	struct loader l = {0};
 	int error;
 
-	error = loader_init(&l, rundir, unused, sizeof(unused));
+	error = bpf_pins_init(&l.pins, rundir, unused, sizeof(unused));
 	if (error)
 		return error;
-	error = pins_remove(&l);
+	error = bpf_pins_remove(&l.pins);
+	bpf_pins_sweep();
 	/* A user who may not look has nothing there unless it answers. */
 	if (error == -EACCES || error == -EPERM)
 		error = bpf_load_attached(rundir) ? -EPERM : 0;

@@ -164,3 +164,46 @@ smc_r0 deleted" rmdev -d -R -l smc_r0
 	[ -e "$other/run/smc_r0" ]
 	ODMDIR=$other/odm SMC_R_RUNDIR=$other/run rmdev -q -dl smc_r0
 }
+
+# A device of its own, below a directory that may go.
+elsewhere() { # directory
+	mkdir "$1"
+	ODMDIR=$1/odm SMC_R_RUNDIR=$1/run mkdev -q -c tcpip -t smc_r
+}
+
+# Whose programs there are.
+pins_of() {
+	find /sys/fs/bpf/smc_r -name rundir -printf '%l\n' | sort
+}
+
+# Nobody could take them out of the kernel otherwise.
+@test "programs whose run directory is gone go with the next mkdev, or rmdev" {
+	local gone=$BATS_TEST_TMPDIR/gone other=$BATS_TEST_TMPDIR/other
+	[ -n "$(find /sys/fs/bpf/smc_r -name rundir 2>/dev/null)" ] ||
+		skip "no BPF programs can be attached here"
+	elsewhere "$other"
+	elsewhere "$gone"
+	[ "$(pins_of)" = "$gone/run
+$other/run
+$SMC_R_RUNDIR" ]
+	rm -r "$gone"
+	rmdev -q -l smc_r0
+	[ "$(pins_of)" = "$other/run" ]
+	elsewhere "$gone"
+	rm -r "$gone"
+	mkdev -q -l smc_r0
+	[ "$(pins_of)" = "$other/run
+$SMC_R_RUNDIR" ]
+	# There its run directory may be.
+	unshare --mount sh -ec "mkdir '$gone' && mount -t tmpfs tmpfs '$gone' &&
+		ODMDIR='$gone/odm' SMC_R_RUNDIR='$gone/run' \
+			mkdev -q -c tcpip -t smc_r"
+	rmdir "$gone"
+	rmdev -q -l smc_r0
+	[ "$(pins_of)" = "$gone/run
+$other/run" ]
+	mkdir -p "$gone/run"
+	ODMDIR=$gone/odm SMC_R_RUNDIR=$gone/run mkdev -q -c tcpip -t smc_r
+	ODMDIR=$gone/odm SMC_R_RUNDIR=$gone/run rmdev -q -dl smc_r0
+	ODMDIR=$other/odm SMC_R_RUNDIR=$other/run rmdev -q -dl smc_r0
+}

@@ -24,6 +24,8 @@ setup_file() {
 	OPTION=$SHARED/option
 	cp "${SMC_R_BUILD:-$top/build}/obj/plain/tests/net/option" "$OPTION"
 	RUN=$SHARED/run OTHER=$SHARED/other
+	# Programs of a run directory that is gone are swept.
+	mkdir "$RUN" "$OTHER"
 	A=smcr$$a B=smcr$$b
 	export SHARED OPTION RUN OTHER A B WHY=
 
