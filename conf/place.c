@@ -20,6 +20,7 @@ static const struct {
 } beside[] = {
     {"*/build/bin", "../../conf"},
     {"*/build/[!/]*/bin", "../../../conf"}, /* a flavour */
+    {"*/lib/smc_r/bin", "../../../share/smc_r"},
     {"*/sbin", "../share/smc_r"},
     {"*/bin", "../share/smc_r"},
 };

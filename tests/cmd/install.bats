@@ -117,3 +117,57 @@ teardown() {
 	run find "$root" ! -type d
 	[ -z "$output" ]
 }
+
+# Below /usr stand other programs of two names, and nothing of a package may be
+# overwritten.
+begin_usr() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	command -v dpkg-query >/dev/null || skip "needs Debian"
+	usr=$BATS_TEST_TMPDIR/usr
+	mkdir -p "$usr/upper" "$usr/work"
+	unshare --mount mount -t overlay none -o \
+		"lowerdir=/usr,upperdir=$usr/upper,workdir=$usr/work" /usr ||
+		skip "no overlay can be mounted here"
+	rm -rf "$usr"
+	mkdir -p "$usr/upper" "$usr/work"
+}
+
+# A shell with a /usr of its own.
+in_usr() { # script
+	env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/sbin:/usr/bin \
+		unshare --mount sh -ec "mount -t overlay none -o \
+'lowerdir=/usr,upperdir=$usr/upper,workdir=$usr/work' /usr; $1"
+}
+
+@test "below /usr the names of other packages stay theirs" {
+	begin_usr
+	in_usr "make -s install PREFIX=/usr"
+	# Nothing of what was there is another file now.
+	run find "$usr/upper" -type f,l,c
+	[ "${#lines[@]}" -gt 40 ]
+	for file in "${lines[@]}"; do
+		[ ! -e "/usr${file#"$usr/upper"}" ]
+	done
+	# shellcheck disable=SC2016 # for the shell there
+	in_usr 'PATH=/usr/lib/smc_r/bin:$PATH
+		[ "$(mkdev -c tcpip -t smc_r)" = "smc_r0 Available" ]
+		[ "$(lsattr -E -l smc_r0 -a enabled -F value)" = 0 ]
+		lsattr -d / | grep -q "/\$"
+		rmdev -q -dl smc_r0
+		rm -r "$ODMDIR"
+		# Of a type, from the stanza beside it.
+		[ "$(lsattr -D -t smc_r -a enabled -F deflt)" = 0 ]
+		make -s uninstall PREFIX=/usr'
+	run find "$usr/upper" ! -type d
+	[ -z "$output" ]
+}
+
+@test "a file that belongs to a package is not overwritten" {
+	begin_usr
+	run in_usr "make -s install PREFIX=/usr TAKEN_NAMES="
+	[ "$status" -ne 0 ]
+	[[ $output == *"e2fsprogs: /usr/bin/lsattr"* ]]
+	[[ $output == *"another PREFIX"* ]]
+	run find "$usr/upper" ! -type d
+	[ -z "$output" ]
+}
