@@ -39,10 +39,12 @@ static int explain(const struct cmd *cmd, int error, const char *words)
 	case -EACCES:
 	case -EPERM:
 	case -EROFS:
+		/* SQLite's own do not name the file. */
 		snprintf(text, sizeof(text),
-			 "%s. Run the command as root, or set ODMDIR to a "
+			 "%s%s%s. Run the command as root, or set ODMDIR to a "
 			 "directory of yours.",
-			 words);
+			 words[0] == '/' ? "" : attrdb_dir(),
+			 words[0] == '/' ? "" : "/" ATTRDB_FILE ": ", words);
 		return message_command(cmd, MESSAGE_SYSTEM, text);
 	case -EILSEQ:
 		snprintf(text, sizeof(text),

@@ -178,6 +178,22 @@ max_memory 1024" lsattr -E -l smc_r0 -a enabled -a max_memory \
 	says "enabled 0" lsattr -E -l smc_r0 -f "$BATS_TEST_TMPDIR/flags"
 }
 
+@test "a database that may not be opened is named" {
+	need_root # a device of root's, which others may not open
+	device_make_public
+	make_device
+	chmod 000 "$database"
+	for command in "lsattr -E -l smc_r0" lsdev "odmget CuDv" \
+		"chdev -l smc_r0 -a enabled=1" "rmdev -l smc_r0"; do
+		# shellcheck disable=SC2086
+		run as_nobody $command
+		[ "$status" -ne 0 ]
+		# Broken into lines.
+		[[ ${output//[$'\n\t ']/} == *"$database:"*"asroot,orsetODMDIR"* ]]
+	done
+	chmod 644 "$database"
+}
+
 @test "an ordinary user may look, and not change" {
 	need_root
 	device_make_public
