@@ -75,8 +75,10 @@ int attrdb_next_name(struct attrdb *db, const char *prefix, char *out)
 
 #define DEVICE_COLUMNS "name, status, location, parent, connwhere, PdDvLn"
 
-static void device_of_row(sqlite3_stmt *statement, struct attrdb_device *out)
+static void device_of_row(sqlite3_stmt *statement, void *row)
 {
+	struct attrdb_device *out = row;
+
 	memset(out, 0, sizeof(*out));
 	sql_text(statement, 0, out->name, sizeof(out->name));
 	out->status = sqlite3_column_int(statement, 1);
@@ -121,26 +123,23 @@ static int grow(void **list, int count, size_t element_size)
 	return 0;
 }
 
-int attrdb_device_list(struct attrdb *db, const char *parent,
-		       const char *uniquetype, struct attrdb_device **out)
+/*
+ * All rows of a statement, which it ends, as a list of elements of that size.
+ * Returns their number, or -errno.
+ */
+static int take_rows(struct attrdb *db, sqlite3_stmt *statement,
+		     void (*take)(sqlite3_stmt *statement, void *row),
+		     size_t size, void **out)
 {
 	void *list = NULL;
-	sqlite3_stmt *statement;
 	int count = 0;
 	int error;
 
-	error = sql_start(db, &statement,
-			  "SELECT " DEVICE_COLUMNS " FROM CuDv WHERE "
-			  "(?1 IS NULL OR parent = ?1) AND "
-			  "(?2 IS NULL OR PdDvLn = ?2) ORDER BY name",
-			  "ss", parent, uniquetype);
-	if (error)
-		return error;
 	while ((error = sql_step(db, statement)) == 1) {
-		error = grow(&list, count, sizeof(struct attrdb_device));
+		error = grow(&list, count, size);
 		if (error)
 			break;
-		device_of_row(statement, (struct attrdb_device *)list + count);
+		take(statement, (char *)list + (size_t)count * size);
 		count++;
 	}
 	sql_end(statement);
@@ -149,6 +148,25 @@ int attrdb_device_list(struct attrdb *db, const char *parent,
 		return error;
 	}
 	*out = list;
+	return count;
+}
+
+int attrdb_device_list(struct attrdb *db, const char *parent,
+		       const char *uniquetype, struct attrdb_device **out)
+{
+	sqlite3_stmt *statement;
+	void *list = NULL;
+	int count = sql_start(db, &statement,
+			      "SELECT " DEVICE_COLUMNS " FROM CuDv WHERE "
+			      "(?1 IS NULL OR parent = ?1) AND "
+			      "(?2 IS NULL OR PdDvLn = ?2) ORDER BY name",
+			      "ss", parent, uniquetype);
+
+	if (count == 0)
+		count = take_rows(db, statement, device_of_row, sizeof(**out),
+				  &list);
+	if (count >= 0)
+		*out = list;
 	return count;
 }
 
@@ -180,8 +198,10 @@ int attrdb_device_remove(struct attrdb *db, const char *name)
 	    name);
 }
 
-static void attribute_of_row(sqlite3_stmt *s, struct attrdb_attribute *out)
+static void attribute_of_row(sqlite3_stmt *s, void *row)
 {
+	struct attrdb_attribute *out = row;
+
 	memset(out, 0, sizeof(*out));
 	sql_text(s, 0, out->name, sizeof(out->name));
 	sql_text(s, 1, out->value, sizeof(out->value));
@@ -208,27 +228,15 @@ static void attribute_of_row(sqlite3_stmt *s, struct attrdb_attribute *out)
 static int list_attributes(struct attrdb *db, const char *sql, const char *key,
 			   struct attrdb_attribute **out)
 {
-	void *list = NULL;
 	sqlite3_stmt *statement;
-	int count = 0;
-	int error = sql_start(db, &statement, sql, "s", key);
+	void *list = NULL;
+	int count = sql_start(db, &statement, sql, "s", key);
 
-	if (error)
-		return error;
-	while ((error = sql_step(db, statement)) == 1) {
-		error = grow(&list, count, sizeof(struct attrdb_attribute));
-		if (error)
-			break;
-		attribute_of_row(statement,
-				 (struct attrdb_attribute *)list + count);
-		count++;
-	}
-	sql_end(statement);
-	if (error) {
-		free(list);
-		return error;
-	}
-	*out = list;
+	if (count == 0)
+		count = take_rows(db, statement, attribute_of_row,
+				  sizeof(**out), &list);
+	if (count >= 0)
+		*out = list;
 	return count;
 }
 
