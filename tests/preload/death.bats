@@ -5,7 +5,7 @@
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${programs-}" "${place-}" "${smc_new-}" "${smc_before-}"
+: "${programs-}" "${own-}" "${user-}" "${place-}" "${smc_new-}" "${smc_before-}"
 
 setup() {
 	smc_begin
@@ -42,23 +42,13 @@ nothing_is_left() { # run directory
 }
 
 @test "deaths of an ordinary user's processes, without BPF" {
-	[ "$(id -u)" = 0 ] || skip "needs another user than the device's"
-	local own=$place/own
-	mkdir -p "$own/odm" "$own/run"
-	chown -R 65534 "$own"
-	(
-		export ODMDIR=$own/odm SMC_R_RUNDIR=$own/run
-		user=(setpriv --reuid 65534 --clear-groups)
-		"${user[@]}" mkdev -q -c tcpip -t smc_r
-		"${user[@]}" chdev -q -l smc_r0 -a enabled=1 \
-			-a port_range_list=1-65535 \
-			-a ip_addr_list=127.0.0.1,::1
-		"${user[@]}" smc_run "$death" "$seed" $((deaths / 3))
-		"${user[@]}" smc_run "$programs/preload/edges" crowd 1
-		entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
-			.absolute.smc_connections >= 100'
-		find "$own/run/status" -type f ! -name "totals.*" \
-			-newer "$own/odm" | tee "$place/segments"
-		"${user[@]}" rmdev -q -dl smc_r0
-	)
+	own_device
+	"${user[@]}" smc_run "$death" "$seed" $((deaths / 3))
+	"${user[@]}" smc_run "$programs/preload/edges" crowd 1
+	entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
+		.absolute.smc_connections >= 100'
+	find "$own/run/status" -type f ! -name "totals.*" \
+		-newer "$own/odm" | tee "$place/segments"
+	[ ! -s "$place/segments" ]
+	"${user[@]}" rmdev -q -dl smc_r0
 }

@@ -5,7 +5,7 @@
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${programs-}" "${place-}" "${port-}" "${last-}" "${smc_new-}" "${tcp_new-}"
+: "${programs-}" "${own-}" "${user-}" "${place-}" "${port-}" "${last-}" "${smc_new-}" "${tcp_new-}"
 : "${smc_before-}"
 
 setup() {
@@ -307,36 +307,26 @@ on_smc() {
 }
 
 @test "an ordinary user, without BPF" {
-	[ "$(id -u)" = 0 ] || skip "needs another user than the device's"
-	local own=$place/own before
-	mkdir -p "$own/odm" "$own/run"
-	chown -R 65534 "$own"
-	(
-		export ODMDIR=$own/odm SMC_R_RUNDIR=$own/run
-		user=(setpriv --reuid 65534 --clear-groups)
-		"${user[@]}" mkdev -q -c tcpip -t smc_r
-		"${user[@]}" chdev -q -l smc_r0 -a enabled=1 \
-			-a port_range_list=1-65535 \
-			-a ip_addr_list=127.0.0.1,::1
-		"${user[@]}" smc_run "$edges" leak 30
-		"${user[@]}" smc_run "$edges" crowd 90
-		"${user[@]}" smc_run "$programs/preload/demote" 5
-		[ "$(on_smc)" -ge 100 ]
-		# Descriptors on their way count, for a user without rights.
-		before=$(on_smc)
-		"${user[@]}" smc_run "$edges" tight 150
-		[ $(($(on_smc) - before)) = 300 ]
-		# A child accepts; its parent has closed the listener.
-		before=$(on_smc)
-		"${user[@]}" smc_run "$programs/preload/astray" jump
-		[ $(($(on_smc) - before)) = 2 ]
-		# What was offered and is not meant is taken back in silence.
-		before=$(on_smc)
-		"${user[@]}" chdev -q -l smc_r0 -a ip_addr_list=::1
-		"${user[@]}" smc_run "$edges" crowd 5
-		[ "$(on_smc)" = "$before" ]
-		"${user[@]}" rmdev -q -dl smc_r0
-	)
+	local before
+	own_device
+	"${user[@]}" smc_run "$edges" leak 30
+	"${user[@]}" smc_run "$edges" crowd 90
+	"${user[@]}" smc_run "$programs/preload/demote" 5
+	[ "$(on_smc)" -ge 100 ]
+	# Descriptors on their way count, for a user without rights.
+	before=$(on_smc)
+	"${user[@]}" smc_run "$edges" tight 150
+	[ $(($(on_smc) - before)) = 300 ]
+	# A child accepts; its parent has closed the listener.
+	before=$(on_smc)
+	"${user[@]}" smc_run "$programs/preload/astray" jump
+	[ $(($(on_smc) - before)) = 2 ]
+	# What was offered and is not meant is taken back in silence.
+	before=$(on_smc)
+	"${user[@]}" chdev -q -l smc_r0 -a ip_addr_list=::1
+	"${user[@]}" smc_run "$edges" crowd 5
+	[ "$(on_smc)" = "$before" ]
+	"${user[@]}" rmdev -q -dl smc_r0
 }
 
 # Two descriptors, two processes, or none: as many as there are.

@@ -162,24 +162,44 @@ static void await_nothing(int fd)
 
 /* ---- scenes ---- */
 
+static void shut(int fd)
+{
+	check(!shutdown(fd, SHUT_WR), "shutdown");
+}
+
+static void put_and_shut(int fd, size_t n)
+{
+	put(fd, n);
+	shut(fd);
+}
+
+static void put_and_close(int fd, size_t n)
+{
+	put(fd, n);
+	close(fd);
+}
+
+static void take_all_and_close(int fd, size_t n)
+{
+	take(fd, n, true);
+	close(fd);
+}
+
 static void (*wait_for_answer)(int fd) = await_nothing;
 
 /* A request, its end, the answer. */
 static void ask(int fd)
 {
-	put(fd, REQUEST);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, REQUEST);
 	wait_for_answer(fd);
-	take(fd, ANSWER, true);
-	close(fd);
+	take_all_and_close(fd, ANSWER);
 }
 
 static void answer(int fd)
 {
 	take(fd, REQUEST, true);
 	await_states(FIN_WAIT2, CLOSE_WAIT);
-	put(fd, ANSWER);
-	close(fd);
+	put_and_close(fd, ANSWER);
 }
 
 /* All was read when the half is shut. */
@@ -187,24 +207,21 @@ static void ask_late(int fd)
 {
 	put(fd, REQUEST);
 	await(to_client);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
-	take(fd, ANSWER, true);
-	close(fd);
+	shut(fd);
+	take_all_and_close(fd, ANSWER);
 }
 
 static void ask_nothing(int fd)
 {
-	check(!shutdown(fd, SHUT_WR), "shutdown");
-	take(fd, ANSWER, true);
-	close(fd);
+	shut(fd);
+	take_all_and_close(fd, ANSWER);
 }
 
 static void answer_nothing(int fd)
 {
 	take(fd, 0, true);
 	await_states(FIN_WAIT2, CLOSE_WAIT);
-	put(fd, ANSWER);
-	close(fd);
+	put_and_close(fd, ANSWER);
 }
 
 static void answer_late(int fd)
@@ -217,20 +234,17 @@ static void answer_late(int fd)
 /* Makes no call on the socket before its peer has closed. */
 static void ask_busy(int fd)
 {
-	put(fd, REQUEST);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, REQUEST);
 	go(to_server);
 	await(to_client);
-	take(fd, ANSWER, true);
-	close(fd);
+	take_all_and_close(fd, ANSWER);
 }
 
 static void answer_busy(int fd)
 {
 	await(to_server);
 	take(fd, REQUEST, true);
-	put(fd, ANSWER);
-	close(fd);
+	put_and_close(fd, ANSWER);
 	go(to_client);
 }
 
@@ -255,8 +269,7 @@ static void answer_and_exit(int fd)
 /* Both halves are shut before anybody closes: the last to shut closes first. */
 static void ask_both(int fd)
 {
-	put(fd, REQUEST);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, REQUEST);
 	take(fd, ANSWER, true);
 	go(to_server);
 	await(to_client);
@@ -266,8 +279,7 @@ static void ask_both(int fd)
 static void answer_both(int fd)
 {
 	take(fd, REQUEST, true);
-	put(fd, ANSWER);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, ANSWER);
 	await(to_server);
 	close(fd);
 	go(to_client);
@@ -277,18 +289,15 @@ static void answer_both(int fd)
 static void ask_lingering(int fd)
 {
 	put(fd, REQUEST);
-	take(fd, ANSWER, true);
-	close(fd);
+	take_all_and_close(fd, ANSWER);
 }
 
 static void answer_lingering(int fd)
 {
 	take(fd, REQUEST, false);
-	put(fd, ANSWER);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, ANSWER);
 	wait_for_answer(fd);
-	take(fd, 0, true);
-	close(fd);
+	take_all_and_close(fd, 0);
 }
 
 /* No half is shut. */
@@ -303,15 +312,13 @@ static void close_second(int fd)
 {
 	take(fd, REQUEST, false);
 	go(to_client);
-	take(fd, 0, true);
-	close(fd);
+	take_all_and_close(fd, 0);
 }
 
 static void close_last(int fd)
 {
 	put(fd, REQUEST);
-	take(fd, 0, true);
-	close(fd);
+	take_all_and_close(fd, 0);
 }
 
 static void close_early(int fd)
@@ -333,56 +340,60 @@ static long used_ms(void)
 
 static void ask_slowly(int fd)
 {
-	put(fd, REQUEST);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, REQUEST);
 	await(to_client);
 	await_poll(fd);
 	nap_us(300000);
-	take(fd, LARGE, true);
-	close(fd);
+	take_all_and_close(fd, LARGE);
+}
+
+/* Never sleeps in the call that sends. */
+static void put_large_by(int fd, void (*await_room)(int what), int what)
+{
+	unsigned char *bytes = malloc(LARGE);
+
+	check(bytes != NULL, "malloc");
+	bytes_fill(bytes, LARGE, SEED, 0);
+	for (size_t done = 0; done < LARGE;) {
+		ssize_t n = send(fd, bytes + done, LARGE - done,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		check(n > 0 || errno == EAGAIN, "send");
+		if (n > 0)
+			done += (size_t)n;
+		else
+			await_room(what);
+	}
+	free(bytes);
+}
+
+static void await_room(int fd)
+{
+	struct pollfd p = {fd, POLLOUT, 0};
+
+	check(poll(&p, 1, -1) == 1, "poll");
 }
 
 static void put_by_poll(int fd)
 {
-	unsigned char *bytes = malloc(LARGE);
-	struct pollfd p = {fd, POLLOUT, 0};
+	put_large_by(fd, await_room, fd);
+}
 
-	check(bytes != NULL, "malloc");
-	bytes_fill(bytes, LARGE, SEED, 0);
-	for (size_t done = 0; done < LARGE;) {
-		ssize_t n = send(fd, bytes + done, LARGE - done,
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
+static void await_event(int epoll)
+{
+	struct epoll_event e;
 
-		check(n > 0 || errno == EAGAIN, "send");
-		if (n > 0)
-			done += (size_t)n;
-		else
-			check(poll(&p, 1, -1) == 1, "poll");
-	}
-	free(bytes);
+	check(epoll_wait(epoll, &e, 1, -1) == 1, "epoll_wait");
 }
 
 static void put_by_epoll(int fd)
 {
-	unsigned char *bytes = malloc(LARGE);
 	struct epoll_event e = {.events = EPOLLOUT};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-	check(bytes != NULL, "malloc");
-	bytes_fill(bytes, LARGE, SEED, 0);
 	check(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
-	for (size_t done = 0; done < LARGE;) {
-		ssize_t n = send(fd, bytes + done, LARGE - done,
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		check(n > 0 || errno == EAGAIN, "send");
-		if (n > 0)
-			done += (size_t)n;
-		else
-			check(epoll_wait(epoll, &e, 1, -1) == 1, "epoll_wait");
-	}
+	put_large_by(fd, await_event, epoll);
 	close(epoll);
-	free(bytes);
 }
 
 static void put_large(int fd)
@@ -419,8 +430,7 @@ static void answer_slowly(int fd)
 
 static void ask_and_die(int fd)
 {
-	put(fd, REQUEST);
-	check(!shutdown(fd, SHUT_WR), "shutdown");
+	put_and_shut(fd, REQUEST);
 	await_poll(fd);
 	go(to_server);
 	pause();

@@ -40,6 +40,20 @@ smc_begin() {
 	smc_before=$(smc_counters)
 }
 
+# For the rest of the test a device of an ordinary user's own, in the directory
+# $own; "${user[@]}" runs what follows as that user. Skips where that needs root.
+own_device() {
+	[ "$(id -u)" = 0 ] || skip "needs another user than the device's"
+	own=$place/own
+	user=(setpriv --reuid 65534 --clear-groups)
+	mkdir -p "$own/odm" "$own/run"
+	chown -R 65534 "$own"
+	export ODMDIR=$own/odm SMC_R_RUNDIR=$own/run
+	"${user[@]}" mkdev -q -c tcpip -t smc_r
+	"${user[@]}" chdev -q -l smc_r0 -a enabled=1 \
+		-a port_range_list=1-65535 -a ip_addr_list=127.0.0.1,::1
+}
+
 # Whatever the test left running; what it said when it failed.
 smc_end() {
 	local pid log
