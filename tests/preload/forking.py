@@ -13,6 +13,8 @@ import socket
 import sys
 import time
 
+from whole import read_all
+
 way, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 at = ("127.0.0.1", port)
 NAP = 0.04
@@ -20,15 +22,6 @@ NAP = 0.04
 
 def word(i):
     return f"{i} of {count}, ".encode() * (1 + i % 40)
-
-
-def read_all(s):
-    parts = []
-    while True:
-        part = s.recv(65536)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
 
 
 def linger(c, i):

@@ -14,18 +14,11 @@ import sys
 import threading
 import time
 
+from whole import read_all
+
 way, port = sys.argv[1], int(sys.argv[2])
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 50
 at = ("127.0.0.1", port)
-
-
-def read_all(s):
-    parts = []
-    while True:
-        part = s.recv(65536)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
 
 
 def serve_one(listener):

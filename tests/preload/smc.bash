@@ -11,6 +11,8 @@
 programs=${SMC_R_BUILD:-build}/obj/plain/tests
 place=''
 started=()
+# Scripts share modules; nothing is written beside them.
+export PYTHONDONTWRITEBYTECODE=1
 
 # A directory that other users can look into, for daemons that leave root.
 smc_device() {

@@ -68,6 +68,23 @@ serve_nginx() { # name [number of processes]
 	serve "$1" nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 }
 
+# PostgreSQL with a new database in the directory "pg", at $port and at a socket
+# in the present directory; its programs are in $pg_bin, its user is
+# "${as_postgres[@]}". Our words come after that: the environment is the same.
+serve_postgres() {
+	local bins=(/usr/lib/postgresql/*/bin)
+	pg_bin=${bins[-1]}
+	as_postgres=(setpriv --reuid postgres --regid postgres --init-groups)
+	mkdir pg && chown postgres: pg && chmod 777 .
+	"${as_postgres[@]}" "$pg_bin/initdb" -D pg -A trust -N >init.log
+	start server "${as_postgres[@]}" "${wrap[@]}" "$pg_bin/postgres" \
+		-D "$place/pg" -p "$port" -c listen_addresses=127.0.0.1 \
+		-c fsync=off -c "unix_socket_directories=$place"
+	await_port "$port"
+	await_true "$pg_bin/pg_isready" -q -h "$place" -p "$port"
+	export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGDATABASE=postgres
+}
+
 # The same bytes each time, no two lines alike.
 data() { # file, bytes
 	seq 1000000000 | head -c "$2" >"$1"

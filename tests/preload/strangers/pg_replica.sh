@@ -6,24 +6,16 @@
 # length: long
 # gets: smc=5 may=FORK,CLOSED,TIMEOUT
 stranger() {
-	local bins bin other run_as
-	bins=(/usr/lib/postgresql/*/bin)
-	bin=${bins[-1]}
+	local other
 	other=$(another)
-	mkdir pg copy && chown postgres: pg copy && chmod 700 copy && chmod 777 .
-	run_as=(setpriv --reuid postgres --regid postgres --init-groups)
-	"${run_as[@]}" "$bin/initdb" -D pg -A trust -N >init.log
-	start server "${run_as[@]}" "${wrap[@]}" "$bin/postgres" -D "$place/pg" -p "$port" \
-		-c listen_addresses=127.0.0.1 -c fsync=off -c "unix_socket_directories=$place"
-	await_port "$port"
-	await_true "$bin/pg_isready" -q -h "$place" -p "$port"
-	export PGHOST=127.0.0.1 PGUSER=postgres PGDATABASE=postgres
+	serve_postgres
+	mkdir copy && chown postgres: copy && chmod 700 copy
 	ask psql -p "$port" -Atq -c 'create table t as select n, repeat(n::text, 20) s from generate_series(1, 20000) n'
-	ask "${run_as[@]}" "$bin/pg_basebackup" -h 127.0.0.1 -p "$port" -U postgres -D "$place/copy" -X stream -R -c fast
-	start replica "${run_as[@]}" "${wrap[@]}" "$bin/postgres" -D "$place/copy" -p "$other" \
+	ask "${as_postgres[@]}" "$pg_bin/pg_basebackup" -h 127.0.0.1 -p "$port" -U postgres -D "$place/copy" -X stream -R -c fast
+	start replica "${as_postgres[@]}" "${wrap[@]}" "$pg_bin/postgres" -D "$place/copy" -p "$other" \
 		-c listen_addresses=127.0.0.1 -c "unix_socket_directories=$place"
 	await_port "$other"
-	await_true "${wrap[@]}" "$bin/pg_isready" -q -h 127.0.0.1 -p "$other"
+	await_true "${wrap[@]}" "$pg_bin/pg_isready" -q -h 127.0.0.1 -p "$other"
 	ask psql -p "$port" -Atq -c 'insert into t select n, repeat(n::text, 30) from generate_series(20001, 60000) n'
 	await_true sh -c '"$@" | grep -qx 60000' sh "${wrap[@]}" psql -p "$other" -At -c 'select count(*) from t'
 	ask psql -p "$other" -At -c 'insert into t values (1)'

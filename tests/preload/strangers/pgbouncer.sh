@@ -6,17 +6,9 @@
 # length: long
 # gets: smc=16 may=FORK,CLOSED,TIMEOUT
 stranger() {
-	local bins bin pool run_as
-	bins=(/usr/lib/postgresql/*/bin)
-	bin=${bins[-1]}
+	local pool
 	pool=$(another)
-	mkdir pg && chown postgres: pg && chmod 777 .
-	run_as=(setpriv --reuid postgres --regid postgres --init-groups)
-	"${run_as[@]}" "$bin/initdb" -D pg -A trust -N >init.log
-	start server "${run_as[@]}" "${wrap[@]}" "$bin/postgres" -D "$place/pg" -p "$port" \
-		-c listen_addresses=127.0.0.1 -c fsync=off -c "unix_socket_directories=$place"
-	await_port "$port"
-	await_true "$bin/pg_isready" -q -h "$place" -p "$port"
+	serve_postgres
 	echo '"postgres" ""' >users
 	cat >conf <<-EOT
 		[databases]
@@ -30,13 +22,13 @@ stranger() {
 		default_pool_size = 3
 		ignore_startup_parameters = extra_float_digits
 	EOT
-	start pool "${run_as[@]}" "${wrap[@]}" pgbouncer "$place/conf"
+	start pool "${as_postgres[@]}" "${wrap[@]}" pgbouncer "$place/conf"
 	await_port "$pool"
-	export PGHOST=127.0.0.1 PGPORT=$pool PGUSER=postgres PGDATABASE=postgres
+	export PGPORT=$pool
 	ask psql -At -c "select count(*), sum(n) from generate_series(1, 100000) n"
 	ask psql -At -c "select n, repeat('x', 100) from generate_series(1, 20000) n" | digest
-	ask "$bin/pgbench" -i -q -s 1 >init2.log 2>&1
-	ask "$bin/pgbench" -n -c 8 -j 2 -t 100 | grep -e 'number of trans' -e failed
+	ask "$pg_bin/pgbench" -i -q -s 1 >init2.log 2>&1
+	ask "$pg_bin/pgbench" -n -c 8 -j 2 -t 100 | grep -e 'number of trans' -e failed
 	ask psql -At -c "select sum(bbalance) - (select sum(delta) from pgbench_history)
 		from pgbench_branches"
 }
