@@ -114,6 +114,10 @@ stranger() {
 	stranger
 }
 
+@test "cvs" {
+	stranger
+}
+
 @test "dante" {
 	stranger
 }
@@ -175,6 +179,14 @@ stranger() {
 }
 
 @test "firefox" {
+	stranger
+}
+
+@test "forwarders" {
+	stranger
+}
+
+@test "fossil" {
 	stranger
 }
 

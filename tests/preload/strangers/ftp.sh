@@ -4,7 +4,7 @@
 # programs: vsftpd, pyftpdlib, lftp
 # needs: /usr/lib/python3/dist-packages/pyftpdlib vsftpd lftp curl
 # length: long
-# gets: smc=8 must=DEMOTED_STDIO may=DEMOTED_PEER,TIMEOUT,CLOSED,FORK
+# gets: smc=8 must=DEMOTED_STDIO may=DEMOTED_PEER,RENDEZVOUS,TIMEOUT,CLOSED,FORK
 stranger() {
 	mkdir up && data up/file 2000000 && chmod 777 up
 	serve server /usr/bin/python3 -m pyftpdlib -i 127.0.0.1 -p "$port" -d up -w
