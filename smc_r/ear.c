@@ -101,3 +101,15 @@ bool ear_drain(struct connection *c, int bell)
 		empty_bells(c);
 	return over;
 }
+
+/* They told us by a ring of their own, and the peer may have rung behind it.
+ * Not where the next sleep would be on the bell again, and end with this ring.
+ */
+void ear_give_back(struct connection *c, int bell)
+{
+	if (__builtin_expect(ear_is(c, bell) || !is_watched_elsewhere(c), 1) ||
+	    (bell == c->bells.data ? ear_data(c) : ear_room(c)) == bell)
+		return;
+	c->spoilt = true;
+	bell_ring_own(bell);
+}

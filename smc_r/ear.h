@@ -32,4 +32,8 @@ static inline bool ear_is(const struct connection *c, int bell)
  * has hung up: that is no edge once more. */
 bool ear_drain(struct connection *c, int bell);
 
+/* After a sleep that ended with a ring: who began to watch the bell meanwhile
+ * gets back what was taken, which may have been theirs. */
+void ear_give_back(struct connection *c, int bell);
+
 #endif

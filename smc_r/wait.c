@@ -260,6 +260,8 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	else
 		result = slices->has_part ? bell_wait_once(bell, NULL)
 					  : bell_wait(bell, NULL);
+	if (result == BELL_RUNG)
+		ear_give_back(c, bell);
 	if (result == BELL_TIMEOUT)
 		return -EAGAIN;
 	if (result == BELL_HUNG_UP)
@@ -387,6 +389,8 @@ static int sleep_for_room(struct connection *c, int fd, struct slices *s,
 		result = patience_wait(bell, ms, s->has_part);
 	if (result == BELL_RUNG && ear_is(c, bell))
 		ear_drain(c, bell);
+	else if (result == BELL_RUNG)
+		ear_give_back(c, bell);
 	if (result == BELL_TIMEOUT)
 		return shorter ? -EAGAIN : 0;
 	if (result == BELL_HUNG_UP)
