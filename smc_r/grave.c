@@ -45,8 +45,9 @@ void grave_bury(struct rmb_map *m, bool unused)
 	open_old_graves();
 	if (!m->base)
 		return;
+	/* The peer is to find in its header that it is retired. */
 	if (unused)
-		madvise(m->base, m->bytes, MADV_REMOVE);
+		madvise(m->base + RMB_PAGE, m->bytes - RMB_PAGE, MADV_REMOVE);
 	(void)mmap(m->base, m->bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 		   0);

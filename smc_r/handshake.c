@@ -398,6 +398,16 @@ bool handshake_is_unheard(struct connection *c, int fd)
 	return c->silent;
 }
 
+/* A Proposal would only be followed by a Decline. */
+static void leave_unsaid(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->rx);
+
+	if (knock_is_out(c) && knock_take_back(c, fd))
+		handshake_stay_native(c, REASON_CLOSED);
+	stream_unlock(&c->slot->rx, taken);
+}
+
 bool handshake_leave(struct connection *c, int fd)
 {
 	uint64_t until;
@@ -405,6 +415,7 @@ bool handshake_leave(struct connection *c, int fd)
 	sigset_t saved;
 
 	engine_lock(&saved);
+	leave_unsaid(c, fd);
 	handshake_step_locked(c, fd);
 	leaves = messages_await_confirm(c);
 	if (leaves)

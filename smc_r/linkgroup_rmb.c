@@ -148,6 +148,13 @@ static int make_bells(struct rmb *r, int *fds, unsigned count)
 	return result;
 }
 
+/* Before the client knows of it. */
+static void open_elements(struct rmb *r)
+{
+	for (uint32_t i = 0; i < r->map.elements; i++)
+		linkgroup_knock_open(rmb_element(&r->map, i));
+}
+
 static int announce(struct linkgroup *g, struct rmb *r, const int *fds,
 		    unsigned bells)
 {
@@ -180,8 +187,10 @@ static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 	memset(fds, -1, sizeof(fds));
 	hidden_begin();
 	result = rmb_create(&r->map, elements, rmbe_bytes, &fds[0]);
-	if (result == 0)
+	if (result == 0) {
+		open_elements(r);
 		bells = make_bells(r, fds + 1, count);
+	}
 	hidden_end();
 	if (result < 0)
 		return result == -EMFILE ? REASON_DESCRIPTORS : REASON_MEMORY;

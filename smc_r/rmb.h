@@ -50,7 +50,7 @@
 #include <stdint.h>
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      11u
+#define RMB_VERSION      12u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
@@ -98,8 +98,8 @@
 
 /* element.knock: a client's token, or one of these; all compare and swap.
  * Only tokens have bit 2; bit 0 of one: the client sleeps on its data bell. */
-#define KNOCK_OPEN   0u /* the server is done with it: a client may knock */
-#define KNOCK_SHUT   1u /* the server uses it, or none may any more */
+#define KNOCK_SHUT   0u /* the server uses it, or it is memory no more */
+#define KNOCK_OPEN   1u /* the server is done with it: a client may knock */
 #define KNOCK_TAKING 2u /* the server is making it ready */
 #define KNOCK_GONE   3u /* the client took it back, and is not out yet */
 #define KNOCK_ASLEEP 1u

@@ -80,6 +80,10 @@ play() { # way, count
 	play begun-close 10
 }
 
+@test "RMBs that the server gave back leave the client, too" {
+	play bursts 3
+}
+
 @test "several threads that connect at once" {
 	play many
 	[ "$tcp_new" = 0 ]

@@ -28,10 +28,34 @@ def serve_one(listener):
     word = c.recv(65536)
     if word:
         c.sendall(word[::-1])
-    c.close()
+    if way == "bursts":
+        kept.append(c)
+    else:
+        c.close()
+
+
+kept = []
+
+
+def serve_bursts(listener):
+    """Closes what its client has closed."""
+    p = select.poll()
+    p.register(listener, select.POLLIN)
+    while True:
+        for fd, events in p.poll():
+            if fd == listener.fileno():
+                serve_one(listener)
+                p.register(kept[-1], select.POLLIN)
+                continue
+            c = next(x for x in kept if x.fileno() == fd)
+            p.unregister(c)
+            kept.remove(c)
+            c.close()
 
 
 def serve(listener):
+    if way == "bursts":
+        serve_bursts(listener)
     while True:
         serve_one(listener)
         if way == "late":
@@ -140,7 +164,35 @@ def several(i):
         exchange(s, b"word %d %d" % (i, k))
 
 
+def mapped():
+    with open("/proc/self/maps") as maps:
+        return sum("memfd:smc_r" in line for line in maps)
+
+
+def bursts(i):
+    """What the server gives back after them is not kept here either."""
+    sockets = []
+    for _ in range(60):
+        s = connected()
+        s.sendall(b"word")
+        assert s.recv(4) == b"drow"
+        sockets.append(s)
+    most = mapped()
+    for s in sockets:
+        s.close()
+    for _ in range(20):
+        s = connected()
+        s.sendall(b"word")
+        assert s.recv(4) == b"drow"
+        s.close()
+    print("mapped", most, mapped(), flush=True)
+    assert mapped() <= max(3, most / 2)
+
+
 def one(i):
+    if way == "bursts":
+        bursts(i)
+        return
     if way.startswith("begun"):
         several(i)
         return
