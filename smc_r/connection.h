@@ -98,7 +98,7 @@ struct knock {
 	uint32_t element;
 	uint32_t group; /* number of the link group */
 	int bell;
-	bool sure;    /* none of the last ones was in vain */
+	bool sure;    /* nobody else accepts there, as far as we know */
 	bool unheard; /* slept, and was not rung when that ended */
 };
 

@@ -128,6 +128,13 @@ static int knock_at(int fd, uint16_t port, struct rmb **rmb,
 	return error == -EINVAL ? -EAGAIN : error;
 }
 
+/* Who does not wait in connect() begins many beside each other. Where several
+ * processes accept, most of their knocks would be in vain. */
+static bool may_knock(uint16_t port, uint32_t flags)
+{
+	return !(flags & SOCKET_NONBLOCK) || linkgroup_knock_meets_one(port);
+}
+
 /* Engine lock held. The connection that begins, or NULL. */
 static struct connection *begin_near(int fd, const struct sockaddr *a,
 				     socklen_t n, const struct traits *t,
@@ -138,7 +145,8 @@ static struct connection *begin_near(int fd, const struct sockaddr *a,
 	struct rmb *rmb = NULL;
 	struct connection *c;
 
-	*visit = knock_at(fd, port, &rmb, &knock);
+	*visit =
+	    may_knock(port, flags) ? knock_at(fd, port, &rmb, &knock) : -EAGAIN;
 	if (*visit == -EAGAIN) {
 		rmb = NULL;
 		*visit = offer_mark_visitor(fd, port, NULL);

@@ -440,8 +440,8 @@ static uint64_t hidden_until(const struct connection *c)
 
 /*
  * Who looks at a knock hides that it can write meanwhile. In a crowd as long as
- * that, where knocks have been answered; else the acceptor is given as much
- * time as a write gives it, as it may be somebody who does not hear it.
+ * that, where one process accepts; else the acceptor is given as much time as a
+ * write gives it, as it may be somebody who does not hear it.
  */
 static uint64_t knock_until(const struct connection *c)
 {

@@ -28,7 +28,8 @@ void knock_begin(struct connection *c, struct rmb *rmb,
 	c->knock.element = knock->element;
 	c->knock.bell = rmb->bells[knock->element].data;
 	c->knock.group = rmb->group->number;
-	c->knock.sure = rmb->group->held_back == 0;
+	c->knock.sure = linkgroup_knock_is_sure(rmb->group) &&
+			linkgroup_knock_meets_one(c->slot->peer_port);
 	c->knock.unheard = false;
 	atomic_store(&c->knock.state, KNOCK_OUT);
 }

@@ -31,6 +31,7 @@
 
 #define NONCE_BYTES 16
 #define KNOCK_PORTS 4
+#define KNOCK_MET   8
 
 struct linkgroup {
 	struct linkgroup *next;
@@ -57,6 +58,7 @@ struct linkgroup {
 	uint32_t used;               /* when it last did; a count */
 	uint32_t holds_back;         /* connections that do not knock */
 	uint32_t held_back;          /* so many, the last time */
+	uint32_t met;                /* knocks in a row, KNOCK_MET at most */
 };
 
 /* An element that forked processes of this side's use. */

@@ -183,6 +183,8 @@ void linkgroup_knock_learn(struct linkgroup *g, uint16_t port)
 void linkgroup_knock_was_met(struct linkgroup *g)
 {
 	g->held_back /= 2;
+	if (g->met < KNOCK_MET)
+		g->met++;
 }
 
 void linkgroup_knock_was_vain(uint32_t number)
@@ -195,7 +197,23 @@ void linkgroup_knock_was_vain(uint32_t number)
 				   ? g->held_back * 2
 				   : HOLDS_BACK_MOST;
 		g->holds_back = g->held_back;
+		g->met = 0;
 	}
+}
+
+bool linkgroup_knock_is_sure(const struct linkgroup *g)
+{
+	return g->met == KNOCK_MET;
+}
+
+bool linkgroup_knock_meets_one(uint16_t port)
+{
+	unsigned n = 0;
+
+	for (const struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
+		n += g->side == SIDE_CLIENT && g->channel >= 0 &&
+		     serves(g, port);
+	return n == 1;
 }
 
 /* ---- server ---- */

@@ -57,6 +57,10 @@ void linkgroup_knock_learn(struct linkgroup *g, uint16_t port);
  * the next connections do without one, more and more of them. */
 void linkgroup_knock_was_met(struct linkgroup *g);
 void linkgroup_knock_was_vain(uint32_t group_number);
+/* Were the last ones answered? */
+bool linkgroup_knock_is_sure(const struct linkgroup *g);
+/* Do all groups that accepted at this port belong to one process? */
+bool linkgroup_knock_meets_one(uint16_t port);
 
 /* In the child of a fork. */
 void linkgroup_knock_forked(void);
