@@ -168,15 +168,22 @@ static bool has_spoken(int fd)
 }
 
 /* One that is known to be undecided goes on by a Proposal, but not where that
- * would take an error, which is for the program to see. */
+ * would take an error, which is for the program to see. Its clock goes on as
+ * well: who began first is told first that it can write. */
 static void settle_knock(struct connection *c, int fd)
 {
+	uint64_t begun = c->begun_ns;
+	uint64_t hidden = c->hidden_until_ns;
+
 	if (!knock_take_back(c, fd))
 		return;
-	if (has_spoken(fd))
+	if (has_spoken(fd)) {
 		handshake_stay_native(c, REASON_TIMEOUT);
-	else
-		start_client(c, fd);
+		return;
+	}
+	start_client(c, fd);
+	c->begun_ns = begun;
+	c->hidden_until_ns = hidden;
 }
 
 /* The offer was taken by a listener whose process has what it needs: the next
