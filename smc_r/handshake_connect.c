@@ -272,6 +272,11 @@ void handshake_after_connect(int fd, int result, int error)
 	    (result < 0 && (error == EINPROGRESS || error == EALREADY)))
 		return;
 	engine_lock(&saved);
+	/* A thread that forks meanwhile has gone on with it. */
+	if (connection_phase(c) != PHASE_CONNECTING) {
+		engine_unlock(&saved);
+		return;
+	}
 	if (result < 0 && error != EINTR) {
 		forget(c, fd);
 	} else if (result == 0) {
