@@ -115,24 +115,6 @@ struct sending {
 	struct call_time time;
 };
 
-/*
- * The peer sends no more, and waits for what we have to say. A program that
- * comes to wait for room beside that takes it for a peer that left: nginx
- * closes. TCP takes megabytes before it makes one wait. True: it has the stream
- * now.
- */
-static bool leaves_half(struct sending *s)
-{
-	struct connection *c = s->c;
-	uint32_t peer = atomic_load(&c->in_producer->flags);
-
-	if ((peer & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) !=
-	    PRODUCER_FIN)
-		return false;
-	demote(c, s->fd, REASON_DEMOTED_STALLED);
-	return atomic_load(&c->slot->tx.flags) & STREAM_TCP;
-}
-
 static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 {
 	struct connection *c = s->c;
@@ -140,8 +122,6 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 
 	demote_serve(c, s->fd);
 	if (stall_is_avoided(c))
-		return true;
-	if (!s->waits && leaves_half(s))
 		return true;
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {

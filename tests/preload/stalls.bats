@@ -34,15 +34,6 @@ all_ways() { # game
 	[ "$errors_new" = 0 ]
 }
 
-# What TCP takes at once, from one who does not wait.
-@test "who answers a client that has shut its half writes as far as on TCP" {
-	timeout 60 python3 "$BATS_TEST_DIRNAME/answer.py" 20431
-	timeout 60 smc_run python3 "$BATS_TEST_DIRNAME/answer.py" 20431
-	smc_count
-	[ "$smc_new" = 2 ]
-	[ "$(stalled)" -ge 1 ]
-}
-
 memory_in_use() {
 	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
 }
