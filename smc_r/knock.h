@@ -15,7 +15,7 @@
  * new.
  *
  * Locking: engine lock, and the connection's rx lock inside it; but for
- *          knock_is_out() and knock_await().
+ *          knock_is_out(), knock_await(), knock_has_answer() and knock_hear().
  */
 #ifndef SMC_R_KNOCK_H
 #define SMC_R_KNOCK_H
