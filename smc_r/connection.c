@@ -58,18 +58,25 @@ void connection_set_peer(struct connection *c, const struct sockaddr_storage *a)
 	connection_name(a, &c->slot->peer, &c->slot->peer_port);
 }
 
-static _Atomic uint32_t starting;
+static _Atomic uint32_t starting; /* clients */
+static _Atomic uint32_t accepted;
 
 uint32_t connections_starting(void)
 {
 	return atomic_load_explicit(&starting, memory_order_relaxed);
 }
 
+bool connections_undecided(void)
+{
+	return atomic_load_explicit(&starting, memory_order_relaxed) ||
+	       atomic_load_explicit(&accepted, memory_order_relaxed);
+}
+
 static void has_started(struct connection *c)
 {
-	if (c->starting)
-		atomic_fetch_sub(&starting, 1);
-	c->starting = false;
+	if (c->counted)
+		atomic_fetch_sub(c->counted, 1);
+	c->counted = NULL;
 }
 
 struct connection *connection_new_plain(struct status_slot *slot)
@@ -109,9 +116,8 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
-	c->starting = role == STATUS_CLIENT;
-	if (c->starting)
-		atomic_fetch_add(&starting, 1);
+	c->counted = role == STATUS_CLIENT ? &starting : &accepted;
+	atomic_fetch_add(c->counted, 1);
 	return c;
 }
 

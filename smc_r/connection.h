@@ -163,10 +163,10 @@ struct connection {
 	_Atomic uint64_t full_at; /* and the reader has stood here */
 
 	struct knock knock;
+	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
 	uint32_t knocked;     /* in vain: at the group of this number, or 0 */
 	uint32_t offer_entry; /* registry entry plus one, 0 none */
 	bool connected;       /* the kernel's connect is over */
-	bool starting;        /* is counted as a client that starts */
 	bool spoilt;          /* we rang a bell of ours: not to be used again */
 	bool mute;            /* the peer closed during the handshake */
 	bool declined;        /* the client, right behind its Proposal */
@@ -279,6 +279,12 @@ static inline bool connection_is_shut(const struct connection *c)
 	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
 }
 
+/* shutdown(RD), by the program. */
+static inline bool connection_reads_no_more(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
+}
+
 static inline struct clc *connection_clc(struct connection *c)
 {
 	return (struct clc *)(void *)c->slot->handshake;
@@ -294,6 +300,8 @@ struct connection *connection_new_plain(struct status_slot *slot);
 
 /* Clients of this process whose handshake is not over. */
 uint32_t connections_starting(void);
+/* Is there one, of either role? */
+bool connections_undecided(void);
 
 /* A name of the kernel's as the list has it. */
 void connection_name(const struct sockaddr_storage *a, struct in6_addr *out,

@@ -14,6 +14,24 @@ static bool waits_for_output(struct epoll_member *m)
 	       (atomic_load(&m->events) & EPOLL_OUTPUT);
 }
 
+/* Each of its numbers is a registration of its own. */
+static int scan_names(struct epoll *e, const struct connection *c,
+		      struct epoll_event *events, int max)
+{
+	uint32_t count = atomic_load(&e->count);
+	int n = 0;
+
+	for (uint32_t i = 0; i < count && n < max; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (!m || m->connection != c)
+			continue;
+		epoll_member_news(m);
+		n += epoll_scan_one(m, events + n);
+	}
+	return n;
+}
+
 int epoll_own_first(struct epoll *e, struct epoll_event *events, int n, int max)
 {
 	uint32_t count = atomic_load(&e->count);
@@ -24,8 +42,7 @@ int epoll_own_first(struct epoll *e, struct epoll_event *events, int n, int max)
 		if (!waits_for_output(m) ||
 		    !handshake_tells_first(m->connection))
 			continue;
-		epoll_member_news(m);
-		return n + epoll_scan_one(m, events + n);
+		return n + scan_names(e, m->connection, events + n, max - n);
 	}
 	return n;
 }
@@ -51,12 +68,11 @@ static bool tell_alone(struct epoll *e)
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (!waits_for_output(m) ||
-		    !handshake_tells_alone(m->connection))
-			continue;
-		epoll_member_news(m);
-		any = true;
+		any |=
+		    waits_for_output(m) && handshake_tells_alone(m->connection);
 	}
+	if (any)
+		epoll_scan_hidden(e);
 	return any;
 }
 

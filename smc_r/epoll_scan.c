@@ -375,6 +375,18 @@ int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
 	return s.n;
 }
 
+void epoll_scan_hidden(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && connection_phase(m->connection) == PHASE_HANDSHAKE)
+			epoll_member_news(m);
+	}
+}
+
 void epoll_follow(struct epoll *e)
 {
 	bool all = !e->uses_bits || epoll_has_others(e);

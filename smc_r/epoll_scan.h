@@ -18,4 +18,8 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max);
 /* The same for a single member: 1 or 0. */
 int epoll_scan_one(struct epoll_member *m, struct epoll_event *event);
 
+/* Handshakes are told of from now on that were hidden: each registration of
+ * them is looked at, as a connection may have several. */
+void epoll_scan_hidden(struct epoll *e);
+
 #endif

@@ -12,6 +12,7 @@
 #include "epoll_instance.h"
 #include "epoll_own.h"
 #include "epoll_ready.h"
+#include "epoll_scan.h"
 #include "epoll_shadow.h"
 #include "handshake.h"
 #include "inject.h"
@@ -144,17 +145,19 @@ static int pending_ms(struct epoll *e)
 static void tell_overdue(struct epoll *e)
 {
 	uint32_t count = atomic_load(&e->count);
+	bool any = false;
 
 	if (e->uses_bits && !epoll_has_others(e))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (m && atomic_load(&m->enabled) &&
-		    (atomic_load(&m->events) & EPOLL_OUTPUT) &&
-		    handshake_tells_output(m->connection))
-			epoll_member_news(m);
+		any |= m && atomic_load(&m->enabled) &&
+		       (atomic_load(&m->events) & EPOLL_OUTPUT) &&
+		       handshake_tells_output(m->connection);
 	}
+	if (any)
+		epoll_scan_hidden(e);
 }
 
 /* -1: never. */
@@ -272,7 +275,7 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 			n = epoll_ask(e, events, max);
 		if (n == 0)
 			n = epoll_own_alone(e, events, max);
-		if (n == 0 && connections_starting() > 0) {
+		if (n == 0 && connections_undecided()) {
 			tell_overdue(e);
 			n = epoll_gather(e, events, max);
 		}

@@ -86,14 +86,15 @@ static int look_overdue(struct poll_call *p)
  * else is ready, so that it is as writable as it will be. */
 static int look_alone(struct poll_call *p)
 {
+	bool any = false;
+
 	for (nfds_t i = 0; i < p->n; i++) {
 		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
 		struct connection *c = asked ? poll_member(p->fds[i].fd) : NULL;
 
-		if (c && handshake_tells_alone(c))
-			p->fds[i].revents = asked;
+		any |= c && handshake_tells_alone(c);
 	}
-	return poll_count_ready(p->fds, p->n);
+	return any ? poll_look_all(p->fds, p->all, p->n) : 0;
 }
 
 static int wait_rounds(struct poll_call *p)
