@@ -31,6 +31,7 @@ enum way {
 	WAY_RING,   /* attached: use the ring */
 	WAY_KERNEL, /* call the kernel */
 	WAY_AGAIN,  /* undecided; EAGAIN */
+	WAY_END,    /* undecided, but the program reads no more: end of file */
 	WAY_ERROR,  /* errno is set */
 };
 

@@ -247,7 +247,8 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 	/* Also one who would only wait: another thread may have counted a
 	 * message, as it is in `seen`, and be about to take it. */
 	handshake_step(c, fd);
-	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait) {
+	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait &&
+	       !connection_reads_no_more(c)) {
 		talk_end();
 		if (!spin_for_message(fd, c->unread) &&
 		    wait_as_call(c, fd, seen, call) < 0)
@@ -256,7 +257,7 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
-	return way;
+	return way == WAY_AGAIN && connection_reads_no_more(c) ? WAY_END : way;
 }
 
 static void wait_counted(struct connection *c, int fd, uint32_t seen,
@@ -283,6 +284,7 @@ static uint64_t owed_until(struct connection *c, uint64_t end)
 
 void handshake_for_successor(struct connection *c, int fd)
 {
+	const struct timespec nap = {0, NS_PER_MS};
 	uint64_t end = sys_now_ns() + OWED_MS * 1000000ull;
 	uint32_t seen = atomic_load(&c->slot->messages);
 	bool looks = false;
@@ -298,6 +300,9 @@ void handshake_for_successor(struct connection *c, int fd)
 			handshake_give_up(c, fd);
 			return;
 		}
+		/* TCP looks readable for ever. */
+		if (connection_reads_no_more(c))
+			SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
 		wait_counted(c, fd, seen, end);
 		seen = atomic_load(&c->slot->messages);
 	}

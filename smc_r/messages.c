@@ -520,6 +520,20 @@ static bool has_few_bytes(const struct connection *c, int fd)
 	       SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) == 0 && there > 0;
 }
 
+/* Shut for reading by the program TCP looks ended, and takes what comes all the
+ * same. */
+static bool may_send_on(const struct connection *c, int fd, short revents)
+{
+	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!connection_reads_no_more(c) || (revents & (POLLHUP | POLLERR)))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
+	       state == TCP_FIN_WAIT2;
+}
+
 /* Even a look takes an error, which is for the program to see; but not as long
  * as there are bytes. *ended: no more will come; *forgiven: it was reset, and
  * not because of anything that a program did. */
@@ -529,11 +543,13 @@ static long look_at_bytes(struct connection *c, int fd,
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int there = 0;
+	long n;
 
 	*ended = *forgiven = false;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 0 && !has_few_bytes(c, fd))
 		return -EAGAIN;
-	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+	*ended = p.revents & (POLLRDHUP | POLLHUP | POLLERR) &&
+		 !may_send_on(c, fd, p.revents);
 	if (p.revents & POLLERR)
 		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if ((p.revents & POLLERR) && there <= 0) {
@@ -541,8 +557,9 @@ static long look_at_bytes(struct connection *c, int fd,
 			*forgiven = forgive(c, fd);
 		return 0;
 	}
-	return SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
-			 MSG_PEEK | MSG_DONTWAIT, 0, 0);
+	n = SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
+		      MSG_PEEK | MSG_DONTWAIT, 0, 0);
+	return n == 0 && !*ended ? -EAGAIN : n;
 }
 
 void messages_read(struct connection *c, int fd)

@@ -60,7 +60,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	if (phase != PHASE_HANDSHAKE)
 		return bits;
 	/* Readable for the kernel means: a piece of a CLC message. */
-	if (!(bits & (POLLERR | POLLHUP)))
+	if (!(bits & (POLLERR | POLLHUP)) && !connection_reads_no_more(c))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
 	/* Only who asks for it may run into the end of patience. */
 	if ((asked & ALL_OUT) &&

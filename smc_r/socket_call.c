@@ -75,6 +75,8 @@ ssize_t socket_result_of_way(enum way way)
 		return SOCKET_KERNEL;
 	case WAY_AGAIN:
 		return socket_fail(EAGAIN);
+	case WAY_END:
+		return SOCKET_END;
 	case WAY_ERROR:
 		return -1;
 	}

@@ -48,7 +48,9 @@ struct call_time {
 const struct timespec *socket_time_left(struct connection *c, int fd, int name,
 					struct call_time *t);
 
-/* What a call returns before it comes to the ring; 0: goes on to it. */
+/* What a call returns before it comes to the ring; 0: goes on to it;
+ * SOCKET_END: it reads the end of file. */
+#define SOCKET_END ((ssize_t)-3)
 ssize_t socket_result_of_way(enum way way);
 
 #endif

@@ -312,6 +312,8 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		result = receive_before(&r);
 	if (result == 0)
 		result = receive_any(&r, v, count);
+	else if (result == SOCKET_END)
+		result = 0;
 	result = nothing_came(&r, v, count, result);
 	if (__builtin_expect(r.call.begun, 0))
 		result = receive_over(&r, v, count, result);

@@ -129,6 +129,25 @@ static int shut_native(struct connection *c, int how)
 	return 0;
 }
 
+/* Messages of the peer may be still to come, which TCP takes from who reads no
+ * more as well. It wakes everybody, and no mark tells that. */
+static int shut_undecided(struct connection *c, int fd, int how)
+{
+	int result = shut_native(c, how);
+	int error;
+
+	if (result != (int)SOCKET_KERNEL || connection_phase(c) == PHASE_NATIVE)
+		return result;
+	if (how != SHUT_WR)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+	result = real.shutdown(fd, how);
+	error = errno;
+	epoll_again(c);
+	epoll_poke(c);
+	errno = error;
+	return result;
+}
+
 int socket_shutdown(struct connection *c, int fd, int how)
 {
 	uint32_t phase = connection_phase(c);
@@ -138,7 +157,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		handshake_abort(c, fd, REASON_CLOSED);
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)
-			return shut_native(c, how);
+			return shut_undecided(c, fd, how);
 		/* A thread that sleeps for the Confirm must wake, whenever
 		 * that comes; both halves shut, the kernel wakes it. */
 		if (how == SHUT_RD && handshake_withdraw(c, fd))
