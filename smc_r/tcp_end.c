@@ -15,12 +15,12 @@
 #define ASK_TCP_NS    1000000u
 
 /* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
- * too; the kernel has not seen those that went by the ring. */
+ * too; of those that went by the ring the kernel may have seen one, or none. */
 int tcp_error_of(struct connection *c, int error)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
-	if (error != ECONNRESET ||
+	if ((error != ECONNRESET && error != EPIPE) ||
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
 		return error;
 	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
