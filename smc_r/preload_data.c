@@ -201,6 +201,9 @@ static void put_control(struct msghdr *m, size_t *room, int level, int type,
 	if (*room < h.cmsg_len)
 		h.cmsg_len = *room;
 	at = (char *)m->msg_control + m->msg_controllen;
+	/* Nobody is told that it could not be written. */
+	if (!pages_hold(at, h.cmsg_len, true))
+		return;
 	memcpy(at, &h, sizeof(h));
 	memcpy(at + sizeof(h), data, h.cmsg_len - sizeof(h));
 	all = all < *room ? all : *room;
@@ -324,6 +327,8 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 		r = receive_next(c, fd, &m[done].msg_hdr, how);
 		if (r < 0)
 			return done ? (int)done : -1;
+		if (!pages_hold(&m[done], sizeof(*m), true))
+			return done ? (int)done : (int)no_place();
 		m[done++].msg_len = (unsigned)r;
 		if (time_is_over(t, end))
 			break;
@@ -539,6 +544,8 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 			r = message_by_kernel(fd, &m[done].msg_hdr, flags);
 		if (r < 0)
 			return done ? (int)done : -1;
+		if (!pages_hold(&m[done], sizeof(*m), true))
+			return done ? (int)done : (int)no_place();
 		m[done++].msg_len = (unsigned)r;
 	}
 	return (int)done;

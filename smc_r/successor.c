@@ -11,12 +11,15 @@
 #include "epoll_member.h"
 #include "epoll_set.h"
 #include "offer.h"
+#include "pages.h"
 #include "process.h"
 #include "reason.h"
 #include "registry.h"
 #include "segment.h"
 #include "socket_listen.h"
 #include "sys.h"
+
+#define CONTROL_MOST (1u << 20) /* bytes; more the kernel refuses */
 
 /* Descriptors that are looked at although we know nothing of them: those that
  * inetd and socket activation use. */
@@ -159,13 +162,20 @@ void successor_message(const struct msghdr *m)
 {
 	struct msghdr copy;
 
-	if (!m || !m->msg_control || m->msg_controllen < sizeof(struct cmsghdr))
+	if (!m || !m->msg_control ||
+	    m->msg_controllen < sizeof(struct cmsghdr) ||
+	    m->msg_controllen > CONTROL_MOST ||
+	    !pages_hold(m->msg_control, m->msg_controllen, false))
 		return;
 	copy = *m;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c;
 	     c = CMSG_NXTHDR(&copy, c)) {
 		size_t n;
 
+		/* The kernel refuses all of it. */
+		if (c->cmsg_len > (size_t)((char *)copy.msg_control +
+					   copy.msg_controllen - (char *)c))
+			return;
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
 		    c->cmsg_len < CMSG_LEN(0))
 			continue;

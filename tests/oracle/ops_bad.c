@@ -123,6 +123,7 @@ static void run_bad(struct call *c)
 	void *at = bad_place(c);
 	struct epoll_event e = {.events = EPOLLIN};
 	struct msghdr m = {.msg_iov = at, .msg_iovlen = 1};
+	struct msghdr control = {.msg_control = at, .msg_controllen = 64};
 	socklen_t n = sizeof(struct sockaddr_in);
 	unsigned char byte;
 	int ep = epoll_create1(0);
@@ -131,6 +132,7 @@ static void run_bad(struct call *c)
 	reply_result(c, sendmsg(fd, at, 0));
 	reply_result(c, sendmsg(fd, &m, 0));
 	reply_result(c, sendmmsg(fd, at, 1, 0));
+	reply_result(c, sendmsg(fd, &control, 0));
 	reply_result(c, readv(fd, at, 1));
 	reply_result(c, recvmsg(fd, at, MSG_DONTWAIT));
 	reply_result(c, recvmsg(fd, &m, MSG_DONTWAIT));
