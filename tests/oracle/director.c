@@ -24,7 +24,7 @@
 
 #define ACTORS       2
 #define PREFIX_WORDS 16
-#define PORTS_MAX    64
+#define PORTS_MAX    400
 #define PATIENCE_MS  25000
 
 struct lane {

@@ -63,18 +63,22 @@ static const struct kind kinds[] = {
     /* From GENERATE_MOST on. */
     {write_gone_asleep, 4},
     {write_part_reset, 1},
-    /* From GENERATE_ALL on. */
+    /* From GENERATE_FRESH on. */
     {write_fresh, 20},
     {write_request_end, 3},
     {write_peek_offset, 2},
     {write_timed, 3},
     {write_two_waiters, 3},
+    /* From GENERATE_ALL on. */
+    {write_beginning, 60},
+    {write_full_queue, 1},
 };
 
 #define KINDS       (sizeof(kinds) / sizeof(*kinds))
 #define KINDS_FIRST 29 /* what the seeds before GENERATE_MORE know */
 #define KINDS_MORE  44 /* and those before GENERATE_MOST */
-#define KINDS_MOST  46 /* and those before GENERATE_ALL */
+#define KINDS_MOST  46 /* and those before GENERATE_FRESH */
+#define KINDS_FRESH 51 /* and those before GENERATE_ALL */
 
 static void write_start(struct model *m)
 {
@@ -119,6 +123,8 @@ static size_t kinds_known(unsigned long seed)
 {
 	if (seed >= GENERATE_ALL)
 		return KINDS;
+	if (seed >= GENERATE_FRESH)
+		return KINDS_FRESH;
 	if (seed >= GENERATE_MOST)
 		return KINDS_MOST;
 	return seed >= GENERATE_MORE ? KINDS_MORE : KINDS_FIRST;

@@ -139,6 +139,9 @@ void write_peek_offset(struct model *m, struct connection *c, int i);
 void write_timed(struct model *m, struct connection *c, int i);
 void write_two_waiters(struct model *m, struct connection *c, int i);
 
+void write_beginning(struct model *m, struct connection *c, int i);
+void write_full_queue(struct model *m, struct connection *c, int i);
+
 void write_connect(struct model *m, struct connection *c);
 void write_dup(struct model *m, struct connection *c, int i);
 void write_child(struct model *m, struct connection *c, int i);

@@ -10,7 +10,8 @@
 #	     [-r REPEAT] [-j JOBS] [-k] [-v] [SCENARIO]...
 #
 #   -n SEEDS   that many generated scripts (0), from seed FIRST (1); those from
-#              1000000, 3000000 and 10000000 on know more steps (generate.h)
+#              1000000, 3000000, 10000000 and 20000000 on know more steps
+#              (generate.h); the last ones are about how connections begin
 #   -m MODES   which processes have the library: both,A,B (all three);
 #              "plain" runs without it a second time and tests this test
 #   -w WRONG   use the library that is wrong in this way; stop at the first
