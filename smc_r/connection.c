@@ -14,7 +14,6 @@
 #include "annex_memory.h"
 #include "bell.h"
 #include "inject.h"
-#include "linkgroup_knock.h"
 #include "lock.h"
 #include "pool.h"
 #include "process.h"
@@ -203,26 +202,28 @@ void connection_detach(struct connection *c, bool reuse)
 
 void connection_drop_knock(struct connection *c)
 {
-	struct knock *k = &c->knock;
-	bool sleeps = atomic_load(&k->sleepers) > 0;
-	uint32_t state = atomic_exchange(&k->state, KNOCK_NONE);
+	struct knocks *k = &c->knock.k;
+	bool looked = atomic_load(&c->knock.lookers) > 0;
+	uint32_t state = atomic_exchange(&c->knock.state, KNOCK_NONE);
 
 	if (state == KNOCK_NONE)
 		return;
 	if (c->members)
-		connection_on_knock_over(c);
+		connection_on_knock_over(c, -1);
 	/* Taken by a server whose connection is none: it is lost. */
-	if (state == KNOCK_OUT &&
-	    !linkgroup_knock_take_back(k->rmb, k->element, k->token, true))
-		sleeps = true;
-	linkgroup_knock_give(k->rmb, k->element, !sleeps);
+	for (struct knocked *at = k->at; at < k->at + k->count; at++)
+		if (at->held)
+			linkgroup_knock_give(
+			    at, (state == KNOCK_OVER ||
+				 linkgroup_knock_take_back(at, k->token)) &&
+				    !looked);
 }
 
 /* ---- where it ends up ---- */
 
 void (*connection_on_native)(struct connection *c, bool gone);
 void (*connection_on_rings)(struct connection *c);
-void (*connection_on_knock_over)(struct connection *c);
+void (*connection_on_knock_over)(struct connection *c, int taken);
 
 static void count_opened(const struct connection *c)
 {

@@ -25,6 +25,7 @@
 #include "clc.h"
 #include "fdtable.h"
 #include "linkgroup.h"
+#include "linkgroup_knock.h"
 #include "lock.h"
 #include "rings.h"
 #include "sleepers.h"
@@ -86,20 +87,14 @@ enum annex {
 enum knock_state {
 	KNOCK_NONE,
 	KNOCK_OUT,
-	KNOCK_OVER, /* taken back, while a thread slept for it */
+	KNOCK_OVER, /* decided, while a thread looked at the elements */
 };
 
 struct knock {
-	_Atomic uint32_t state;    /* enum knock_state */
-	_Atomic uint32_t sleepers; /* threads of ours, on the bell */
-	struct rmb *rmb;           /* whose element is taken for it */
-	struct rmb_element *at;
-	uint64_t token;
-	uint32_t element;
-	uint32_t group; /* number of the link group */
-	int bell;
-	bool sure;    /* nobody else accepts there, as far as we know */
-	bool unheard; /* slept, and was not rung when that ended */
+	_Atomic uint32_t state;   /* enum knock_state */
+	_Atomic uint32_t lookers; /* threads of ours, without the lock */
+	bool vain;                /* taken back; `at` says by number where */
+	struct knocks k;          /* what is not held was given back */
 };
 
 struct connection {
@@ -162,31 +157,30 @@ struct connection {
 	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
 	_Atomic uint64_t full_at; /* and the reader has stood here */
 
-	struct knock knock;
 	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
-	uint32_t knocked;     /* in vain: at the group of this number, or 0 */
-	uint32_t offer_entry; /* registry entry plus one, 0 none */
-	bool connected;       /* the kernel's connect is over */
-	bool spoilt;          /* we rang a bell of ours: not to be used again */
-	bool mute;            /* the peer closed during the handshake */
-	bool declined;        /* the client, right behind its Proposal */
-	bool parted;          /* the peer was told that this end goes */
-	bool withdrawn;       /* our Accept: messages_withdraw */
-	bool lingers;         /* SO_LINGER may be set */
-	uint32_t unread;      /* bytes of a CLC message seen, not yet taken */
-	bool end_woke;        /* half_tell(): the peer slept then */
-	bool talks;           /* talk.h */
-	bool told;            /* that it can write, before the peer answered */
-	bool late;            /* was told late, and counted */
-	bool crowded;         /* began beside many others */
-	bool looks_again;     /* was hidden a little longer: we were away */
-	bool own;             /* nobody but this thread would accept it */
-	bool quiet;           /* client: has not proposed yet, deferred.h */
-	bool silent;          /* server: the client let its time pass */
-	uint64_t begun_ns;    /* the handshake */
+	uint32_t offer_entry;      /* registry entry plus one, 0 none */
+	bool connected;            /* the kernel's connect is over */
+	bool spoilt;       /* we rang a bell of ours: not to be used again */
+	bool mute;         /* the peer closed during the handshake */
+	bool declined;     /* the client, right behind its Proposal */
+	bool parted;       /* the peer was told that this end goes */
+	bool withdrawn;    /* our Accept: messages_withdraw */
+	bool lingers;      /* SO_LINGER may be set */
+	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
+	bool end_woke;     /* half_tell(): the peer slept then */
+	bool talks;        /* talk.h */
+	bool told;         /* that it can write, before the peer answered */
+	bool late;         /* was told late, and counted */
+	bool crowded;      /* began beside many others */
+	bool looks_again;  /* was hidden a little longer: we were away */
+	bool own;          /* nobody but this thread would accept it */
+	bool quiet;        /* client: has not proposed yet, deferred.h */
+	bool silent;       /* server: the client let its time pass */
+	uint64_t begun_ns; /* the handshake */
 	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
 	struct epoll_member *members;
 	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
+	struct knock knock;
 };
 
 static inline struct connection *connection_of(int fd)
@@ -334,7 +328,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 /* Gives the element back; the peer must not be using it. */
 void connection_detach(struct connection *c, bool reuse);
 
-/* Whatever became of the element that it knocked at, it has it no longer. */
+/* Whatever became of the elements that it knocked at, it has them no longer. */
 void connection_drop_knock(struct connection *c);
 
 /* Plain TCP from here on. */
@@ -345,9 +339,9 @@ extern void (*connection_on_native)(struct connection *c, bool gone);
 /* Called for one that is in an epoll instance, by who took rings of it that may
  * have been for that, or made it active. */
 extern void (*connection_on_rings)(struct connection *c);
-/* Called for one that is in an epoll instance, before the element that it
- * knocked at in vain is given back. */
-extern void (*connection_on_knock_over)(struct connection *c);
+/* Called for one that is in an epoll instance, before the elements that it
+ * knocked at are given back; but for the taken one of `at`, or -1. */
+extern void (*connection_on_knock_over)(struct connection *c, int taken);
 
 /* Final: on TCP, for this reason. Counts it. */
 void connection_use_tcp(struct connection *c, uint32_t reason,

@@ -60,28 +60,37 @@ void epoll_attach_knock(struct epoll_member *m)
 	if (m->hears_knock || m->attached || !knock_is_out(c) || e->bells < 0 ||
 	    epoll_is_anothers(e))
 		return;
-	watch(e->bells, c->knock.bell, EPOLLIN | EPOLLET,
-	      (uint64_t)(uintptr_t)m, false);
+	for (uint32_t i = 0; i < c->knock.k.count; i++)
+		watch(e->bells, c->knock.k.at[i].bell, EPOLLIN | EPOLLET,
+		      (uint64_t)(uintptr_t)m, false);
 	m->hears_knock = true;
 }
 
-/* The bell is in B once for all members of the connection. */
-static void leave_knock(struct epoll_member *m)
+/* The bells are in B once for all members of the connection. That of the taken
+ * one stays, as it is the connection's. */
+static void leave_knock(struct epoll_member *m, int taken)
 {
 	struct connection *c = m->connection;
 
 	if (!m->hears_knock)
 		return;
-	sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL, c->knock.bell, 0, 0);
+	for (uint32_t i = 0; i < c->knock.k.count; i++)
+		if ((int)i != taken && c->knock.k.at[i].held)
+			sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL,
+				      c->knock.k.at[i].bell, 0, 0);
+	/* Taken, and not attached yet. */
+	if (taken < 0 && c->rmb)
+		sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL, c->bells.data, 0,
+			      0);
 	for (struct epoll_member *o = c->members; o; o = o->next)
 		if (o->epoll == m->epoll)
-			o->hears_knock = false;
+			o->hears_knock = taken >= 0;
 }
 
-void epoll_knock_over(struct connection *c)
+void epoll_knock_over(struct connection *c, int taken)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next)
-		leave_knock(m);
+		leave_knock(m, taken);
 }
 
 /* From here on other processes leave us their rings; one that sleeps already
@@ -177,7 +186,7 @@ void epoll_member_detach(struct epoll_member *m)
 			atomic_store(&c->own_wait->waiter, 0);
 	}
 	if (e->shadow >= 0 && !epoll_is_anothers(e))
-		leave_knock(m);
+		leave_knock(m, -1);
 	epoll_ready_leave(m);
 	m->attached = m->watched = false;
 	m->hears_room = m->hears_end = false;

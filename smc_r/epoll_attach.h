@@ -18,7 +18,7 @@ void epoll_attach_room(struct epoll_member *m);
  * instance has no B, or another process's. */
 void epoll_attach_knock(struct epoll_member *m);
 /* Of all members of a connection: connection_on_knock_over. */
-void epoll_knock_over(struct connection *c);
+void epoll_knock_over(struct connection *c, int taken);
 /* Out of both; the peer need not ring for it any more. */
 void epoll_member_detach(struct epoll_member *m);
 /* After a member of c left e. A connection has its bells in B once, however

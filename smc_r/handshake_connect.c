@@ -112,27 +112,36 @@ static struct connection *begin_client(int fd, const struct sockaddr *a,
 	return c;
 }
 
-/* Engine lock held. 0: marked, and whoever accepts will be told of the knock.
- */
-static int knock_at(int fd, uint16_t port, struct rmb **rmb,
-		    struct option_knock *knock)
+/* Nobody has heard of it. */
+static void take_back(struct knocks *k)
 {
-	uint32_t element;
-	int error;
-
-	if (!linkgroup_knock(port, rmb, &element, knock))
-		return -EAGAIN;
-	error = offer_mark_visitor(fd, port, knock);
-	if (error)
-		linkgroup_knock_take_back(*rmb, element, knock->token, false);
-	return error == -EINVAL ? -EAGAIN : error;
+	for (uint32_t i = 0; i < k->count; i++)
+		linkgroup_knock_give(
+		    &k->at[i], linkgroup_knock_take_back(&k->at[i], k->token));
 }
 
-/* Who does not wait in connect() begins many beside each other. Where several
- * processes accept, most of their knocks would be in vain. */
-static bool may_knock(uint16_t port, uint32_t flags)
+/* Who does not wait in connect() begins many beside each other. Where others
+ * accept as well, most of their knocks would be in vain. */
+static bool may_knock(const struct knocks *k, uint32_t flags)
 {
-	return !(flags & SOCKET_NONBLOCK) || linkgroup_knock_meets_one(port);
+	return !(flags & SOCKET_NONBLOCK) || k->all;
+}
+
+/* Engine lock held. 0: marked, and whoever accepts will be told of the knock.
+ */
+static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
+{
+	struct option_knock option;
+	int error;
+
+	if (!linkgroup_knock(port, k))
+		return -EAGAIN;
+	linkgroup_knock_describe(k, &option);
+	error = may_knock(k, flags) ? offer_mark_visitor(fd, port, &option)
+				    : -EAGAIN;
+	if (error)
+		take_back(k);
+	return error == -EINVAL ? -EAGAIN : error;
 }
 
 /* Engine lock held. The connection that begins, or NULL. */
@@ -141,25 +150,22 @@ static struct connection *begin_near(int fd, const struct sockaddr *a,
 				     uint32_t flags, int *visit)
 {
 	uint16_t port = port_of(a, n);
-	struct option_knock knock;
-	struct rmb *rmb = NULL;
 	struct connection *c;
+	struct knocks k;
+	bool knocks;
 
-	*visit =
-	    may_knock(port, flags) ? knock_at(fd, port, &rmb, &knock) : -EAGAIN;
-	if (*visit == -EAGAIN) {
-		rmb = NULL;
+	*visit = knock_at(fd, port, flags, &k);
+	knocks = *visit == 0;
+	if (*visit == -EAGAIN)
 		*visit = offer_mark_visitor(fd, port, NULL);
-	}
 	c = *visit == -ENOENT ? NULL
 			      : begin_client(fd, a, n, t, flags, *visit == 0);
-	if (*visit || !rmb)
+	if (!knocks)
 		return c;
 	if (c && atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED)
-		knock_begin(c, rmb, &knock);
+		knock_begin(c, &k);
 	else
-		linkgroup_knock_take_back(rmb, knock.element, knock.token,
-					  false);
+		take_back(&k);
 	return c;
 }
 

@@ -445,15 +445,15 @@ static uint64_t hidden_until(const struct connection *c)
 
 /*
  * Who looks at a knock hides that it can write meanwhile. In a crowd as long as
- * that, where one process accepts; else the acceptor is given as much time as a
- * write gives it, as it may be somebody who does not hear it.
+ * that, where all who may accept hear it; else the acceptor is given as much
+ * time as a write gives it, as it may be somebody who does not.
  */
 static uint64_t knock_until(const struct connection *c)
 {
 	uint64_t until = c->begun_ns + KNOCK_MS * NS_PER_MS;
 	uint64_t hidden = hidden_until(c);
 
-	return (c->crowded && c->knock.sure) || is_own(c)
+	return (c->crowded && c->knock.k.sure) || is_own(c)
 		   ? (until > hidden ? until : hidden)
 		   : until;
 }

@@ -2,6 +2,7 @@
 /* knock: a connection that begins without CLC messages. */
 #include "knock.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -9,6 +10,7 @@
 #include "inject.h"
 #include "process.h"
 #include "proposal.h"
+#include "real.h"
 #include "segment.h"
 #include "spin.h"
 #include "sys.h"
@@ -19,18 +21,10 @@
 
 /* ---- client ---- */
 
-void knock_begin(struct connection *c, struct rmb *rmb,
-		 const struct option_knock *knock)
+void knock_begin(struct connection *c, const struct knocks *k)
 {
-	c->knock.rmb = rmb;
-	c->knock.at = rmb_element(&rmb->map, knock->element);
-	c->knock.token = knock->token;
-	c->knock.element = knock->element;
-	c->knock.bell = rmb->bells[knock->element].data;
-	c->knock.group = rmb->group->number;
-	c->knock.sure = linkgroup_knock_is_sure(rmb->group) &&
-			linkgroup_knock_meets_one(c->slot->peer_port);
-	c->knock.unheard = false;
+	c->knock.k = *k;
+	c->knock.vain = false;
 	atomic_store(&c->knock.state, KNOCK_OUT);
 }
 
@@ -40,9 +34,34 @@ bool knock_is_out(const struct connection *c)
 	       KNOCK_OUT;
 }
 
+/*
+ * Who looks without the lock is counted, and then sees whether it is still out;
+ * who decides says so, and then sees whether anybody is counted. So memory that
+ * somebody looks at is not given back, and cannot go.
+ */
+static bool look_begin(struct connection *c)
+{
+	atomic_fetch_add(&c->knock.lookers, 1);
+	return knock_is_out(c);
+}
+
+/* struct connection; void, as a cleanup handler has it. */
+static void look_end(void *c)
+{
+	struct connection *looked = c;
+
+	atomic_fetch_sub(&looked->knock.lookers, 1);
+}
+
+/* WAITS: nobody has taken it. */
 static enum knocking look(const struct connection *c)
 {
-	return linkgroup_knock_look(c->knock.at, c->knock.token);
+	const struct knocks *k = &c->knock.k;
+	enum knocking now = KNOCKING_WAITS;
+
+	for (uint32_t i = 0; i < k->count && now == KNOCKING_WAITS; i++)
+		now = linkgroup_knock_look(&k->at[i], k->token);
+	return now;
 }
 
 static bool spin_for_answer(const struct connection *c)
@@ -62,76 +81,100 @@ static bool spin_for_answer(const struct connection *c)
 	return false;
 }
 
-/* struct connection; void, as a cleanup handler has it. */
-static void sleep_end(void *c)
+static bool all_will_ring(const struct connection *c)
 {
-	struct connection *slept = c;
+	const struct knocks *k = &c->knock.k;
+	bool will = true;
 
-	sleepers_leave(place_for_data(slept));
-	atomic_fetch_sub(&slept->knock.sleepers, 1);
+	for (uint32_t i = 0; i < k->count && will; i++)
+		will = linkgroup_knock_sleeps(&k->at[i], k->token);
+	return will;
 }
 
-/* Who takes it back meanwhile finds us counted, and leaves us the bell. */
+/* The ring stays in the bell, for what comes after it. */
 static void sleep_for_answer(struct connection *c)
 {
 	const struct timespec limit = sys_timespec(AWAIT_MS * 1000000ull);
+	struct pollfd bells[OPTION_KNOCKS_MAX];
+	uint32_t n = c->knock.k.count;
 
-	atomic_fetch_add(&c->knock.sleepers, 1);
-	sleepers_join(place_for_data(c));
-	pthread_cleanup_push(sleep_end, c);
+	for (uint32_t i = 0; i < n; i++)
+		bells[i] = (struct pollfd){c->knock.k.at[i].bell, POLLIN, 0};
 	inject_nap();
-	if (knock_is_out(c) &&
-	    linkgroup_knock_sleeps(c->knock.at, c->knock.token)) {
-		c->knock.unheard = true;
-		inject_nap();
-		if (bell_wait_once(c->knock.bell, &limit) == BELL_RUNG)
-			c->knock.unheard = false;
-	}
-	pthread_cleanup_pop(1);
+	if (!all_will_ring(c))
+		return;
+	inject_nap();
+	real.ppoll(bells, n, &limit, NULL);
 }
 
 void knock_await(struct connection *c)
 {
-	if (look(c) == KNOCKING_WAITS && !spin_for_answer(c))
+	bool is_out = look_begin(c);
+
+	pthread_cleanup_push(look_end, c);
+	if (is_out && look(c) == KNOCKING_WAITS && !spin_for_answer(c))
 		sleep_for_answer(c);
+	pthread_cleanup_pop(1);
 }
 
-bool knock_has_answer(const struct connection *c)
+bool knock_has_answer(struct connection *c)
 {
-	return knock_is_out(c) && look(c) != KNOCKING_WAITS;
+	bool has;
+
+	if (!knock_is_out(c))
+		return false;
+	has = look_begin(c) && look(c) != KNOCKING_WAITS;
+	look_end(c);
+	return has;
 }
 
-/* The ring stays in the bell: whoever looks sees the word. */
 bool knock_hear(struct connection *c)
 {
+	bool will;
+
 	inject_nap();
-	if (!linkgroup_knock_sleeps(c->knock.at, c->knock.token))
-		return false;
-	c->knock.unheard = true;
-	return true;
+	will = look_begin(c) && all_will_ring(c);
+	look_end(c);
+	return will;
 }
 
 /* Until the server, who is at it, is done. One that was killed meanwhile has
  * ended its connections, too. */
-static void await_taking(const struct connection *c)
+static void await_taking(const struct knocked *at, uint64_t token)
 {
 	uint64_t end = sys_now_ns() + 100 * 1000000ull;
 
-	while (look(c) == KNOCKING_TAKING && sys_now_ns() < end)
+	while (linkgroup_knock_look(at, token) == KNOCKING_TAKING &&
+	       sys_now_ns() < end)
 		sched_yield();
 }
 
-static void enter(struct connection *c, int fd)
+/* The one that was not to be had any more, or -1. */
+static int take_all_back(struct knocks *k)
 {
-	struct rmb *rmb = c->knock.rmb;
+	int taken = -1;
 
-	await_taking(c);
-	atomic_store(&c->knock.state, KNOCK_NONE);
-	c->knock.rmb = NULL;
-	connection_attach(c, rmb, c->knock.element, SIDE_CLIENT);
-	/* The ring is still on its way, or in the bell. */
-	if (c->knock.unheard)
-		c->drained_data--;
+	for (uint32_t i = 0; i < k->count; i++) {
+		if (linkgroup_knock_take_back(&k->at[i], k->token))
+			continue;
+		/* Only one has the socket: the others lie. */
+		if (taken >= 0)
+			k->at[i].rmb->leaked |= 1u << k->at[i].element;
+		else
+			taken = (int)i;
+	}
+	return taken;
+}
+
+static void enter(struct connection *c, int fd, struct knocked *at)
+{
+	struct rmb *rmb = at->rmb;
+
+	await_taking(at, c->knock.k.token);
+	connection_attach(c, rmb, at->element, SIDE_CLIENT);
+	at->held = false;
+	/* It is still on its way, or in the bell. */
+	c->drained_data -= atomic_load(&c->own_wait->rings_data) - at->rings;
 	proposal_remember_first(c, false);
 	allowance_tell(c, fd);
 	clc_skip(connection_clc(c));
@@ -140,51 +183,64 @@ static void enter(struct connection *c, int fd)
 	connection_use_smc(c);
 }
 
+/* True: it was taken, and the connection is active. */
+static bool decide(struct connection *c, int fd)
+{
+	struct knocks *k = &c->knock.k;
+	int taken;
+
+	atomic_store(&c->knock.state, KNOCK_OVER);
+	taken = take_all_back(k);
+	if (c->members)
+		connection_on_knock_over(c, taken);
+	c->knock.vain = taken < 0;
+	if (taken >= 0)
+		enter(c, fd, &k->at[taken]);
+	knock_tidy(c);
+	return taken >= 0;
+}
+
 bool knock_was_taken(struct connection *c, int fd)
 {
-	if (!knock_is_out(c) || look(c) == KNOCKING_WAITS)
-		return false;
-	enter(c, fd);
-	return true;
+	return knock_is_out(c) && look(c) != KNOCKING_WAITS && decide(c, fd);
 }
 
 bool knock_take_back(struct connection *c, int fd)
 {
-	bool sleeps = atomic_load(&c->knock.sleepers) > 0;
-
-	/* Before the look at who sleeps, and who sleeps looks after it. */
-	atomic_store(&c->knock.state, KNOCK_OVER);
-	sleeps = atomic_load(&c->knock.sleepers) > 0;
-	if (!linkgroup_knock_take_back(c->knock.rmb, c->knock.element,
-				       c->knock.token, sleeps)) {
-		enter(c, fd);
-		return false;
-	}
-	if (c->members)
-		connection_on_knock_over(c);
-	c->knocked = c->knock.group;
-	if (!sleeps)
-		atomic_store(&c->knock.state, KNOCK_NONE);
-	return true;
+	return !decide(c, fd);
 }
 
 void knock_tidy(struct connection *c)
 {
+	struct knocks *k = &c->knock.k;
+
 	if (atomic_load(&c->knock.state) != KNOCK_OVER ||
-	    atomic_load(&c->knock.sleepers) > 0)
+	    atomic_load(&c->knock.lookers) > 0)
 		return;
+	for (struct knocked *at = k->at; at < k->at + k->count; at++)
+		if (at->held)
+			linkgroup_knock_give(at, true);
 	atomic_store(&c->knock.state, KNOCK_NONE);
-	linkgroup_knock_give(c->knock.rmb, c->knock.element, true);
+}
+
+static bool knocked_at(const struct knocks *k, uint32_t group)
+{
+	for (uint32_t i = 0; i < k->count; i++)
+		if (k->at[i].group == group)
+			return true;
+	return false;
 }
 
 void knock_learn(struct connection *c)
 {
+	const struct knocks *k = &c->knock.k;
 	struct linkgroup *g = c->rmb->group;
 
 	if (!g)
 		return;
-	if (c->knocked && c->knocked != g->number)
-		linkgroup_knock_was_vain(c->knocked);
+	if (c->knock.vain && !knocked_at(k, g->number))
+		for (uint32_t i = 0; i < k->count; i++)
+			linkgroup_knock_was_vain(k->at[i].group);
 	linkgroup_knock_learn(g, c->slot->peer_port);
 }
 

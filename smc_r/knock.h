@@ -3,12 +3,13 @@
  * knock: a connection that begins without CLC messages.
  *
  * A client that shares a link group with its acceptor knocks at an element
- * before it connects (linkgroup_knock.h). Who accepts finds that with the
- * answer to its one question about the new socket, takes the element, and is on
- * SMC; the client sees it when it comes to write. Nothing goes through TCP.
+ * before it connects (linkgroup_knock.h); where several processes accept, at
+ * one of each. Who accepts finds that with the answer to its one question about
+ * the new socket, takes the element, and is on SMC; the client sees it when it
+ * comes to write, and takes the others back. Nothing goes through TCP.
  *
  * The client's next write waits for the acceptor, for a moment; a poll or an
- * epoll instance waits for the bell that rings when the knock is taken, and
+ * epoll instance waits for the bells that ring when the knock is taken, and
  * hides meanwhile that it can write. Every other call settles it first: the
  * client takes the knock back and sends its Proposal, as without one; or it was
  * taken, and the connection is active. So fork, exec and close meet nothing
@@ -26,8 +27,7 @@
 /* ---- client ---- */
 
 /* The knock of a connection that begins now. */
-void knock_begin(struct connection *c, struct rmb *rmb,
-		 const struct option_knock *knock);
+void knock_begin(struct connection *c, const struct knocks *k);
 
 /* Is it undecided? */
 bool knock_is_out(const struct connection *c);
@@ -36,8 +36,8 @@ bool knock_is_out(const struct connection *c);
 void knock_await(struct connection *c);
 /* For who looks at it from a poll or an epoll instance. Is it decided, for all
  * that memory tells? */
-bool knock_has_answer(const struct connection *c);
-/* Rings c->knock.bell when it is taken. False: it has been. */
+bool knock_has_answer(struct connection *c);
+/* One of the bells of c->knock.k rings when it is taken. False: it has been. */
 bool knock_hear(struct connection *c);
 
 /* Was it taken? Then the connection is active when this returns. */
@@ -45,7 +45,7 @@ bool knock_was_taken(struct connection *c, int fd);
 /* Nobody has taken it, and nobody will. False: it was taken before, and the
  * connection is active. */
 bool knock_take_back(struct connection *c, int fd);
-/* A thread that slept for a knock which another one took back may have left. */
+/* A thread that looked at a knock which another one decided may have left. */
 void knock_tidy(struct connection *c);
 
 /* This group's server accepted a connection; it may have knocked elsewhere. */

@@ -156,11 +156,14 @@ static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
 }
 
+/* For one more to knock at: others may have, and be taken elsewhere. */
 static bool has_open(const struct linkgroup *g)
 {
-	for (const struct rmb *r = g->rmbs; r; r = r->next)
-		if (~(r->busy | r->leaked | r->lent) & linkgroup_rmb_mask(r))
-			return true;
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++)
+			if (linkgroup_rmb_has_free(r, i) &&
+			    linkgroup_knock_is_open(rmb_element(&r->map, i)))
+				return true;
 	return false;
 }
 
@@ -180,16 +183,18 @@ static bool client_is_shut_out(const struct linkgroup *g)
 
 /*
  * A client that comes back before we have closed finds nothing that it could
- * knock at. If that goes on, and memory is not short, one element more is what
- * it needs.
+ * knock at, and so does one that has knocked at all of them, and is accepted by
+ * others. If that goes on, and memory is not short, more elements are what it
+ * needs.
  */
 static void note_shut_out(struct linkgroup *g, const struct snapshot *s)
 {
 	if (!client_is_shut_out(g) || has_open(g) || !g->plenty ||
 	    g->connections >= SPARE_PLENTY)
 		return;
-	if (g->spare == 0)
-		g->spare = 1;
+	g->spare += g->spare + 1;
+	if (g->spare > spare_most(g))
+		g->spare = spare_most(g);
 	linkgroup_rmb_add(g, s);
 }
 

@@ -12,7 +12,7 @@
 #define TOKENS          32  /* asked of the kernel at once */
 #define TOKEN_BIT       4u  /* every token has it, no other word */
 #define LOOKS_MOST      64u /* at elements, of a client that knocks */
-#define HOLDS_BACK      32u /* connections, after a knock in vain */
+#define HOLDS_BACK      4u  /* connections, after a knock in vain */
 #define HOLDS_BACK_MOST 4096u
 
 /* Ports at which a group has accepted, by their lowest bits. */
@@ -58,16 +58,31 @@ static bool serves(const struct linkgroup *g, uint16_t port)
 	return false;
 }
 
-static struct linkgroup *last_at(uint16_t port)
+/* Adds it to those found, who accepted last first. False: they are too many. */
+static bool add(struct linkgroup **found, unsigned *n, struct linkgroup *g)
 {
-	struct linkgroup *found = NULL;
+	bool full = *n == OPTION_KNOCKS_MAX;
+	unsigned i = full ? *n - 1 : (*n)++;
 
+	if (full && (int32_t)(g->used - found[i]->used) < 0)
+		return false;
+	for (; i > 0 && (int32_t)(g->used - found[i - 1]->used) > 0; i--)
+		found[i] = found[i - 1];
+	found[i] = g;
+	return !full;
+}
+
+/* Who accepted at the port lately. */
+static unsigned acceptors(uint16_t port, struct linkgroup **found, bool *all)
+{
+	unsigned n = 0;
+
+	*all = true;
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
 		if (g->side == SIDE_CLIENT && g->channel >= 0 &&
-		    serves(g, port) &&
-		    (!found || (int32_t)(g->used - found->used) > 0))
-			found = g;
-	return found;
+		    serves(g, port) && !add(found, &n, g))
+			*all = false;
+	return n;
 }
 
 static bool knock_at(struct rmb_element *e, uint64_t token)
@@ -79,8 +94,27 @@ static bool knock_at(struct rmb_element *e, uint64_t token)
 	       atomic_compare_exchange_strong(&e->knock, &open, token);
 }
 
+static uint32_t rings_at(const struct rmb *r, uint32_t element)
+{
+	return atomic_load(
+	    &rmb_element(&r->map, element)->side[SIDE_CLIENT].wait.rings_data);
+}
+
+static void take(struct knocked *at, struct rmb *r, uint32_t element)
+{
+	at->held = true;
+	at->rmb = r;
+	at->element = element;
+	at->group = r->group->number;
+	at->rings = rings_at(r, element);
+	at->bell = r->bells[element].data;
+	r->busy |= 1u << element;
+	r->references++;
+	r->group->connections++;
+}
+
 static bool knock_somewhere(struct linkgroup *g, uint64_t token,
-			    struct rmb **rmb, uint32_t *element)
+			    struct knocked *at)
 {
 	unsigned looks = 0;
 
@@ -92,84 +126,105 @@ static bool knock_somewhere(struct linkgroup *g, uint64_t token,
 				return false;
 			if (!knock_at(rmb_element(&r->map, i), token))
 				continue;
-			*rmb = r;
-			*element = i;
+			take(at, r, i);
 			return true;
 		}
 	return false;
 }
 
-bool linkgroup_knock(uint16_t port, struct rmb **rmb, uint32_t *element,
-		     struct option_knock *knock)
+/* A server that has nothing open hears of it. */
+static bool knock_at_group(struct linkgroup *g, struct knocks *k)
 {
-	struct linkgroup *g = last_at(port);
-
-	if (!g)
-		return false;
-	if (g->holds_back) {
-		g->holds_back--;
-		return false;
+	if (knock_somewhere(g, k->token, &k->at[k->count])) {
+		k->count++;
+		return true;
 	}
-	knock->token = new_token();
-	if (!knock->token)
-		return false;
-	if (!knock_somewhere(g, knock->token, rmb, element)) {
-		if (g->rmbs)
-			atomic_fetch_add(&rmb_header(&g->rmbs->map)->shut_out,
-					 1);
-		return false;
-	}
-	memcpy(knock->client, identity_own(), PEER_ID_BYTES);
-	knock->rmb = (*rmb)->number;
-	knock->element = *element;
-	(*rmb)->busy |= 1u << *element;
-	(*rmb)->references++;
-	g->connections++;
-	return true;
+	if (g->rmbs)
+		atomic_fetch_add(&rmb_header(&g->rmbs->map)->shut_out, 1);
+	return false;
 }
 
-enum knocking linkgroup_knock_look(const struct rmb_element *e, uint64_t token)
+bool linkgroup_knock(uint16_t port, struct knocks *k)
 {
-	uint64_t now = atomic_load_explicit(&e->knock, memory_order_acquire);
+	struct linkgroup *found[OPTION_KNOCKS_MAX];
+	unsigned n = acceptors(port, found, &k->all);
+
+	if (n == 0)
+		return false;
+	if (found[0]->holds_back) {
+		found[0]->holds_back--;
+		return false;
+	}
+	k->token = new_token();
+	if (!k->token)
+		return false;
+	k->count = 0;
+	k->sure = true;
+	for (unsigned i = 0; i < n; i++) {
+		k->all &= knock_at_group(found[i], k);
+		k->sure &= found[i]->met == KNOCK_MET;
+	}
+	k->sure &= k->all;
+	return k->count > 0;
+}
+
+void linkgroup_knock_describe(const struct knocks *k, struct option_knock *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->token = k->token;
+	memcpy(o->client, identity_own(), PEER_ID_BYTES);
+	for (unsigned i = 0; i < k->count; i++) {
+		o->at[i].rmb = k->at[i].rmb->number;
+		o->at[i].element = k->at[i].element;
+	}
+}
+
+static struct rmb_element *element_of(const struct knocked *at)
+{
+	return rmb_element(&at->rmb->map, at->element);
+}
+
+enum knocking linkgroup_knock_look(const struct knocked *at, uint64_t token)
+{
+	uint64_t now =
+	    atomic_load_explicit(&element_of(at)->knock, memory_order_acquire);
 
 	if ((now & ~(uint64_t)KNOCK_ASLEEP) == token)
 		return KNOCKING_WAITS;
 	return now == KNOCK_TAKING ? KNOCKING_TAKING : KNOCKING_TAKEN;
 }
 
-bool linkgroup_knock_sleeps(struct rmb_element *e, uint64_t token)
+bool linkgroup_knock_sleeps(const struct knocked *at, uint64_t token)
 {
 	uint64_t awake = token;
 
-	return atomic_compare_exchange_strong(&e->knock, &awake,
+	return atomic_compare_exchange_strong(&element_of(at)->knock, &awake,
 					      token | KNOCK_ASLEEP) ||
 	       awake == (token | KNOCK_ASLEEP);
 }
 
-bool linkgroup_knock_take_back(struct rmb *r, uint32_t element, uint64_t token,
-			       bool sleeps)
+bool linkgroup_knock_take_back(const struct knocked *at, uint64_t token)
 {
-	struct rmb_element *e = rmb_element(&r->map, element);
+	struct rmb_element *e = element_of(at);
 	uint64_t awake = token, asleep = token | KNOCK_ASLEEP;
 
-	if (!atomic_compare_exchange_strong(&e->knock, &awake, KNOCK_GONE) &&
-	    !atomic_compare_exchange_strong(&e->knock, &asleep, KNOCK_GONE))
-		return false;
-	if (!sleeps)
-		linkgroup_knock_give(r, element, true);
-	return true;
+	return atomic_compare_exchange_strong(&e->knock, &awake, KNOCK_GONE) ||
+	       atomic_compare_exchange_strong(&e->knock, &asleep, KNOCK_GONE);
 }
 
-void linkgroup_knock_give(struct rmb *r, uint32_t element, bool reuse)
+void linkgroup_knock_give(struct knocked *at, bool reuse)
 {
+	struct rmb *r = at->rmb;
+
 	r->references--;
 	if (r->group)
 		r->group->connections--;
-	r->busy &= ~(1u << element);
+	r->busy &= ~(1u << at->element);
 	if (reuse)
-		atomic_store(&rmb_element(&r->map, element)->knock, KNOCK_OPEN);
+		atomic_store(&element_of(at)->knock, KNOCK_OPEN);
 	else
-		r->leaked |= 1u << element;
+		r->leaked |= 1u << at->element;
+	at->held = false;
 }
 
 void linkgroup_knock_learn(struct linkgroup *g, uint16_t port)
@@ -201,21 +256,6 @@ void linkgroup_knock_was_vain(uint32_t number)
 	}
 }
 
-bool linkgroup_knock_is_sure(const struct linkgroup *g)
-{
-	return g->met == KNOCK_MET;
-}
-
-bool linkgroup_knock_meets_one(uint16_t port)
-{
-	unsigned n = 0;
-
-	for (const struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
-		n += g->side == SIDE_CLIENT && g->channel >= 0 &&
-		     serves(g, port);
-	return n == 1;
-}
-
 /* ---- server ---- */
 
 bool linkgroup_knock_shut(struct rmb_element *e)
@@ -239,38 +279,64 @@ bool linkgroup_knock_shut_all(struct rmb *r)
 	return true;
 }
 
+bool linkgroup_knock_is_open(const struct rmb_element *e)
+{
+	return atomic_load_explicit(&e->knock, memory_order_relaxed) ==
+	       KNOCK_OPEN;
+}
+
 void linkgroup_knock_open(struct rmb_element *e)
 {
 	atomic_store(&e->knock, KNOCK_OPEN);
 }
 
-/* What the kernel brought is as much the client's as what stands in memory. */
+static bool take_token(struct rmb_element *e, uint64_t token, bool *asleep)
+{
+	uint64_t awake = token, sleeps = token | KNOCK_ASLEEP;
+
+	*asleep = false;
+	if (atomic_compare_exchange_strong(&e->knock, &awake, KNOCK_TAKING))
+		return true;
+	*asleep =
+	    atomic_compare_exchange_strong(&e->knock, &sleeps, KNOCK_TAKING);
+	return *asleep;
+}
+
+static bool take_element(struct linkgroup *g, uint64_t token,
+			 const struct option_knocked *at, struct rmb **rmb,
+			 bool *asleep)
+{
+	struct rmb *r = linkgroup_rmb_find(g, at->rmb);
+
+	if (!r || at->element >= r->map.elements ||
+	    !linkgroup_rmb_has_free(r, at->element) ||
+	    !take_token(rmb_element(&r->map, at->element), token, asleep))
+		return false;
+	*rmb = r;
+	return true;
+}
+
+/* What the kernel brought is as much the client's as what stands in memory.
+ * Most of it concerns other processes; none has this token but ours. */
 bool linkgroup_take_knocked(const struct option_knock *knock, struct rmb **rmb,
 			    uint32_t *element, bool *asleep)
 {
-	uint64_t awake = knock->token, sleeps = knock->token | KNOCK_ASLEEP;
 	struct linkgroup *g =
 	    linkgroup_list_find(SIDE_SERVER, (const uint8_t *)knock->client);
-	struct rmb *r = g ? linkgroup_rmb_find(g, knock->rmb) : NULL;
-	struct rmb_element *e;
+	unsigned i = 0;
 
-	if (!r || knock->element >= r->map.elements ||
-	    !(knock->token & TOKEN_BIT) || (knock->token & KNOCK_ASLEEP) ||
-	    !linkgroup_rmb_has_free(r, knock->element))
+	if (!g || !(knock->token & TOKEN_BIT) || (knock->token & KNOCK_ASLEEP))
 		return false;
-	e = rmb_element(&r->map, knock->element);
-	*asleep = false;
-	if (!atomic_compare_exchange_strong(&e->knock, &awake, KNOCK_TAKING)) {
-		if (!atomic_compare_exchange_strong(&e->knock, &sleeps,
-						    KNOCK_TAKING))
-			return false;
-		*asleep = true;
-	}
-	linkgroup_rmb_take(r, knock->element);
-	atomic_store(&e->accept, ACCEPT_TAKEN);
+	while (i < OPTION_KNOCKS_MAX && knock->at[i].rmb != 0 &&
+	       !take_element(g, knock->token, &knock->at[i], rmb, asleep))
+		i++;
+	if (i == OPTION_KNOCKS_MAX || knock->at[i].rmb == 0)
+		return false;
+	*element = knock->at[i].element;
+	linkgroup_rmb_take(*rmb, *element);
+	atomic_store(&rmb_element(&(*rmb)->map, *element)->accept,
+		     ACCEPT_TAKEN);
 	segment_count(reuses);
-	*rmb = r;
-	*element = knock->element;
 	return true;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * linkgroup_knock: a client that shares a link group with who will probably
- * accept it says beforehand which element it would take.
+ * linkgroup_knock: a client that shares a link group with those who may accept
+ * it says beforehand which element it would take of each.
  *
- * It writes a random token into the element, and the BPF program takes the
- * token along to the socket that the server accepts (option.h). So the element
+ * It writes a random token into the elements, and the BPF program takes the
+ * token along to the socket that one of them accepts (option.h). So an element
  * is tied to the connection by the kernel, and to the group by memory that only
- * the two processes have. Whoever changes the token first decides: the server,
- * who takes the element, or the client, who has waited long enough.
+ * two processes have. Whoever changes the token first decides: the server, who
+ * takes the element, or the client, who has waited long enough, or has been
+ * taken elsewhere.
  *
  * An element may be knocked at when both ends are done with its last use: the
  * word is open, and the client has released it.
@@ -25,11 +26,30 @@
 /* Has any group ever accepted connections to such a port? No lock needed. */
 bool linkgroup_knock_is_likely(uint16_t port);
 
-/* Knocks at an element of the group that last accepted at this port. False:
- * there is none, or it does not pay. The element is taken, like one that was
- * named (linkgroup_take_named). */
-bool linkgroup_knock(uint16_t port, struct rmb **rmb, uint32_t *element,
-		     struct option_knock *knock);
+/* An element that a client knocks at; taken, like one that was named
+ * (linkgroup_take_named). */
+struct knocked {
+	struct rmb *rmb;
+	uint32_t element;
+	uint32_t group; /* its number */
+	uint32_t rings; /* that the client's bell for bytes had then */
+	int bell;       /* this one */
+	bool held;      /* to be given back */
+};
+
+struct knocks {
+	uint64_t token;
+	uint32_t count;
+	bool all;  /* nobody else has accepted at the port lately */
+	bool sure; /* besides, the last ones were answered */
+	struct knocked at[OPTION_KNOCKS_MAX];
+};
+
+/* Knocks at an element of each group that accepted at this port lately. False:
+ * there is none, or it does not pay. */
+bool linkgroup_knock(uint16_t port, struct knocks *k);
+/* What the kernel is to bring. */
+void linkgroup_knock_describe(const struct knocks *k, struct option_knock *o);
 
 enum knocking {
 	KNOCKING_WAITS,
@@ -37,30 +57,24 @@ enum knocking {
 	KNOCKING_TAKEN,
 };
 
-/* What became of it. No lock needed. */
-enum knocking linkgroup_knock_look(const struct rmb_element *e, uint64_t token);
+/* What became of it. No lock needed, as long as it is not given back. */
+enum knocking linkgroup_knock_look(const struct knocked *at, uint64_t token);
 
 /* Says that the caller goes to sleep on its bell for bytes, which rings when
- * the element is taken. False: it need not. No lock needed. */
-bool linkgroup_knock_sleeps(struct rmb_element *e, uint64_t token);
+ * the element is taken. False: it need not. No lock needed, as before. */
+bool linkgroup_knock_sleeps(const struct knocked *at, uint64_t token);
 
-/* The client waits no longer. False: the server was first. sleeps: another
- * thread does; the element is kept until linkgroup_knock_give(). */
-bool linkgroup_knock_take_back(struct rmb *rmb, uint32_t element,
-			       uint64_t token, bool sleeps);
-/* Gives an element back that was knocked at in vain. */
-void linkgroup_knock_give(struct rmb *rmb, uint32_t element, bool reuse);
+/* The client waits no longer. False: the server was first. */
+bool linkgroup_knock_take_back(const struct knocked *at, uint64_t token);
+/* Gives an element back that was taken back. reuse false: it never is. */
+void linkgroup_knock_give(struct knocked *at, bool reuse);
 
 /* This group's server has accepted a connection to the port. */
 void linkgroup_knock_learn(struct linkgroup *g, uint16_t port);
-/* A knock at this group was answered; or somebody else accepted: then some of
- * the next connections do without one, more and more of them. */
+/* A knock at this group was answered; or somebody accepted at whose group there
+ * was none: then some of the next connections do without, more and more. */
 void linkgroup_knock_was_met(struct linkgroup *g);
 void linkgroup_knock_was_vain(uint32_t group_number);
-/* Were the last ones answered? */
-bool linkgroup_knock_is_sure(const struct linkgroup *g);
-/* Do all groups that accepted at this port belong to one process? */
-bool linkgroup_knock_meets_one(uint16_t port);
 
 /* In the child of a fork. */
 void linkgroup_knock_forked(void);
@@ -78,7 +92,9 @@ void linkgroup_knock_answer(struct rmb *rmb, uint32_t element, bool asleep);
  * False: one has, and nothing is changed. */
 bool linkgroup_knock_shut(struct rmb_element *e);
 bool linkgroup_knock_shut_all(struct rmb *rmb);
-/* The server is done with the last use of the element. */
+/* The server is done with the last use of the element, and nobody knocks. */
+bool linkgroup_knock_is_open(const struct rmb_element *e);
+/* It is done with the last use. */
 void linkgroup_knock_open(struct rmb_element *e);
 
 #endif

@@ -54,12 +54,18 @@ struct option_visit {
 };
 
 /* What the BPF program carries from a client to its acceptor, and does not look
- * into: knock.h. */
+ * into: knock.h. One element for each process that may accept it. */
+#define OPTION_KNOCKS_MAX 8
+
+struct option_knocked {
+	__u32 rmb; /* number within the link group; 0: no more of them */
+	__u32 element;
+};
+
 struct option_knock {
 	__u64 token;     /* 0: none */
 	__u32 client[2]; /* peer ID */
-	__u32 rmb;       /* number within the link group */
-	__u32 element;
+	struct option_knocked at[OPTION_KNOCKS_MAX];
 };
 
 struct option_knocking {

@@ -13,10 +13,13 @@
 #include "poll_wait.h"
 #include "sleepers.h"
 
+#define POLL_PER_FD 3 /* kernel entries that one descriptor may need */
+
 struct poll_call {
 	struct pollfd *fds;
 	struct pollfd *all; /* for the kernel: each of fds, then bells */
 	nfds_t entries;     /* of it */
+	nfds_t room;        /* for so many */
 	short *notes;       /* of each of fds */
 	nfds_t n;
 	const sigset_t *mask;

@@ -176,6 +176,25 @@ static short everybodys(const struct connection *c)
 		   : tcp_end_events(c);
 }
 
+/* Where its bells do not fit beside what others may need it is looked at by the
+ * clock. */
+static nfds_t add_knock(struct poll_call *p, nfds_t at, struct connection *c,
+			nfds_t i)
+{
+	const struct knocks *k = &c->knock.k;
+	nfds_t others = (p->n - i - 1) * (POLL_PER_FD - 1);
+
+	if (at + k->count + others > p->room) {
+		p->crowded = true;
+		return at;
+	}
+	if (!knock_hear(c))
+		return at;
+	for (uint32_t b = 0; b < k->count; b++)
+		at = add(p->all, at, k->at[b].bell, POLLIN);
+	return at;
+}
+
 static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			 nfds_t i)
 {
@@ -190,9 +209,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 		p->crowded |= c->unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
 			*events |= POLLOUT;
-		if (knock_is_out(c) && knock_hear(c))
-			at = add(p->all, at, c->knock.bell, POLLIN);
-		return at;
+		return knock_is_out(c) ? add_knock(p, at, c, i) : at;
 	}
 	*events = kernel_share(c) & (asked | everybodys(c));
 	*note |= join(p, place_for_data(c), ON_DATA, FIRST_DATA);

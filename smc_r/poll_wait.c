@@ -14,8 +14,7 @@
 #include "talk.h"
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
-#define PER_FD   3  /* kernel entries that one descriptor may need */
-#define ENTRY    (PER_FD * sizeof(struct pollfd) + sizeof(short))
+#define ENTRY    (POLL_PER_FD * sizeof(struct pollfd) + sizeof(short))
 
 #define SPIN_ASK_NS 5000u
 
@@ -150,13 +149,14 @@ static int look_through(struct poll_call *p, int ready)
 
 static int call(struct poll_call p)
 {
-	struct pollfd stack[ON_STACK * PER_FD];
+	struct pollfd stack[ON_STACK * POLL_PER_FD];
 	short notes[ON_STACK];
 	size_t bytes = p.n * ENTRY;
 	int result;
 
 	p.all = stack;
 	p.notes = notes;
+	p.room = (p.n > ON_STACK ? p.n : ON_STACK) * POLL_PER_FD;
 	p.slice_ms = POLL_SLICE_FIRST_MS;
 	p.only_looks = !p.for_ever && p.wait_ns == 0;
 	if (p.n > ON_STACK) {
@@ -166,7 +166,7 @@ static int call(struct poll_call p)
 			errno = ENOMEM;
 			return -1;
 		}
-		p.notes = (short *)(void *)(p.all + p.n * PER_FD);
+		p.notes = (short *)(void *)(p.all + p.n * POLL_PER_FD);
 	}
 	result = wait_rounds(&p);
 	if (p.only_looks && result > 0)

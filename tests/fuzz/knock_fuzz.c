@@ -41,7 +41,7 @@ enum step {
 	STEP_POKE_EPOCH,    /* 1 byte */
 	STEP_POKE_RELEASED, /* 1 byte */
 	STEP_POKE_HEADER,   /* retired, shut_out: 1 byte each */
-	STEP_ANSWER,        /* struct option_knock: 24 bytes */
+	STEP_ANSWER,        /* struct option_knock */
 	STEP_ANSWER_RIGHT,  /* with the word as it stands, but for 1 byte */
 	STEP_KNOCK,         /* port: 1 byte more than PORT */
 	STEP_LOOK,
@@ -260,24 +260,36 @@ static void poke(enum step step, uint8_t which, struct reader *r)
 	}
 }
 
+static uint64_t word_at(const struct option_knocked *at)
+{
+	struct rmb *rmb = linkgroup_rmb_find(server, at->rmb);
+
+	return rmb && at->element < ELEMENTS
+		   ? atomic_load(&rmb_element(&rmb->map, at->element)->knock)
+		   : 0;
+}
+
 static void answer(const struct option_knock *knock)
 {
-	struct rmb *rmb = linkgroup_rmb_find(server, knock->rmb);
-	uint64_t before = 0;
+	uint64_t before[OPTION_KNOCKS_MAX];
+	struct rmb *rmb;
 	uint32_t element;
 	bool asleep;
+	int i = 0;
 
-	if (rmb && knock->element < ELEMENTS)
-		before =
-		    atomic_load(&rmb_element(&rmb->map, knock->element)->knock);
+	for (int k = 0; k < OPTION_KNOCKS_MAX; k++)
+		before[k] = word_at(&knock->at[k]);
 	if (!linkgroup_take_knocked(knock, &rmb, &element, &asleep))
 		return;
-	must(knock->rmb == rmb->number && knock->element == element);
+	while (i < OPTION_KNOCKS_MAX && (knock->at[i].rmb != rmb->number ||
+					 knock->at[i].element != element))
+		i++;
+	must(i < OPTION_KNOCKS_MAX);
 	must((knock->token & TOKEN_BITS) == 4 &&
-	     (before & ~(uint64_t)KNOCK_ASLEEP) == knock->token);
-	must(before != KNOCK_OPEN && before != KNOCK_SHUT &&
-	     before != KNOCK_TAKING && before != KNOCK_GONE);
-	must(asleep == (before & KNOCK_ASLEEP));
+	     (before[i] & ~(uint64_t)KNOCK_ASLEEP) == knock->token);
+	must(before[i] != KNOCK_OPEN && before[i] != KNOCK_SHUT &&
+	     before[i] != KNOCK_TAKING && before[i] != KNOCK_GONE);
+	must(asleep == (before[i] & KNOCK_ASLEEP));
 	hold(served, rmb, element);
 	linkgroup_knock_answer(rmb, element, asleep);
 }
@@ -285,23 +297,25 @@ static void answer(const struct option_knock *knock)
 static void answer_right(uint8_t which, uint8_t wrong)
 {
 	struct rmb *rmb = rmb_of(server, which);
-	struct option_knock knock;
+	struct option_knock knock = {.token = 0};
+	struct option_knocked *at = &knock.at[which / HELD_MAX % 2];
 
 	if (!rmb)
 		return;
-	knock.rmb = rmb->number;
-	knock.element = which % ELEMENTS;
-	knock.token =
-	    atomic_load(&rmb_element(&rmb->map, knock.element)->knock);
+	/* Before it another process' element, of the same numbers as ours. */
+	knock.at[0] = (struct option_knocked){RMBS, 0};
+	at->rmb = rmb->number;
+	at->element = which % ELEMENTS;
+	knock.token = word_at(at);
 	memcpy(knock.client, server->peer_id, sizeof(knock.client));
 	if (wrong & 1)
 		knock.token &= ~(uint64_t)KNOCK_ASLEEP;
 	if (wrong & 2)
 		knock.token ^= (uint64_t)wrong << 8;
 	if (wrong & 4)
-		knock.element = wrong;
+		at->element = wrong;
 	if (wrong & 8)
-		knock.rmb += wrong;
+		at->rmb += wrong;
 	if (wrong & 16)
 		knock.client[wrong & 1] ^= wrong;
 	answer(&knock);
@@ -309,44 +323,48 @@ static void answer_right(uint8_t which, uint8_t wrong)
 
 static void knock(uint16_t port)
 {
-	struct option_knock k;
+	struct option_knock o;
+	struct knocks k;
 	struct held *h;
-	struct rmb *rmb;
-	uint32_t element;
 
-	if (!linkgroup_knock(port, &rmb, &element, &k))
+	if (!linkgroup_knock(port, &k))
 		return;
-	must(port == PORT);
-	must(k.rmb == rmb->number && k.element == element);
-	must((k.token & TOKEN_BITS) == 4);
-	h = hold(visits, rmb, element);
+	must(port == PORT && k.count == 1 && k.all);
+	linkgroup_knock_describe(&k, &o);
+	must(o.at[0].rmb == k.at[0].rmb->number &&
+	     o.at[0].element == k.at[0].element && o.at[1].rmb == 0);
+	must(o.token == k.token && (k.token & TOKEN_BITS) == 4);
+	h = hold(visits, k.at[0].rmb, k.at[0].element);
 	h->token = k.token;
 }
 
-static void look(struct held *h)
+static struct knocked place_of(const struct held *h)
 {
-	struct rmb_element *e =
-	    rmb_element(&linkgroup_rmb_find(client, h->rmb)->map, h->element);
-	enum knocking now = linkgroup_knock_look(e, h->token);
+	return (struct knocked){.rmb = linkgroup_rmb_find(client, h->rmb),
+				.element = h->element};
+}
+
+static void look(const struct held *h)
+{
+	struct knocked at = place_of(h);
+	enum knocking now = linkgroup_knock_look(&at, h->token);
 
 	must(now == KNOCKING_WAITS || now == KNOCKING_TAKING ||
 	     now == KNOCKING_TAKEN);
-	must(linkgroup_knock_sleeps(e, h->token) == (now == KNOCKING_WAITS));
-	must(linkgroup_knock_look(e, h->token) == now);
+	must(linkgroup_knock_sleeps(&at, h->token) == (now == KNOCKING_WAITS));
+	must(linkgroup_knock_look(&at, h->token) == now);
 }
 
-static void take_back(struct held *h, bool sleeps)
+static void take_back(struct held *h)
 {
-	struct rmb *rmb = linkgroup_rmb_find(client, h->rmb);
+	struct knocked at = place_of(h);
 
-	if (!linkgroup_knock_take_back(rmb, h->element, h->token, sleeps)) {
+	if (!linkgroup_knock_take_back(&at, h->token)) {
 		h->token = 0;
 		return;
 	}
-	if (sleeps) {
-		check(client, visits);
-		linkgroup_knock_give(rmb, h->element, true);
-	}
+	check(client, visits);
+	linkgroup_knock_give(&at, true);
 	h->rmb = 0;
 }
 
@@ -365,7 +383,7 @@ static void visit(enum step step, uint8_t which)
 		if (step == STEP_LOOK)
 			look(h);
 		else
-			take_back(h, which & 0x80);
+			take_back(h);
 	}
 }
 

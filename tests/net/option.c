@@ -139,7 +139,7 @@ static void pins(const char *rundir, char *out, size_t size)
 static int fill(const char *rundir, const char *name, bool old)
 {
 	uint64_t key[8] = {UINT64_MAX}; /* a namespace of nobody */
-	uint64_t value[8] = {0};
+	uint64_t value[16] = {0};
 	struct bpf_map_info info = {0};
 	uint32_t length = sizeof(info);
 	char path[256];

@@ -19,6 +19,8 @@ knocks() {
 }
 
 # The BPF program carries them: without it there are none.
+knocked=0
+
 knocked_at_least() { # number
 	if [ "$(id -u)" = 0 ]; then
 		[ "$knocked" -ge "$1" ]
@@ -28,9 +30,9 @@ knocked_at_least() { # number
 }
 
 # On plain TCP the program is right, too.
-play() { # way, count
-	timeout 60 python3 "$knock" "$1" 20401 5
-	timeout 100 smc_run python3 "$knock" "$1" 20401 "${2:-40}"
+play() { # way, count, acceptors
+	timeout 60 python3 "$knock" "$1" 20401 5 "${3:-1}"
+	timeout 100 smc_run python3 "$knock" "$1" 20401 "${2:-40}" "${3:-1}"
 	smc_count
 	knocked=$(($(knocks) - knocks_before))
 	echo "smc $smc_new tcp $tcp_new knocks $knocked"
@@ -48,9 +50,38 @@ play() { # way, count
 	[ "$smc_new" = 80 ]
 }
 
-@test "two processes take turns to accept" {
-	play prefork 100
+@test "several processes take turns to accept" {
+	play plain 100 2
 	[ "$smc_new" = 200 ]
+	knocked_at_least 40
+	play plain 200 5
+	[ "$smc_new" = 600 ]
+	knocked_at_least 100
+}
+
+@test "more of them than a client knocks at" {
+	play plain 200 11
+	[ "$smc_new" = 400 ]
+}
+
+@test "what they do not take of a client's is taken back" {
+	for way in half fork banner nonblock threads many; do
+		play "$way" 20 3
+	done
+	[ "$tcp_new" = 0 ]
+	play silent 20 3
+}
+
+@test "several processes, and clients whose connect() does not wait" {
+	for way in poll epoll edge; do
+		before=$knocked
+		play "begun-$way" 40 3
+		[ "$tcp_new" = 0 ]
+		knocked_at_least $((before + 40))
+	done
+	play begun-write 20 3
+	play begun-close 20 3
+	play begun-fork 20 3
 }
 
 @test "a server that comes late" {

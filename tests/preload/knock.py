@@ -2,10 +2,11 @@
 # knock: connections between two processes that know each other, and what a
 # client does between its connect() and its first word.
 #
-# usage: knock.py WAY PORT [COUNT]
+# usage: knock.py WAY PORT [COUNT [ACCEPTORS]]
 #
-# The server echoes what it reads, backwards, and closes; prefork: two processes
-# take turns. Each word must come back, whatever the client did meanwhile.
+# The server, of one process or several that take turns, echoes what it reads,
+# backwards, and closes. Each word must come back, whatever the client did
+# meanwhile.
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ from whole import read_all
 
 way, port = sys.argv[1], int(sys.argv[2])
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+acceptors = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 at = ("127.0.0.1", port)
 
 
@@ -69,7 +71,7 @@ def server():
     listener.bind(at)
     listener.listen(128)
     children = []
-    for _ in range(2 if way == "prefork" else 1):
+    for _ in range(acceptors):
         pid = os.fork()
         if pid == 0:
             serve(listener)

@@ -49,6 +49,24 @@ static void setup(void)
 	part(&p);
 }
 
+/* One server more, which the client knows as well. */
+static struct peer add_server(void)
+{
+	struct peer p = peer_start();
+	struct peer_message id = peer_identity(&p);
+	struct pair with = {.s = peer_serve(&p, &client_id, LIMIT)};
+
+	cr_assert_eq(with.s.reason, REASON_NONE);
+	with.c = peer_accept(&client, &id, &with.s);
+	cr_assert_eq(with.c.reason, REASON_NONE);
+	peer_ask(&client, (struct peer_message){.order = PEER_LEARN,
+						.held = with.c.held,
+						.value = PORT});
+	peer_return(&client, with.c.held);
+	peer_return(&p, with.s.held);
+	return p;
+}
+
 TestSuite(linkgroup_knock, .init = setup, .fini = place_remove);
 
 static struct peer_message knock(int port)
@@ -140,7 +158,7 @@ Test(linkgroup_knock, a_proposal_gets_another_element_meanwhile)
 
 	cr_assert_geq(k.held, 0);
 	p = connect_pair();
-	cr_assert(p.s.number != k.knock.rmb || p.s.element != k.element);
+	cr_assert(p.s.number != k.knock.at[0].rmb || p.s.element != k.element);
 	assert_talk(&p);
 	cr_assert(answer(&k.knock).value);
 }
@@ -167,12 +185,12 @@ Test(linkgroup_knock, a_knock_that_is_none_changes_nothing)
 	wrong.token ^= 8;
 	cr_assert_not(answer(&wrong).value);
 	wrong = k.knock;
-	wrong.element = 31;
+	wrong.at[0].element = 31;
 	cr_assert_not(answer(&wrong).value);
-	wrong.element = UINT32_MAX;
+	wrong.at[0].element = UINT32_MAX;
 	cr_assert_not(answer(&wrong).value);
 	wrong = k.knock;
-	wrong.rmb = 77;
+	wrong.at[0].rmb = 77;
 	cr_assert_not(answer(&wrong).value);
 	wrong = k.knock;
 	wrong.client[0] ^= 1;
@@ -237,7 +255,7 @@ Test(linkgroup_knock, after_one_in_vain_some_do_without_more_and_more)
 			without[i]++;
 		cr_assert(take_back(&k));
 	}
-	cr_assert_geq(without[0], 8);
+	cr_assert_geq(without[0], 4);
 	cr_assert_geq(without[1], 2 * without[0]);
 	cr_assert_geq(without[2], 2 * without[1]);
 }
@@ -253,4 +271,79 @@ Test(linkgroup_knock, a_child_knows_none)
 	peer_send(&client, &(struct peer_message){.order = PEER_CHILD_END});
 	cr_assert_eq(peer_answer(&client).value, 0);
 	cr_assert_geq(knock(PORT).held, 0);
+}
+
+/* Takes it, if it can, and gives it back at once. */
+static bool answers(struct peer *p, const struct option_knock *k)
+{
+	struct peer_message m = peer_ask(
+	    p, (struct peer_message){.order = PEER_ANSWER, .knock = *k});
+
+	if (m.value)
+		peer_return(p, m.held);
+	return m.value;
+}
+
+/* At all, or where it was not taken. */
+static void take_all_back(const struct peer_message *k, int but)
+{
+	for (int i = 0; i < k->knocked; i++) {
+		struct peer_message one = *k;
+
+		one.held = k->knocks[i];
+		if (i != but)
+			cr_assert(take_back(&one));
+	}
+}
+
+Test(linkgroup_knock, of_several_servers_each_may_take_it)
+{
+	struct peer second = add_server(), third = add_server();
+	struct peer *who[] = {&third, &second, &server};
+
+	for (int i = 0; i < 3; i++) {
+		struct peer_message k = knock(PORT);
+
+		cr_assert_eq(k.knocked, 3);
+		cr_assert(k.all);
+		/* Who accepted last comes first. */
+		cr_assert(answers(who[i], &k.knock));
+		take_all_back(&k, i);
+		for (int other = 0; other < 3; other++)
+			cr_assert_not(answers(who[other], &k.knock));
+		peer_return(&client, k.knocks[i]);
+	}
+}
+
+Test(linkgroup_knock, where_one_server_has_nothing_open_others_have)
+{
+	struct peer second = add_server();
+	struct peer_message first = knock(PORT), k = knock(PORT);
+
+	cr_assert_eq(first.knocked, 2);
+	cr_assert_eq(k.knocked, 0);
+	take_all_back(&first, -1);
+	/* The second one's is in use. */
+	k = peer_serve(&second, &client_id, LIMIT);
+	cr_assert_eq(k.reason, REASON_NONE);
+	k = knock(PORT);
+	cr_assert_eq(k.knocked, 1);
+	cr_assert_not(k.all);
+	cr_assert_not(answers(&second, &k.knock));
+	cr_assert(answers(&server, &k.knock));
+}
+
+Test(linkgroup_knock, no_more_than_the_kernel_brings)
+{
+	struct peer last;
+	struct peer_message k;
+
+	for (int i = 0; i < OPTION_KNOCKS_MAX; i++)
+		last = add_server();
+	k = knock(PORT);
+	cr_assert_eq(k.knocked, OPTION_KNOCKS_MAX);
+	cr_assert_not(k.all);
+	cr_assert_not(answers(&server, &k.knock));
+	cr_assert(answers(&last, &k.knock));
+	take_all_back(&k, 0);
 }

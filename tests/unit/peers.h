@@ -37,8 +37,8 @@ enum peer_order {
 	PEER_DESCRIPTORS, /* value: its limit */
 	PEER_FORK, /* a child does what engine.c does, then runs as peer */
 	PEER_CHILD_END,
-	PEER_LEARN,     /* held, value: its server has accepted at this port */
-	PEER_KNOCK,     /* value: at this port; held or -1, knock */
+	PEER_LEARN, /* held, value: its server has accepted at this port */
+	PEER_KNOCK, /* value: at this port; knock, knocks; held: first or -1 */
 	PEER_TAKE_BACK, /* held, knock; value: whether nobody has taken it */
 	PEER_ANSWER, /* knock: as server; value: whether it was taken; held */
 	PEER_VAIN,   /* value: of the group of this number */
@@ -68,6 +68,9 @@ struct peer_message {
 	int mappings;
 	bool first;
 	struct option_knock knock;
+	int knocks[OPTION_KNOCKS_MAX]; /* held */
+	int knocked;                   /* so many of them */
+	bool all;
 };
 
 struct peer {
@@ -221,13 +224,21 @@ static inline void peer_limit(int descriptors)
 
 static inline void peer_knock(struct peer_message *m)
 {
-	struct rmb *rmb;
+	struct knocks k;
 
 	m->held = -1;
-	if (!linkgroup_knock((uint16_t)m->value, &rmb, &m->element, &m->knock))
+	m->knocked = 0;
+	if (!linkgroup_knock((uint16_t)m->value, &k))
 		return;
-	m->held = peer_hold(rmb, m->element, SIDE_CLIENT);
-	peer_describe(m, rmb);
+	linkgroup_knock_describe(&k, &m->knock);
+	m->knocked = (int)k.count;
+	m->all = k.all;
+	for (uint32_t i = 0; i < k.count; i++)
+		m->knocks[i] =
+		    peer_hold(k.at[i].rmb, k.at[i].element, SIDE_CLIENT);
+	m->held = m->knocks[0];
+	m->element = k.at[0].element;
+	peer_describe(m, k.at[0].rmb);
 }
 
 static inline void peer_knock_answer(struct peer_message *m)
@@ -246,11 +257,13 @@ static inline void peer_knock_answer(struct peer_message *m)
 static inline void peer_take_back(struct peer_message *m)
 {
 	struct peer_held *h = &peer_held[m->held];
+	struct knocked at = {.rmb = h->rmb, .element = h->element};
 
-	m->value = linkgroup_knock_take_back(h->rmb, h->element, m->knock.token,
-					     false);
-	if (m->value)
-		h->rmb = NULL;
+	m->value = linkgroup_knock_take_back(&at, m->knock.token);
+	if (!m->value)
+		return;
+	linkgroup_knock_give(&at, true);
+	h->rmb = NULL;
 }
 
 static inline void peer_obey(struct peer_message *m)
