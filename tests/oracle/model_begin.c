@@ -355,10 +355,13 @@ static void client_acts(struct beginning *b)
 	case 4:
 	case 5:
 	case 6:
-		watch(b);
+		/* Who sleeps in an instance may take what it is asked for. */
+		if (!b->sleep)
+			watch(b);
 		break;
 	case 7:
-		rename_end(b);
+		if (!b->sleep)
+			rename_end(b);
 		break;
 	case 8:
 		share(b);
