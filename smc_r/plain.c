@@ -129,7 +129,7 @@ void plain_drop(int fd)
 	struct status_slot *_Atomic *entry;
 	struct status_slot *slot;
 
-	if (process_is_foreign() || !plain_is(fd))
+	if (process_may_be_foreign() || !plain_is(fd))
 		return;
 	entry = &atomic_load(&plain_table)[fd];
 	slot = atomic_load(entry);

@@ -287,6 +287,18 @@ static unsigned long flags_of(long number, const long *a)
 		   : CLONE_VM;
 }
 
+/* vfork() by number, too. A thread is no other process. */
+static void note_sharing(long number, unsigned long flags)
+{
+	bool clones = number == SYS_clone || number == SYS_clone3;
+
+#ifdef SYS_vfork
+	clones = clones || number == SYS_vfork;
+#endif
+	if (clones && !(flags & CLONE_THREAD))
+		process_will_share_memory();
+}
+
 /* With the descriptors themselves, not copies of them, the two would each have
  * a picture of the same table. */
 static void before_copy(unsigned long flags)
@@ -352,6 +364,8 @@ PRELOAD int clone(int (*function)(void *), void *stack, int flags,
 		errno = ENOSYS;
 		return -1;
 	}
+	if (flags & CLONE_VM)
+		note_sharing(SYS_clone, first.flags);
 	if (!fdtable || (flags & CLONE_VM) || !function || !stack)
 		return real.clone(function, stack, flags, argument, more[0],
 				  more[1], more[2]);
@@ -386,6 +400,7 @@ PRELOAD long syscall(long number, ...)
 	flags = fdtable ? flags_of(number, a) : CLONE_VM;
 	if (!(flags & CLONE_VM))
 		return fork_call(number, a, flags);
+	note_sharing(number, flags);
 	return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -330,6 +330,34 @@ bool process_is_foreign(void)
 	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
 }
 
+__thread char process_vforks;
+
+/* Where vfork() is libc's own, it always may. */
+#ifdef __x86_64__
+static _Atomic bool shares_memory;
+#else
+static _Atomic bool shares_memory = true;
+#endif
+
+void process_will_share_memory(void)
+{
+	atomic_store(&shares_memory, true);
+}
+
+bool process_may_be_foreign(void)
+{
+	if (__builtin_expect(!process_vforks &&
+				 !atomic_load_explicit(&shares_memory,
+						       memory_order_relaxed) &&
+				 !is_unnoticed(generation_now()),
+			     1))
+		return false;
+	if (process_is_foreign())
+		return true;
+	process_vforks = 0;
+	return false;
+}
+
 /* ---- the engine's lock ---- */
 
 /* The holder's tid; CONTENDED says that somebody may be asleep. */

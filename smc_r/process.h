@@ -56,6 +56,16 @@ bool process_thread_is_dead(uint32_t tid);
  * touched there, they are the parent's. */
 bool process_is_foreign(void);
 
+/* The same without a system call where no such child can be: this thread has
+ * called no vfork() since it asked last, and nobody clone() with CLONE_VM. What
+ * a program makes by instructions of its own is not known. */
+bool process_may_be_foreign(void);
+/* Set by vfork() (preload_vfork.c); its child has the variables of the thread,
+ * which does not run meanwhile. */
+extern __thread char process_vforks;
+/* By clone(): such a child may live as long as it likes. */
+void process_will_share_memory(void);
+
 /* Start time of a process, 0 when there is none, or it ended and nobody has
  * waited for it yet; PROCESS_HIDDEN when there is one and the kernel does not
  * tell (hidepid, no /proc). */

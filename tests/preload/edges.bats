@@ -227,6 +227,42 @@ memory_group() { # bytes
 	done
 }
 
+# In the list, with this port at the other end.
+listed() { # port
+	entstat -j smc_r0 | jq --argjson port "$1" \
+		'[.connections[] | select(.peer.port == $port)] | length'
+}
+
+# A child of vfork() has the library's tables, not a copy of them.
+@test "children that share their parent's memory close what they inherited" {
+	local way said
+	need python3
+	start server python3 -c '
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    end = listener.accept()[0]
+    end.sendall(end.recv(1))
+    end.recv(1)
+    end.close()
+' "$port"
+	await_port "$port"
+	for way in vfork clone; do
+		coproc smc_run "$programs/preload/vforked" "$port" "$way"
+		read -r -t 60 said <&"${COPROC[0]}"
+		[ "$said" = open ]
+		[ "$(listed "$port")" = 1 ]
+		echo >&"${COPROC[1]}"
+		read -r -t 60 said <&"${COPROC[0]}"
+		[ "$said" = closed ]
+		[ "$(listed "$port")" = 0 ]
+		echo >&"${COPROC[1]}"
+		wait "$COPROC_PID"
+	done
+	smc_count
+	[ "$tcp_new" = 2 ]
+}
+
 @test "threads with the least stack there is" {
 	"$confined" stacks
 	smc_run "$confined" stacks
