@@ -325,26 +325,25 @@ uint32_t handshake_step_locked(struct connection *c, int fd)
 	return step(c, fd, false);
 }
 
-uint32_t handshake_step(struct connection *c, int fd)
+static uint32_t lock_and_step(struct connection *c, int fd, bool patient)
 {
 	sigset_t saved;
 	uint32_t phase;
 
 	engine_lock(&saved);
-	phase = step(c, fd, false);
+	phase = step(c, fd, patient);
 	engine_unlock(&saved);
 	return phase;
 }
 
+uint32_t handshake_step(struct connection *c, int fd)
+{
+	return lock_and_step(c, fd, false);
+}
+
 uint32_t handshake_look(struct connection *c, int fd)
 {
-	sigset_t saved;
-	uint32_t phase;
-
-	engine_lock(&saved);
-	phase = step(c, fd, true);
-	engine_unlock(&saved);
-	return phase;
+	return lock_and_step(c, fd, true);
 }
 
 uint32_t handshake_speak(struct connection *c, int fd)
