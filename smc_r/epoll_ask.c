@@ -2,14 +2,18 @@
 /* epoll_ask: members and the kernel's descriptors, without waiting. */
 #include "epoll_ask.h"
 
+#include <string.h>
+
 #include "epoll_nested.h"
+#include "epoll_order.h"
 #include "epoll_scan.h"
 #include "epoll_shadow.h"
 #include "inject.h"
 #include "sys.h"
 
-#define ASK_EVERY 16u    /* calls between questions to the kernel */
-#define ASK_NS    50000u /* time between them */
+#define ASK_EVERY 16u      /* calls between questions to the kernel */
+#define ASK_NS    50000u   /* time between them */
+#define AWAY_NS   1000000u /* a program that did not ask for so long */
 
 /* ---- the kernel's events ---- */
 
@@ -60,11 +64,17 @@ static int ask_now(struct epoll *e, struct epoll_event *events, int max)
 	return kept;
 }
 
+void epoll_was_asked(struct epoll *e)
+{
+	atomic_store(&e->asked_ns, sys_now_ns());
+	e->asked_ticks = sys_ticks();
+}
+
 int epoll_ask(struct epoll *e, struct epoll_event *events, int max)
 {
 	int n = ask_now(e, events, max);
 
-	atomic_store(&e->asked_ns, sys_now_ns());
+	epoll_was_asked(e);
 	if (!epoll_must_harvest(e))
 		return n;
 	e->moved = false;
@@ -103,6 +113,39 @@ int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
 	return n;
 }
 
+/*
+ * Nobody knows when a descriptor of the kernel became ready. To a program
+ * that looks often that is no matter. One that was away for long, and finds
+ * both kinds, is told of the members that became ready in the later half of
+ * that time behind the kernel's: more often than not that is how it was.
+ */
+static void begin_order(struct epoll *e)
+{
+	e->middle = 0;
+	if (e->nested_count ||
+	    sys_now_ns() - atomic_load(&e->asked_ns) < AWAY_NS)
+		return;
+	e->middle = e->asked_ticks + (sys_ticks() - e->asked_ticks) / 2;
+}
+
+/* Of n the first ones are members. */
+static int end_order(struct epoll *e, struct epoll_event *events, int members,
+		     int n)
+{
+	struct epoll_event late[EPOLL_ORDER_MAX];
+	int early = e->middle ? (int)e->early : members;
+	int count = members - early;
+
+	e->middle = 0;
+	if (count <= 0 || count > EPOLL_ORDER_MAX || n <= members)
+		return n;
+	memcpy(late, events + early, (size_t)count * sizeof(late[0]));
+	memmove(events + early, events + members,
+		(size_t)(n - members) * sizeof(late[0]));
+	memcpy(events + n - count, late, (size_t)count * sizeof(late[0]));
+	return n;
+}
+
 /* Members come first, as a look may find that one is the kernel's since; but
  * not when they filled the array the last time. */
 static int look_with_kernel(struct epoll *e, struct epoll_event *events,
@@ -114,14 +157,18 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 	e->filled = false;
 	if (e->shadow >= 0)
 		epoll_harvest(e);
+	if (first)
+		begin_order(e);
 	n = first ? epoll_gather(e, events, max) : epoll_ask(e, events, max);
 	if (n == max) {
 		e->filled = first;
 		return n;
 	}
 	inject_nap();
-	return n + (first ? epoll_ask(e, events + n, max - n)
-			  : epoll_gather(e, events + n, max - n));
+	if (first)
+		return end_order(e, events, n,
+				 n + epoll_ask(e, events + n, max - n));
+	return n + epoll_gather(e, events + n, max - n);
 }
 
 /* n members are ready. */
@@ -131,7 +178,9 @@ static int ask_beside(struct epoll *e, struct epoll_event *events, int n,
 	e->filled = n == max;
 	if (e->shadow >= 0)
 		epoll_harvest(e);
-	return n < max ? n + epoll_ask(e, events + n, max - n) : n;
+	return n < max ? end_order(e, events, n,
+				   n + epoll_ask(e, events + n, max - n))
+		       : n;
 }
 
 int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
@@ -143,6 +192,8 @@ int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
 	*asked = only_looks || due;
 	if (only_looks || (due && (e->filled || e->told)))
 		return look_with_kernel(e, events, max);
+	if (due)
+		begin_order(e);
 	n = epoll_gather(e, events, max);
 	return n > 0 && due ? ask_beside(e, events, n, max) : n;
 }

@@ -20,10 +20,14 @@ int epoll_gather(struct epoll *e, struct epoll_event *events, int max);
 /* Of the kernel's descriptors, now. */
 int epoll_ask(struct epoll *e, struct epoll_event *events, int max);
 
+/* The kernel has just been. */
+void epoll_was_asked(struct epoll *e);
+
 /*
- * Of both, as a wait begins. Where nobody is ready the wait that follows asks
- * the kernel, as it sleeps in it; unless that had something to tell the last
- * time. *asked: or it was.
+ * Of both, as a wait begins, in the order in which they became ready, as far as
+ * that is known. Where nobody is ready the wait that follows asks the kernel,
+ * as it sleeps in it; unless that had something to tell the last time. *asked:
+ * or it was.
  */
 int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
 		    bool only_looks, bool *asked);

@@ -45,6 +45,16 @@ uint64_t epoll_order_newest(struct epoll_member *const *found, int n)
 	return newest;
 }
 
+uint32_t epoll_order_until(struct epoll_member *const *found, int n,
+			   uint64_t ticks)
+{
+	uint32_t early = 0;
+
+	for (int i = 0; i < n; i++)
+		early += ready_since(found[i]) <= ticks;
+	return early;
+}
+
 bool epoll_order_is_missed(const struct epoll_member *m, uint64_t newest,
 			   struct epoll_member *const *found, int n)
 {

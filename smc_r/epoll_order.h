@@ -8,8 +8,9 @@
  * something to read (rmb.h).
  *
  * Bounds: of more than EPOLL_ORDER_MAX that are ready at once, of members that
- *         find no place in the program's array, and between members and the
- *         kernel's descriptors there is no order.
+ *         find no place in the program's array, there is no order; nor,
+ *         but for who was away for long (epoll_ask.c), between members and
+ *         the kernel's descriptors.
  * Hostile: what a peer says decides about nothing but the order.
  */
 #ifndef SMC_R_EPOLL_ORDER_H
@@ -32,5 +33,9 @@ bool epoll_order_is_missed(const struct epoll_member *m, uint64_t newest,
 /* found[i] is ready for events[i]; n is at most EPOLL_ORDER_MAX. */
 void epoll_order_sort(struct epoll_member *const *found,
 		      struct epoll_event *events, int n);
+
+/* How many of them were ready at that time (sys_ticks). */
+uint32_t epoll_order_until(struct epoll_member *const *found, int n,
+			   uint64_t ticks);
 
 #endif

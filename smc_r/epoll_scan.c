@@ -364,6 +364,10 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 		scan_again(e, &s);
 	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
 		epoll_order_sort(s.found, events, s.n);
+	if (__builtin_expect(e->middle != 0, 0))
+		e->early = s.n <= EPOLL_ORDER_MAX
+			       ? epoll_order_until(s.found, s.n, e->middle)
+			       : (uint32_t)s.n;
 	return s.n;
 }
 

@@ -222,7 +222,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		inject_nap();
 		n = sleep_in_kernel(e, events, max, &t, mask, &sleeper);
 		slept = true;
-		atomic_store(&e->asked_ns, sys_now_ns());
+		epoll_was_asked(e);
 	}
 	if (n > 0)
 		n = epoll_filter(e, events, n, &woken);

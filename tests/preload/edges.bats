@@ -129,6 +129,20 @@ asleep() { # its leader
 	all_on_smc 306
 }
 
+# A script that talks to a busy server by two connections, one of them on TCP,
+# relies on it (redis' own test of a script while it loads).
+@test "a server that was away is told of a pipe and a connection in order" {
+	local away=$BATS_TEST_DIRNAME/away.py timeout wrong
+	for timeout in 0 -1; do
+		for wrong in "$(python3 "$away" $timeout)" \
+			"$(smc_run python3 "$away" $timeout)"; do
+			echo "time-out $timeout: $wrong of 20 in the other order"
+			[ "$wrong" -le 5 ]
+		done
+	done
+	all_on_smc 4
+}
+
 # A server that is told to end would close a connection that has a request.
 @test "a pipe and a connection that become ready together are told of together" {
 	local way alone
