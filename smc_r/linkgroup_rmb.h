@@ -26,12 +26,6 @@ struct rmb *linkgroup_rmb_find(struct linkgroup *g, uint32_t number);
 /* Whether element i is free on both sides; server only. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i);
 
-/* A bit for each of its elements. */
-static inline uint32_t linkgroup_rmb_mask(const struct rmb *r)
-{
-	return UINT32_MAX >> (RMB_ELEMENTS_MAX - r->map.elements);
-}
-
 /* Not in use on this side, but perhaps on the other; or by forked processes of
  * this side, but not on the other. */
 bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i);

@@ -143,10 +143,21 @@ static void make_rmb(uint32_t number)
 	     0);
 	close(fd);
 	for (uint32_t i = 0; i < ELEMENTS; i++) {
+		linkgroup_knock_open(rmb_element(&s->map, i));
 		must(bells_make(&s->bells[i], &theirs, BELLS_ONE) == 0);
 		close(theirs.data);
 		close(theirs.peer_data);
 	}
+}
+
+/* Or no step could knock, and none would fail. */
+static void check_open(void)
+{
+	struct knocks k;
+
+	must(linkgroup_knock(PORT, &k) && k.count == 1);
+	must(linkgroup_knock_take_back(&k.at[0], k.token));
+	linkgroup_knock_give(&k.at[0], true);
 }
 
 static void begin(void)
@@ -158,6 +169,7 @@ static void begin(void)
 	for (uint32_t number = 1; number <= RMBS; number++)
 		make_rmb(number);
 	linkgroup_knock_learn(client, PORT);
+	check_open();
 }
 
 /* An end goes: what is held goes first, then its group with all of it. */
