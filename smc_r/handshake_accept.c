@@ -34,7 +34,7 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 
 /* How the client's offer came, if it came, and where to. */
 struct arrival {
-	int state;   /* offer_look() */
+	int state;   /* offer_look_accepted() */
 	bool agreed; /* by TCP option */
 	bool knocks;
 	struct option_knock knock;
@@ -72,10 +72,11 @@ static void ask(int fd, struct arrival *a)
 {
 	struct option_answer answer;
 
-	a->state = offer_look(fd, &answer);
+	a->state = offer_look_accepted(fd, &answer);
 	a->agreed = a->state > 0 && (a->state & OFFER_AGREED);
 	a->knocks = a->agreed && answer.knock.token;
-	a->knock = answer.knock;
+	if (a->knocks)
+		a->knock = answer.knock;
 	a->port = 0;
 	if (a->state >= 0 && answer.port) {
 		memcpy(&a->local, answer.address, sizeof(a->local));

@@ -9,6 +9,7 @@
 #include "knock.h"
 #include "offer.h"
 #include "plain.h"
+#include "plain_server.h"
 #include "process.h"
 #include "proposal.h"
 #include "reason.h"
@@ -169,6 +170,19 @@ static struct connection *begin_near(int fd, const struct sockaddr *a,
 	return c;
 }
 
+/* As offer_mark_visitor(). */
+static int visit_unlocked(int fd, uint16_t port)
+{
+	int error;
+
+	if (plain_server_was_met(port))
+		return -ENOENT;
+	error = offer_mark_visitor(fd, port, NULL);
+	if (error == -ENOENT)
+		plain_server_asked(port);
+	return error;
+}
+
 enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 				       socklen_t n)
 {
@@ -188,7 +202,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	near = is_near(a, n) && !t.unsuitable;
 	/* Without the lock, as it is mostly the end of it. */
 	if (near && !linkgroup_knock_is_likely(port))
-		visit = offer_mark_visitor(fd, port, NULL);
+		visit = visit_unlocked(fd, port);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
 	flags = nonblock_flag(fd);
@@ -244,6 +258,7 @@ void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
 
 	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
 		return;
+	plain_server_connected(port_of(a, n));
 	if (!handshake_local_name(fd, &name))
 		return;
 	connection_name(&name, &p.local, &p.local_port);

@@ -2,6 +2,7 @@
 #include "offer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -140,12 +141,13 @@ int offer_state(int fd)
 	return length == sizeof(answer) ? bits_of(answer) : -EOPNOTSUPP;
 }
 
-int offer_look(int fd, struct option_answer *a)
+/* As much as room says, which is one of the two lengths. */
+static int look(int fd, struct option_answer *a, socklen_t room)
 {
 	int length;
 
-	memset(a, 0, sizeof(*a));
-	length = get(fd, a, sizeof(*a));
+	a->knock.token = 0;
+	length = get(fd, a, room);
 	if (length < 0)
 		return length;
 	/* A BPF program that was attached before it could tell names. */
@@ -154,4 +156,25 @@ int offer_look(int fd, struct option_answer *a)
 	else if (length != sizeof(*a) && length != OPTION_ANSWER_SHORT)
 		return -EOPNOTSUPP;
 	return bits_of(a->state);
+}
+
+int offer_look(int fd, struct option_answer *a)
+{
+	return look(fd, a, OPTION_ANSWER_SHORT);
+}
+
+/* For more than 32 bytes the kernel allocates a buffer with each question. Most
+ * servers have either clients that agree or clients that do not. */
+int offer_look_accepted(int fd, struct option_answer *a)
+{
+	static _Atomic bool last_agreed;
+	bool expected =
+	    atomic_load_explicit(&last_agreed, memory_order_relaxed);
+	int state = look(fd, a, expected ? sizeof(*a) : OPTION_ANSWER_SHORT);
+	bool agreed = state > 0 && (state & OFFER_AGREED);
+
+	if (agreed == expected)
+		return state;
+	atomic_store_explicit(&last_agreed, agreed, memory_order_relaxed);
+	return agreed ? look(fd, a, sizeof(*a)) : state;
 }

@@ -66,7 +66,11 @@ int offer_unmark(int fd);
  */
 int offer_state(int fd);
 /* The same, and the socket's own name into *a; a->port is 0 where the kernel's
- * getsockname() has to be asked. a->knock.token is 0 where nobody knocked. */
+ * getsockname() has to be asked. */
 int offer_look(int fd, struct option_answer *a);
+/* The same of a socket that was accepted, and what its client knocked with;
+ * a->knock.token is 0, and the rest of the knock undefined, where nobody did.
+ */
+int offer_look_accepted(int fd, struct option_answer *a);
 
 #endif

@@ -258,20 +258,22 @@ static __always_inline bool is_marked_listener(const struct handshake *h)
 	       h->local[2] == place.address[2] && place_is_marked(&place);
 }
 
-/* Does the SYN-ACK carry the option? */
-static __always_inline bool synack_offers(struct bpf_sock_ops *ops,
-					  const struct handshake *h)
+/* Did the SYN carry the option? Negative: it was not kept. */
+static __always_inline int syn_offers(struct bpf_sock_ops *ops)
 {
-	int found;
-
 	/* A cookie remembers no option. */
 	if (ops->args[0] == BPF_WRITE_HDR_TCP_SYNACK_COOKIE)
-		return false;
-	found = option_find(ops, BPF_LOAD_HDR_OPT_TCP_SYN);
-	/* Sent again, and the SYN was not kept: as it was before. */
-	if (found < 0)
+		return 0;
+	return option_find(ops, BPF_LOAD_HDR_OPT_TCP_SYN);
+}
+
+/* Does the SYN-ACK? One that is sent again, when the SYN was not kept, as it
+ * was before. */
+static __always_inline bool synack_offers(const struct handshake *h, int syn)
+{
+	if (syn < 0)
 		return handshake_is_known(h);
-	return found && settings_match(h->local, h->local_port) &&
+	return syn && settings_match(h->local, h->local_port) &&
 	       is_marked_listener(h);
 }
 
@@ -279,11 +281,16 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 {
 	struct option_knock unused;
 	struct handshake h;
+	int syn;
 
 	if (!listening)
 		return;
+	syn = syn_offers(ops);
+	/* Most clients of most servers. */
+	if (syn <= 0 && !handshakes_made)
+		return;
 	handshake_of(&h, ops);
-	if (!synack_offers(ops, &h))
+	if (!synack_offers(&h, syn))
 		handshake_take(&h, &unused); /* of an earlier SYN */
 	else if (!write)
 		bpf_reserve_hdr_opt(ops, OPTION_LENGTH, 0);

@@ -7,6 +7,7 @@
 
 #include "lock.h"
 #include "offer.h"
+#include "plain_server.h"
 #include "pool.h"
 #include "process.h"
 #include "reason.h"
@@ -67,6 +68,7 @@ static void mark(struct listener *l, int fd)
 		return;
 	l->marked_at = settings_generation();
 	l->marked_by = process.pid;
+	plain_server_forget();
 	if (!s || !settings_serve())
 		return;
 	/* Once true it stays: a client may have been answered before the

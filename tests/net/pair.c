@@ -189,9 +189,13 @@ static void check_name(int fd)
 	socklen_t length = sizeof(name);
 	struct option_answer answer;
 	int state = offer_look(fd, &answer);
+	uint16_t port = (uint16_t)answer.port;
 
 	if (state < 0)
 		return;
+	/* Its length differs as the last one was. */
+	if (offer_look_accepted(fd, &answer) != state || answer.port != port)
+		option_die("another answer to who has accepted");
 	if (getsockname(fd, (struct sockaddr *)&name, &length) != 0)
 		option_die("getsockname");
 	address[3] = v4->sin_addr.s_addr;

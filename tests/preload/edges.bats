@@ -241,6 +241,26 @@ memory_group() { # bytes
 	done
 }
 
+@test "a client of a server without the engine asks the kernel now and then" {
+	need strace
+	need python3
+	start server python3 -c '
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    listener.accept()[0].close()
+' "$port"
+	await_port "$port"
+	smc_run strace -o "$place/calls" -e trace=connect,setsockopt python3 -c '
+import socket, sys
+for i in range(1000):
+    socket.create_connection(("127.0.0.1", int(sys.argv[1]))).close()
+' "$port"
+	[ "$(grep -c '^connect(.*htons('"$port"')' "$place/calls")" -ge 1000 ]
+	[ "$(grep -c '^setsockopt(.*0x534d4358' "$place/calls")" -ge 1 ]
+	[ "$(grep -c '^setsockopt(.*0x534d4358' "$place/calls")" -lt 1000 ]
+}
+
 # In the list, with this port at the other end.
 listed() { # port
 	entstat -j smc_r0 | jq --argjson port "$1" \

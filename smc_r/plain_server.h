@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * plain_server: the server without the engine that this process met last.
+ *
+ * Before it connects to an address of its own host a client asks the kernel
+ * whether anybody who listens at the port has the engine. Who connects to a
+ * server that has none does so again and again; the answer is good for some
+ * milliseconds after a connection to it has come about, and a server with the
+ * engine that takes its place meanwhile gets these few on TCP. A connect()
+ * that failed proves nothing: its server may be about to begin.
+ *
+ * Locking: none; all may be called by any thread.
+ */
+#ifndef SMC_R_PLAIN_SERVER_H
+#define SMC_R_PLAIN_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PLAIN_SERVER_MS 10
+
+/* A moment ago there was nobody with the engine, and somebody without. */
+bool plain_server_was_met(uint16_t port);
+
+/* The kernel has said that there is nobody with the engine. */
+void plain_server_asked(uint16_t port);
+
+/* A connection came about behind that; later ones change nothing. */
+void plain_server_connected(uint16_t port);
+
+/* This process listens itself. */
+void plain_server_forget(void);
+
+#endif
