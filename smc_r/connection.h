@@ -183,6 +183,14 @@ struct connection {
 	struct knock knock;
 };
 
+/* To the program the peer has closed, and no more; TCP was reset. Until it
+ * sends something, or ends its half. */
+static inline bool connection_was_left(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT);
+}
+
 static inline struct connection *connection_of(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);

@@ -346,6 +346,25 @@ uint32_t handshake_look(struct connection *c, int fd)
 	return lock_and_step(c, fd, true);
 }
 
+int handshake_error_of(struct connection *c, int fd, int error)
+{
+	sigset_t saved;
+	int before = errno;
+	bool forgiven;
+	bool taken;
+
+	engine_lock(&saved);
+	taken = stream_lock(&c->slot->rx);
+	forgiven = connection_phase(c) == PHASE_HANDSHAKE && !c->quiet &&
+		   !knock_is_out(c) && !unclaimed(c) &&
+		   messages_forgive(c, fd, error);
+	drop_entry_when_over(c);
+	stream_unlock(&c->slot->rx, taken);
+	engine_unlock(&saved);
+	errno = before;
+	return forgiven ? 0 : error;
+}
+
 uint32_t handshake_speak(struct connection *c, int fd)
 {
 	sigset_t saved;

@@ -56,6 +56,8 @@ void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 
 /* Progress without waiting; the phase that is reached. */
 uint32_t handshake_step(struct connection *c, int fd);
+/* An error that the kernel had for this socket: what the program is told. */
+int handshake_error_of(struct connection *c, int fd, int error);
 /* Engine lock held. */
 uint32_t handshake_step_locked(struct connection *c, int fd);
 /* The same for who only looks, and looks again when the bell rings: a knock

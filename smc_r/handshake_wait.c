@@ -10,7 +10,6 @@
 #include "grace.h"
 #include "inject.h"
 #include "knock.h"
-#include "messages.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -173,8 +172,10 @@ static int wait_for_message(struct connection *c, int fd, uint32_t seen)
 				  NULL, NULL);
 	}
 	pthread_cleanup_pop(1);
-	return n < 0 && !(errno == ECONNRESET && messages_alone(c, fd)) ? -1
-									: 0;
+	if (n < 0 && (errno == ECONNRESET || errno == EPIPE) &&
+	    handshake_error_of(c, fd, errno) == 0)
+		return 0;
+	return n < 0 ? -1 : 0;
 }
 
 /*

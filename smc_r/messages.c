@@ -91,11 +91,17 @@ static void note_end(struct connection *c, int fd, const struct clc_message *m,
 				   n > length || !came_just_now(fd)));
 }
 
+static bool has_ended(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
 void messages_look_behind(struct connection *c, int fd,
 			  const struct clc_message *m)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-	bool ended = SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	bool ended = has_ended(fd);
 	uint8_t bytes[CLC_BYTES_MAX];
 	long n = 0;
 
@@ -165,7 +171,8 @@ static void carry_out_send(struct connection *c, int fd, enum clc_send what)
 		send_answer(c, fd, CLC_CONFIRM);
 		break;
 	case CLC_SEND_DECLINE:
-		send_decline(c, fd);
+		if (c->slot->role != STATUS_SERVER || !has_ended(fd))
+			send_decline(c, fd);
 		break;
 	}
 }
@@ -320,22 +327,33 @@ static uint32_t attach_client(struct connection *c, const struct clc_message *m)
 	return REASON_PEER_DECLINED;
 }
 
-static struct clc_action prepare(struct connection *c,
+/* The first memory for a client takes its time, in which that may close. */
+static uint32_t answer_client(struct connection *c, int fd,
+			      const struct clc_message *m)
+{
+	uint32_t reason = REASON_CLOSED;
+
+	if (!c->mute && c->declined)
+		return REASON_PEER_DECLINED;
+	if (!c->mute)
+		reason = attach_server(c, m);
+	if (has_ended(fd)) {
+		c->mute = true;
+		reason = REASON_CLOSED;
+	}
+	return reason;
+}
+
+static struct clc_action prepare(struct connection *c, int fd,
 				 const struct clc_message *m)
 {
 	struct clc *machine = connection_clc(c);
-	bool server = c->slot->role == STATUS_SERVER;
 	uint32_t reason;
 
-	if (!server)
-		reason = attach_client(c, m);
-	else if (c->mute)
-		reason = REASON_CLOSED;
-	else if (c->declined)
-		reason = REASON_PEER_DECLINED;
+	if (c->slot->role == STATUS_SERVER)
+		reason = answer_client(c, fd, m);
 	else
-		reason = attach_server(c, m);
-
+		reason = attach_client(c, m);
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
 	return clc_commit(machine, sys_now_ns() / 1000000u);
@@ -358,11 +376,60 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 		   : c->rmb != NULL;
 }
 
+/* To the program it has ended in order: what it sends first still goes. The
+ * client, which never read the Accept, has no part in the element. */
+static void end_forgiven(struct connection *c)
+{
+	rmb_element_release(rmb_element(&c->rmb->map, c->element));
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	atomic_store(&c->tcp_ended, 1);
+	connection_use_smc(c);
+}
+
+/* Was the socket reset? That leaves its end (EPIPE: behind the peer's FIN). To
+ * a client's program the server has closed: what it sends first still goes. */
+static bool forgive(struct connection *c, int error)
+{
+	if (error && error != ECONNRESET && error != EPIPE)
+		atomic_store(&c->slot->error, (uint32_t)error);
+	else if (connection_clc(c)->state == CLC_AWAIT_ACCEPT)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	return error == ECONNRESET || error == EPIPE;
+}
+
+static int take_error(int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	return error;
+}
+
+/* A client that closes before it has read our Accept says so, and its program
+ * has sent nothing. Its kernel resets the connection for the Accept, if it has
+ * not done so; not where ours would have sent something, too. */
+static bool client_leaves(struct connection *c, const struct clc_message *m)
+{
+	return m && m->type == CLC_DECLINE &&
+	       m->decline.reason == REASON_CLOSED && c->rmb &&
+	       c->side == SIDE_SERVER && !c->withdrawn &&
+	       atomic_load(&c->slot->tx.position) == 0 &&
+	       decide(c, ACCEPT_WITHDRAWN);
+}
+
+static void end_left(struct connection *c, int fd)
+{
+	segment_count(declines_received);
+	forgive(c, take_error(fd));
+	end_forgiven(c);
+}
+
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			const struct clc_message *m)
 {
 	if (a.next == CLC_PREPARE && m) {
-		a = prepare(c, m);
+		a = prepare(c, fd, m);
 		if (c->rmb)
 			allowance_tell(c, fd);
 	}
@@ -391,7 +458,10 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		finish_failed(c, fd);
 		break;
 	case CLC_USE_TCP:
-		finish_tcp(c, fd);
+		if (client_leaves(c, m))
+			end_left(c, fd);
+		else
+			finish_tcp(c, fd);
 		break;
 	case CLC_FAIL:
 		finish_failed(c, fd);
@@ -412,16 +482,6 @@ bool messages_withdraw(struct connection *c, int fd)
 	c->withdrawn = true;
 	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
 	return true;
-}
-
-/* To the program it has ended in order: what it sends first still goes. The
- * client, which never read the Accept, has no part in the element. */
-static void end_forgiven(struct connection *c)
-{
-	rmb_element_release(rmb_element(&c->rmb->map, c->element));
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
-	atomic_store(&c->tcp_ended, 1);
-	connection_use_smc(c);
 }
 
 /* The end of the stream; or our own, which no word of the client's follows. */
@@ -496,21 +556,6 @@ bool messages_alone(struct connection *c, int fd)
 	}
 }
 
-/* Takes the reset out of the socket, and leaves its end. False: it is none. To
- * a client's program the server has closed: what it sends first still goes. */
-static bool forgive(struct connection *c, int fd)
-{
-	socklen_t n = sizeof(int);
-	int error = 0;
-
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
-	if (error && error != ECONNRESET && error != EPIPE)
-		atomic_store(&c->slot->error, (uint32_t)error);
-	else if (connection_clc(c)->state == CLC_AWAIT_ACCEPT)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
-	return error == ECONNRESET;
-}
-
 /* The program may have told TCP to be silent about a few bytes. */
 static bool has_few_bytes(const struct connection *c, int fd)
 {
@@ -554,7 +599,7 @@ static long look_at_bytes(struct connection *c, int fd,
 		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if ((p.revents & POLLERR) && there <= 0) {
 		if (messages_alone(c, fd))
-			*forgiven = forgive(c, fd);
+			*forgiven = forgive(c, take_error(fd));
 		return 0;
 	}
 	n = SYS_CALL6(SYS_recvfrom, fd, bytes, CLC_BYTES_MAX,
@@ -605,4 +650,18 @@ void messages_read(struct connection *c, int fd)
 		return;
 	}
 	look_at_clock(c, fd);
+}
+
+bool messages_forgive(struct connection *c, int fd, int error)
+{
+	int there = 0;
+
+	if (error != ECONNRESET && error != EPIPE)
+		return false;
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+	if (there > 0 || !messages_alone(c, fd))
+		messages_read(c, fd);
+	else
+		read_end(c, fd, forgive(c, error));
+	return atomic_load(&c->slot->rx.flags) & STREAM_ENDED;
 }

@@ -49,6 +49,10 @@ void messages_drop(int fd);
  * message, would see as its end. No lock is needed. */
 bool messages_alone(struct connection *c, int fd);
 
+/* The socket had this error, and has it no more. True: the programs, who know
+ * of no message, would have had none, and it is the end that was read. */
+bool messages_forgive(struct connection *c, int fd, int error);
+
 /* The stream is TCP's from here on. Its kernel took our messages for a dialogue
  * and would delay its ACKs, which a program's first bytes would wait for, as
  * they did not without us. No lock is needed. */

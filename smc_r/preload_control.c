@@ -23,6 +23,7 @@
 #include "socket_close.h"
 #include "socket_io.h"
 #include "socket_listen.h"
+#include "socket_name.h"
 #include "socket_option.h"
 #include "socket_shutdown.h"
 #include "stream.h"
@@ -564,51 +565,67 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 
 /* Also an error that only the cursors told of; or not one that TCP, had it
  * carried the bytes, would not have. */
-static void correct_error(struct connection *c, int *error)
+static void correct_error(struct connection *c, int fd, int *error)
 {
-	if (*error == 0)
+	if (connection_phase(c) == PHASE_NATIVE)
+		*error = 0;
+	else if (*error == 0)
 		*error = (int)atomic_exchange(&c->slot->error, 0);
+	else if (connection_phase(c) == PHASE_HANDSHAKE)
+		*error = handshake_error_of(c, fd, *error);
 	else if (connection_phase(c) == PHASE_ACTIVE)
 		*error = tcp_error_of(c, *error);
 }
 
 /* The kernel's socket stays ESTABLISHED while either end may still need it; but
  * what a reset has ended has ended. */
-static void correct_state(struct connection *c, void *info)
+static void correct_state(struct connection *c, int fd, void *info)
 {
-	int state = socket_shut_state(c);
+	bool is_over = *(uint8_t *)info == TCP_CLOSE;
+	int state;
 
-	if (state && *(uint8_t *)info != TCP_CLOSE)
+	if (is_over ? socket_was_left(c, fd) : connection_was_left(c)) {
+		*(uint8_t *)info = TCP_CLOSE_WAIT;
+		return;
+	}
+	state = connection_phase(c) == PHASE_NATIVE ? 0 : socket_shut_state(c);
+	if (state && !is_over)
 		*(uint8_t *)info = (uint8_t)state; /* tcpi_state */
 }
 
 PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 		       socklen_t *restrict n)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_end(fd);
 	int result = real.getsockopt(fd, level, name, v, n);
 
 	if (__builtin_expect(!c, 1) || result < 0)
 		return result;
 	if (level == SOL_SOCKET && name == SO_ERROR && *n >= sizeof(int))
-		correct_error(c, v);
+		correct_error(c, fd, v);
 	else if (level == SOL_SOCKET && name == SO_LINGER &&
 		 (atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
 		memset(v, 0, *n);
 	else if (level == IPPROTO_TCP && name == TCP_INFO && *n > 0)
-		correct_state(c, v);
+		correct_state(c, fd, v);
 	return result;
 }
 
 PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_end(fd);
 
-	if (c && socket_shut_state(c) == TCP_CLOSE) {
+	int result;
+
+	if (c && connection_phase(c) != PHASE_NATIVE &&
+	    socket_shut_state(c) == TCP_CLOSE) {
 		errno = ENOTCONN;
 		return -1;
 	}
-	return real.getpeername(fd, a, n);
+	result = real.getpeername(fd, a, n);
+	if (__builtin_expect(!c || result == 0, 1) || errno != ENOTCONN)
+		return result;
+	return socket_peer_name(c, fd, a, n);
 }
 
 PRELOAD int sockatmark(int fd)

@@ -206,7 +206,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
 	if ((atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
-		bits &= ~(uint32_t)POLLHUP;
+		bits &= ~(uint32_t)(POLLHUP | POLLERR);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
 		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
 			(atomic_load(&c->slot->error) ? POLLERR : 0);

@@ -78,11 +78,15 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
 	return real.recvmsg(r->fd, &h, r->flags);
 }
 
-/* Shut both ways, and the peer died with bytes unread: TCP knows of an end. */
+/* Shut both ways, and the peer died with bytes unread: TCP knows of an end. Or
+ * it is an end to the program, and a reset to TCP. */
 static ssize_t receive_tcp(const struct receive *r)
 {
 	int there = 0;
 
+	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_ENDED) &&
+	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+		return 0;
 	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
 	    !atomic_load(&r->c->slot->error) ||
 	    (real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))

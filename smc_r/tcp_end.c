@@ -20,6 +20,9 @@ int tcp_error_of(struct connection *c, int error)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
+	if ((error == ECONNRESET || error == EPIPE) &&
+	    (atomic_load(&c->slot->rx.flags) & STREAM_ENDED))
+		return 0;
 	if ((error != ECONNRESET && error != EPIPE) ||
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
 		return error;
