@@ -483,11 +483,13 @@ one_end() { # words of the server, words of the client, the reason
 # One that ends without a close may meet our Decline in its last moment.
 @test "clients that close when they have connected are no error to the server" {
 	local brief=$BATS_TEST_DIRNAME/brief.py
-	python3 "$brief" 400 200 >plain
-	cat plain
-	[ "$(grep -c : plain)" -eq 2 ]
-	smc_run python3 "$brief" 400 200 >smc
-	cat smc
-	[ "$(sed -n 2,3p smc)" = "$(sed -n 2,3p plain)" ]
-	[ "$(sed -n 's/ *\([0-9]*\): its end/\1/p' smc | tail -n 1)" -ge 190 ]
+	python3 "$brief" 400 200 >"$place/plain"
+	cat "$place/plain"
+	[ "$(grep -c : "$place/plain")" -eq 2 ]
+	smc_run python3 "$brief" 400 200 >"$place/smc"
+	cat "$place/smc"
+	[ "$(sed -n 2,3p "$place/smc")" = "$(sed -n 2,3p "$place/plain")" ]
+	local ends
+	ends=$(sed -n 's/ *\([0-9]*\): its end/\1/p' "$place/smc" | tail -n 1)
+	[ "$ends" -ge 190 ]
 }
