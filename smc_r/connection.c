@@ -288,23 +288,36 @@ static void send_ring(struct connection *c, int fd, uint64_t at, uint64_t end)
 	}
 }
 
-/* The reader had them already, so they must not wait for the acknowledgement of
- * a CLC message (Nagle), or be held back by a cork. */
+struct push connection_push_begin(int fd)
+{
+	struct push p = {tcp_option(fd, TCP_CORK),
+			 !tcp_option(fd, TCP_NODELAY)};
+
+	if (p.cork)
+		set_tcp_option(fd, TCP_CORK, 0);
+	if (p.delays)
+		set_tcp_option(fd, TCP_NODELAY, 1);
+	return p;
+}
+
+void connection_push_end(int fd, struct push p)
+{
+	if (p.delays)
+		set_tcp_option(fd, TCP_NODELAY, 0);
+	if (p.cork)
+		set_tcp_option(fd, TCP_CORK, 1);
+}
+
 void connection_send_ring(struct connection *c, int fd, uint64_t at,
 			  uint64_t end)
 {
-	int cork = at < end ? tcp_option(fd, TCP_CORK) : 0;
-	int delays = at < end && !tcp_option(fd, TCP_NODELAY);
+	struct push p;
 
-	if (cork)
-		set_tcp_option(fd, TCP_CORK, 0);
-	if (delays)
-		set_tcp_option(fd, TCP_NODELAY, 1);
+	if (at >= end)
+		return;
+	p = connection_push_begin(fd);
 	send_ring(c, fd, at, end);
-	if (delays)
-		set_tcp_option(fd, TCP_NODELAY, 0);
-	if (cork)
-		set_tcp_option(fd, TCP_CORK, 1);
+	connection_push_end(fd, p);
 }
 
 void connection_use_tcp(struct connection *c, uint32_t reason,

@@ -49,6 +49,7 @@ enum phase {
 #define STREAM_HALVED 64u  /* our FIN is out; rx: we sent the peer's: half.h */
 #define STREAM_SECOND 128u /* tx: the peer had shut its half before */
 #define STREAM_TOLD   256u /* rx: the peer was told that all is read */
+#define STREAM_OWED   512u /* rx: slot->error is the next call's, as it is */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -260,6 +261,15 @@ static inline uint32_t connection_allowed_in(const struct connection *c)
 	return connection_allowed(connection_ring_in(c)->bytes, c->in_producer);
 }
 
+/* Around sends over TCP of what the reader had already: it must not wait for
+ * the acknowledgement of other bytes (Nagle), or be held back by a cork. */
+struct push {
+	int cork;
+	bool delays;
+};
+struct push connection_push_begin(int fd);
+void connection_push_end(int fd, struct push p);
+
 /*
  * Sends what lies in the ring that we write, from cursor `at` to `end`, over
  * TCP. Where TCP is full it waits: the other end reads it, so this ends. Gives
@@ -279,6 +289,35 @@ static inline bool connection_is_shut(const struct connection *c)
 {
 	return atomic_load(&c->slot->rx.flags) &
 	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+}
+
+/* An error behind what a call has moved already is for the next one (the
+ * kernel's sk_err): 0, or that error, which is told now. */
+static inline int connection_owed_error(struct connection *c)
+{
+	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
+						    memory_order_relaxed) &
+			       STREAM_OWED),
+			     1) ||
+	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED) &
+	      STREAM_OWED))
+		return 0;
+	return (int)atomic_exchange(&c->slot->error, 0);
+}
+
+static inline bool connection_owes_error(const struct connection *c)
+{
+	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
+						     memory_order_relaxed) &
+				    STREAM_OWED,
+				0) &&
+	       atomic_load(&c->slot->error);
+}
+
+static inline void connection_owe_error(struct connection *c, int error)
+{
+	atomic_store(&c->slot->error, (uint32_t)error);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_OWED);
 }
 
 /* shutdown(RD), by the program. */

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "bell.h"
@@ -27,6 +28,8 @@
 
 #define CLAIM_WAIT_MS   1000
 #define DEPUTY_AFTER_MS 5 /* a peer that sleeps in a call has woken by then */
+#define ARRIVE_NAP_NS   100000
+#define ARRIVE_NAPS     50 /* without anything more */
 
 /* The first reason counts. */
 static void note(struct connection *c, uint32_t reason)
@@ -332,9 +335,31 @@ static bool rest_is_sent(struct connection *c, int fd)
 	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
 }
 
+/* Who follows may look once, and is to find what was there. Less may come: TCP
+ * takes no more before it is read, or somebody reads it meanwhile. */
+static void await_rest(int fd, uint64_t bytes)
+{
+	struct timespec nap = {0, ARRIVE_NAP_NS};
+	int before = 0;
+
+	for (int naps = 0; naps < ARRIVE_NAPS; naps++) {
+		int there = 0;
+
+		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+		if (there < 0 || (uint64_t)there >= bytes)
+			return;
+		if (there != before)
+			naps = 0;
+		before = there;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+}
+
 static bool hand_over(struct connection *c, int fd, uint32_t reason,
 		      enum heir heir)
 {
+	uint64_t left;
+
 	/* Under several numbers: once is enough. */
 	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return true;
@@ -342,6 +367,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	if (stream_is_recalled(c))
 		recall_is_done(c, fd);
 	freeze(c);
+	left = stream_fill(c);
 	demote_guard(c, fd);
 	if (!connection_is_shut(c))
 		ask_writer(c, CONSUMER_FROZEN);
@@ -355,6 +381,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 			return false;
 		if (shared)
 			return true;
+	} else {
+		await_rest(fd, left);
 	}
 	leave_frozen_ring(c, fd);
 	demote_settle(c);

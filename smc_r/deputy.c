@@ -217,6 +217,7 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 bool deputy_send_rest(struct connection *c, int fd)
 {
 	uint32_t rest = REST_OPEN;
+	struct push push;
 	uint32_t flags;
 	bool done = false;
 	int peer;
@@ -228,7 +229,9 @@ bool deputy_send_rest(struct connection *c, int fd)
 	flags = atomic_load(&c->in_producer->flags);
 	peer = flags & PRODUCER_SEALED ? -1 : borrow(c, fd);
 	if (peer >= 0) {
+		push = connection_push_begin(peer);
 		done = send_ring(c, peer, atomic_load(&c->in_producer->cursor));
+		connection_push_end(peer, push);
 		if (done && (flags & PRODUCER_FIN))
 			SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
 		sys_close(peer);
