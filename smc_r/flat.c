@@ -100,7 +100,8 @@ static inline bool is_plain(const struct connection *c)
 {
 	return !(load(&c->in_producer->flags) | load(&c->tcp_ended) |
 		 load(&c->slot->tx.flags) | load(&c->out_consumer->flags) |
-		 load(&c->dead) | (load(&c->slot->rx.flags) & STREAM_RESET));
+		 load(&c->dead) |
+		 (load(&c->slot->rx.flags) & (STREAM_RESET | STREAM_OWED)));
 }
 
 static inline bool put(struct connection *c, const void *from, size_t want)

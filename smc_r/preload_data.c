@@ -300,15 +300,34 @@ static bool time_is_over(struct timespec *left, uint64_t end)
 
 /* The number may be another socket's since the call began. */
 static ssize_t receive_next(struct connection *c, int fd, struct msghdr *m,
-			    int flags)
+			    int flags, int part)
 {
 	ssize_t r = SOCKET_KERNEL;
 
 	fd = connection_fd(c, fd);
 	if (connection_phase(c) != PHASE_NATIVE)
-		r = receive_message(c, fd, m, flags);
+		r = receive_message(c, fd, m, flags | part);
 	return r == SOCKET_KERNEL ? real.recvmsg(connection_fd(c, fd), m, flags)
 				  : r;
+}
+
+/* The kernel's own code for "interrupted" reaches the program this way. */
+#define RESTART_CALL 512 /* ERESTARTSYS */
+
+/* As do_recvmmsg(): what ends the call behind its first message is for the next
+ * one. */
+static int several_end(struct connection *c, unsigned done)
+{
+	int error = errno;
+
+	if (done == 0)
+		return -1;
+	if (error == EINTR && !(atomic_load(&c->slot->socket_flags) &
+				(SOCKET_RCVTIMEO | SOCKET_RCVNEVER)))
+		error = RESTART_CALL;
+	if (error != EAGAIN && connection_phase(c) == PHASE_ACTIVE)
+		connection_owe_error(c, error);
+	return (int)done;
 }
 
 /* One message after the other. The end of the stream is a message, too. */
@@ -324,11 +343,14 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 
 		if (done > 0 && (flags & MSG_WAITFORONE))
 			how |= MSG_DONTWAIT;
-		r = receive_next(c, fd, &m[done].msg_hdr, how);
+		r = receive_next(c, fd, &m[done].msg_hdr, how,
+				 done > 0 ? SOCKET_HAS_PART : 0);
 		if (r < 0)
-			return done ? (int)done : -1;
-		if (!pages_hold(&m[done], sizeof(*m), true))
-			return done ? (int)done : (int)no_place();
+			return several_end(c, done);
+		if (!pages_hold(&m[done], sizeof(*m), true)) {
+			no_place();
+			return several_end(c, done);
+		}
 		m[done++].msg_len = (unsigned)r;
 		if (time_is_over(t, end))
 			break;
@@ -344,9 +366,10 @@ static int error_first(struct connection *c, int fd, int flags)
 	int error = 0;
 
 	if ((flags & MSG_ERRQUEUE) ||
-	    !((atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) ||
+	    !((atomic_load(&c->in_producer->flags) &
+	       (PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	      (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT) ||
-	      atomic_load(&c->tcp_ended)))
+	      atomic_load(&c->tcp_ended) || atomic_load(&c->slot->error)))
 		return 0;
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) ? 0 : error;
 }

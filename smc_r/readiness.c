@@ -210,7 +210,8 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
 		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
 			(atomic_load(&c->slot->error) ? POLLERR : 0);
-	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
+	if ((atomic_load(&c->slot->rx.flags) & STREAM_BROKEN) ||
+	    connection_owes_error(c))
 		bits |= POLLERR;
 	demote_settle(c);
 	return bits;

@@ -22,6 +22,11 @@
 /* Linux moves at most this much in one call. */
 #define CALL_BYTES_MAX 0x7ffff000u
 
+/* Beside the flags of socket_receive: the program's call has moved something
+ * already, so a signal ends it, whatever SA_RESTART says. No flag of recv(2) is
+ * this bit. */
+#define SOCKET_HAS_PART 0x08000000
+
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags);
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,

@@ -40,6 +40,10 @@ static size_t low_water(struct connection *c, int fd, size_t want, int flags)
 /* The error of a reset is told once, and then it is the end of file. */
 static ssize_t pending_error(struct connection *c)
 {
+	int owed = connection_owed_error(c);
+
+	if (owed)
+		return socket_fail(owed);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
 		return socket_fail(ECONNRESET);
 	if (atomic_exchange(&c->slot->error, 0))
@@ -52,6 +56,7 @@ struct receive {
 	int fd;
 	int flags;
 	bool waits; /* as it was when the call began */
+	bool has_part;
 	struct place place;
 	size_t want;
 	size_t need;
@@ -87,6 +92,9 @@ static ssize_t receive_tcp(const struct receive *r)
 	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_ENDED) &&
 	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
 		return 0;
+	if (connection_owes_error(r->c) &&
+	    !(real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))
+		return pending_error(r->c);
 	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
 	    !atomic_load(&r->c->slot->error) ||
 	    (real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))
@@ -162,6 +170,10 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	case INPUT_NONE:
 		c->streak = 0;
 		demote_serve(c, r->fd);
+		if (connection_owes_error(c)) {
+			*result = r->done ? (ssize_t)r->done : pending_error(c);
+			return false;
+		}
 		if (!r->waits) {
 			*result =
 			    r->done ? (ssize_t)r->done : socket_fail(EAGAIN);
@@ -170,7 +182,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		error = wait_for_input(
 		    c, r->fd, need,
 		    socket_time_left(c, r->fd, SO_RCVTIMEO, &r->time),
-		    r->done > 0, &r->call);
+		    r->done > 0 || r->has_part, &r->call);
 		r->fd = connection_fd(c, r->fd);
 		socket_wake_instances(c);
 		if (error == 0)
@@ -300,8 +312,11 @@ static ssize_t receive_before(struct receive *r)
 ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags)
 {
-	struct receive r = {
-	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
+	struct receive r = {.c = c,
+			    .fd = fd,
+			    .flags = flags & ~SOCKET_HAS_PART,
+			    .waits = socket_waits(c, flags),
+			    .has_part = flags & SOCKET_HAS_PART};
 	uint32_t phase = connection_phase(c);
 	ssize_t result = 0;
 

@@ -67,18 +67,21 @@ static ssize_t shut_pipe(struct connection *c, int fd, int flags)
 				       : broken_pipe(flags);
 }
 
-static bool was_reset(const struct connection *c)
+/* A reset, or an error that the call before has left for this one. */
+static bool has_error(const struct connection *c)
 {
-	return __builtin_expect(
-	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) &
-		STREAM_RESET,
-	    0);
+	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
+						     memory_order_relaxed) &
+				    STREAM_RESET,
+				0) ||
+	       connection_owes_error(c);
 }
 
 static ssize_t reset_pipe(struct connection *c, int flags)
 {
 	uint32_t error = atomic_exchange(&c->slot->error, 0);
 
+	atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED);
 	return error && error != EPIPE ? socket_fail((int)error)
 				       : broken_pipe(flags);
 }
@@ -181,7 +184,7 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 				    : shut_pipe(c, s->fd, flags);
 		if (done == 0 && is_first_after_end(c, s->fd))
 			return (ssize_t)want;
-		if (was_reset(c))
+		if (has_error(c))
 			return done ? (ssize_t)done : reset_pipe(c, flags);
 		if (!leave_dead_peer(c, s->fd))
 			return done ? (ssize_t)done : broken_pipe(flags);
@@ -253,6 +256,8 @@ static ssize_t send_active(struct sending *s, const struct iovec *v,
 
 	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		return broken_pipe(s->flags);
+	if (want == 0 && connection_owes_error(c))
+		return reset_pipe(c, s->flags);
 	if (want == 0)
 		return SOCKET_KERNEL; /* moves nothing there either */
 	output_watch(c, s->fd);
@@ -379,7 +384,7 @@ static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
 
 		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
 			return done ? (ssize_t)done : shut_pipe(c, s->fd, 0);
-		if (was_reset(c))
+		if (has_error(c))
 			return done ? (ssize_t)done : reset_pipe(c, 0);
 		if (!leave_dead_peer(c, s->fd))
 			return done ? (ssize_t)done : broken_pipe(0);

@@ -98,7 +98,20 @@ static void run_sendbad(struct call *c)
 		reply_result(c, writev(fd, b.parts, 2));
 }
 
-/* recvbad FD GOOD BAD [via=recv|read|readv|recvmsg] [flags=...] [at=PLACE] */
+/* Two messages, the second of which has the bad buffer. */
+static void receive_two(struct call *c, int fd, struct bad_call *b, int flags)
+{
+	struct mmsghdr m[2] = {{{.msg_iov = &b->parts[0], .msg_iovlen = 1}, 0},
+			       {{.msg_iov = &b->parts[1], .msg_iovlen = 1}, 0}};
+	int n = recvmmsg(fd, m, 2, flags, NULL);
+
+	reply_result(c, n);
+	if (n > 0)
+		reply(c, " part=%u", m[0].msg_len);
+}
+
+/* recvbad FD GOOD BAD [via=recv|read|readv|recvmsg|recvmmsg] [flags=...]
+ * [at=PLACE] */
 static void run_recvbad(struct call *c)
 {
 	int flags = (int)call_bits(c, "flags", message_words);
@@ -112,6 +125,8 @@ static void run_recvbad(struct call *c)
 		reply_result(c, read(fd, b.place, b.bad));
 	else if (!strcmp(b.via, "recvmsg"))
 		reply_result(c, recvmsg(fd, &b.message, flags));
+	else if (!strcmp(b.via, "recvmmsg"))
+		receive_two(c, fd, &b, flags);
 	else
 		reply_result(c, readv(fd, b.parts, 2));
 }
