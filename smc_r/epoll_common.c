@@ -270,3 +270,13 @@ void epoll_meet(struct epoll *e)
 		epoll_give(e);
 	errno = error;
 }
+
+void epoll_pass(struct epoll *e)
+{
+	uint32_t user = atomic_exchange(&e->common->user, EPOLL_MANY);
+
+	if (user != EPOLL_MANY && atomic_load(&e->common->sleepers) > 0)
+		rouse(e);
+	if (!e->given)
+		epoll_give(e);
+}

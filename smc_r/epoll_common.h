@@ -71,6 +71,10 @@ void epoll_meet(struct epoll *e);
  * connections that are registered go to TCP. */
 void epoll_give(struct epoll *e);
 
+/* The same of one that goes to a process of which we know nothing. Who sleeps
+ * in it is told. */
+void epoll_pass(struct epoll *e);
+
 /* c is registered in a common instance: it goes to TCP. errno stays. */
 void epoll_common_join(struct connection *c, int fd);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "epoll_common.h"
 #include "epoll_member.h"
 #include "epoll_set.h"
 #include "offer.h"
@@ -158,6 +159,20 @@ void successor_shell(void)
 		give_listeners(fdtable_end());
 }
 
+/* An instance is told of to its receiver from then on. One that a program
+ * inherits seldom is: pass_on(). */
+static void pass_message(int fd)
+{
+	struct epoll *e = process_is_foreign() ? NULL : epoll_of(fd);
+	int error = errno;
+
+	if (e)
+		epoll_pass(e);
+	else
+		successor_descriptor(fd, REASON_DEMOTED_PASSING);
+	errno = error;
+}
+
 void successor_message(const struct msghdr *m)
 {
 	struct msghdr copy;
@@ -184,7 +199,7 @@ void successor_message(const struct msghdr *m)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
-			successor_descriptor(fd, REASON_DEMOTED_PASSING);
+			pass_message(fd);
 		}
 	}
 }
