@@ -401,6 +401,22 @@ static int after_fcntl(int fd, int command, long argument, int result)
 	return result;
 }
 
+/* Signals for readiness come from the kernel's socket only, and not of what
+ * came before. */
+static void begin_signals(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	int error = errno;
+	bool ended;
+
+	ended = connection_phase(c) == PHASE_ACTIVE &&
+		(atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
+	if (demote_for_successor(c, fd, REASON_DEMOTED_AIO, HEIR_BESIDE) &&
+	    ended)
+		SYS_CALL3(SYS_poll, &p, 1, DEMOTE_WAIT_MS);
+	errno = error;
+}
+
 PRELOAD int fcntl(int fd, int command, ...)
 {
 	struct connection *c = served(fd);
@@ -411,11 +427,10 @@ PRELOAD int fcntl(int fd, int command, ...)
 	va_start(ap, command);
 	argument = va_arg(ap, long);
 	va_end(ap);
-	/* Signals for readiness come from the kernel's socket only. */
 	if (c && (command == F_SETSIG || command == F_SETOWN ||
 		  command == F_SETOWN_EX ||
 		  (command == F_SETFL && (argument & O_ASYNC))))
-		demote(c, fd, REASON_DEMOTED_AIO);
+		begin_signals(c, fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		plain_share(fd);
 	result = real.fcntl(fd, command, argument);
@@ -465,7 +480,7 @@ static int ioctl_served(struct connection *c, int fd, unsigned long request,
 	case FIOASYNC:
 	case 0x8901: /* FIOSETOWN */
 	case 0x8902: /* SIOCSPGRP */
-		demote(c, fd, REASON_DEMOTED_AIO);
+		begin_signals(c, fd);
 		return real.ioctl(fd, request, argument);
 	default:
 		return real.ioctl(fd, request, argument);
