@@ -13,6 +13,8 @@
 
 #define LOOKS_A_CLOCK 8
 #define ASK_TCP_NS    1000000u
+/* Only a bell is asked; the next call may be the first one behind a kill. */
+#define ASK_BELL_NS   50000u
 
 /* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
  * too; of those that went by the ring the kernel may have seen one, or none. */
@@ -167,7 +169,7 @@ void tcp_end_watch_half(struct connection *c, int fd)
 {
 	uint64_t now = sys_now_ns();
 
-	if (now - c->asked_ns < ASK_TCP_NS)
+	if (now - c->asked_ns < ASK_BELL_NS)
 		return;
 	c->asked_ns = now;
 	if (tcp_end_hangs_up(c))
