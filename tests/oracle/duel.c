@@ -37,11 +37,12 @@ volatile int alarms;
 static volatile int signals[65];
 
 static const struct kind *const rooms[] = {
-    data_kinds, life_kinds, ready_kinds, odd_kinds,  sleep_kinds,
-    doze_kinds, flow_kinds, rare_kinds,  state_kinds};
+    data_kinds, life_kinds, ready_kinds, odd_kinds,   sleep_kinds,
+    doze_kinds, flow_kinds, rare_kinds,  state_kinds, new_kinds};
 #define ROOMS       (sizeof(rooms) / sizeof(*rooms))
 #define ROOMS_FIRST 5 /* what the seeds before GAME_MORE know */
-#define ROOMS_MORE  8 /* and those before GAME_ALL */
+#define ROOMS_MORE  8 /* those before GAME_ALL */
+#define ROOMS_ALL   9 /* and those before GAME_NEW */
 
 unsigned pick(struct random *r, unsigned below)
 {
@@ -295,6 +296,7 @@ static size_t rooms_of(uint64_t seed)
 {
 	return seed < GAME_MORE  ? ROOMS_FIRST
 	       : seed < GAME_ALL ? ROOMS_MORE
+	       : seed < GAME_NEW ? ROOMS_ALL
 				 : ROOMS;
 }
 

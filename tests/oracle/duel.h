@@ -41,7 +41,8 @@
 #define PIECES_MAX   80u
 #define BYTES        (1u << 21)
 #define GAME_MORE    1000000u /* seeds from here on know more moves */
-#define GAME_ALL     2000000u /* and these all */
+#define GAME_ALL     2000000u /* and these more again */
+#define GAME_NEW     4000000u /* and these all */
 
 struct random {
 	uint64_t state;
@@ -88,8 +89,8 @@ struct kind {
 };
 
 extern const struct kind data_kinds[], life_kinds[], ready_kinds[], odd_kinds[],
-    sleep_kinds[], doze_kinds[], flow_kinds[], rare_kinds[],
-    state_kinds[]; /* each ends with a NULL name */
+    sleep_kinds[], doze_kinds[], flow_kinds[], rare_kinds[], state_kinds[],
+    new_kinds[]; /* each ends with a NULL name */
 
 /* A move that is not over before its last phase. */
 void make_flow(struct game *g, struct random *r);

@@ -13,7 +13,7 @@
 #   -j JOBS    so many games at once (1)
 #
 # With DUEL_WARM in the environment clients may knock (duel.c). Seeds from 1000000
-# on know more moves, from 2000000 on all.
+# on know more moves, from 2000000 on more again, from 4000000 on all.
 #
 # What is different is made as short as it gets, and printed. With "SEED:MOVE,..."
 # only those moves are made. Exit: 0 equal, 1 different, 2 cannot run.
