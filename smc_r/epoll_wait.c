@@ -166,25 +166,24 @@ static int sooner(int a, int b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-static struct timespec left_of(const struct wait_until *u, int pending)
+/* Milliseconds, rounded up; -1: no clock is to end it, and the kernel sets no
+ * timer. */
+static int sleep_ms(const struct wait_until *u, int pending)
 {
-	uint64_t now = sys_now_ns();
-	uint64_t left = u->for_ever       ? UINT64_MAX
-			: now < u->end_ns ? u->end_ns - now
-					  : 0;
+	uint64_t now, left;
 
-	if (pending >= 0 && left > (uint64_t)pending * 1000000u)
-		left = (uint64_t)pending * 1000000u;
+	if (u->for_ever)
+		return pending;
+	now = sys_now_ns();
+	left = now < u->end_ns ? u->end_ns - now : 0;
 	if (left > SLEEP_MAX_NS)
 		left = SLEEP_MAX_NS;
-	return sys_timespec(left);
+	return sooner((int)((left + NS_PER_MS - 1) / NS_PER_MS), pending);
 }
 
 static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
-			   const struct timespec *t, const sigset_t *mask,
-			   struct sleeper *s)
+			   int ms, const sigset_t *mask, struct sleeper *s)
 {
-	int ms = (int)(t->tv_sec * 1000 + (t->tv_nsec + 999999) / 1000000);
 	volatile int n;
 
 	segment_count(sleeps);
@@ -200,10 +199,9 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 {
 	uint32_t version = atomic_load(&e->version);
 	struct sleeper sleeper;
-	struct timespec t;
 	bool woken = false;
 	bool slept = false;
-	int n;
+	int ms, n;
 
 	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
@@ -218,9 +216,10 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	if (n == 0 && version == atomic_load(&e->version)) {
 		if (linkgroup_rest_ms() == 0)
 			linkgroup_rest();
-		t = left_of(until, sooner(pending_ms(e), linkgroup_rest_ms()));
+		ms =
+		    sleep_ms(until, sooner(pending_ms(e), linkgroup_rest_ms()));
 		inject_nap();
-		n = sleep_in_kernel(e, events, max, &t, mask, &sleeper);
+		n = sleep_in_kernel(e, events, max, ms, mask, &sleeper);
 		slept = true;
 		epoll_was_asked(e);
 	}

@@ -95,10 +95,11 @@ static struct connection *member_of(const struct poll_call *p, nfds_t i)
 
 uint64_t poll_left_ns(const struct poll_call *p)
 {
-	uint64_t now = sys_now_ns();
+	uint64_t now;
 
 	if (p->for_ever)
 		return UINT64_MAX;
+	now = sys_now_ns();
 	return now < p->end_ns ? p->end_ns - now : 0;
 }
 
