@@ -416,7 +416,7 @@ void connection_release(struct connection *c)
 
 void connection_drop_native(void)
 {
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 		struct fdentry *e;
 
@@ -469,7 +469,7 @@ void connection_forked(void)
 {
 	for (struct connection *c = kept; c; c = c->next_kept)
 		atomic_store(&c->callers, 0);
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (!c)

@@ -42,6 +42,7 @@ static void before_fork(void)
 	epoll_common_before_fork();
 	handshake_before_fork();
 	registry_before_fork();
+	process_before_fork();
 	if (!segment_before_fork()) {
 		connection_drop_native();
 		plain_drop_all();
@@ -138,7 +139,7 @@ void engine_start(void)
 /* The kernel closes what an exit leaves open. */
 static void leave_halves(void)
 {
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (c && !atomic_load(&c->dead) && c->rmb &&
@@ -179,7 +180,7 @@ void engine_retire(uint32_t reason)
 	successor_all(reason);
 	process.off = true;
 	engine_lock(&saved);
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (c && c->members && connection_phase(c) == PHASE_NATIVE)

@@ -89,7 +89,7 @@ bool epoll_adopt(struct connection *c, int fd)
 
 	if (!table || !atomic_exchange(&table[fd], 0))
 		return false;
-	for (int ep = 0; ep < fdtable_end(); ep++) {
+	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		struct epoll *e = epoll_of(ep);
 
 		if (e && epoll_user(e) == EPOLL_NOBODY &&
@@ -97,7 +97,7 @@ bool epoll_adopt(struct connection *c, int fd)
 			epoll_meet(e);
 	}
 	engine_lock(&saved);
-	for (int ep = 0; ep < fdtable_end(); ep++)
+	for (int ep = 0; ep < fdtable_program_end(); ep++)
 		if (epoll_of(ep))
 			common |= adopt_one(epoll_of(ep), c, fd);
 	engine_unlock(&saved);

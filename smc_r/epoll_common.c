@@ -92,7 +92,7 @@ void epoll_common_put(struct epoll *e)
 /* Without members there is nothing that the other one would not be told. */
 void epoll_common_before_fork(void)
 {
-	for (int fd = 0; words.page && fd < fdtable_end(); fd++) {
+	for (int fd = 0; words.page && fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
 
 		if (e && epoll_is_ours(e) && !epoll_has_members(e) &&

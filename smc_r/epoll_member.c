@@ -243,7 +243,7 @@ void epoll_refused(struct connection *c)
 
 static int another_number(const struct connection *c, int fd)
 {
-	for (int i = 0; i < fdtable_end(); i++)
+	for (int i = 0; i < fdtable_program_end(); i++)
 		if (i != fd && connection_of(i) == c)
 			return i;
 	return -1;

@@ -162,7 +162,7 @@ int epoll_nested_control(struct epoll *e, int op, int fd,
 
 void epoll_nested_adopt(struct epoll *inner)
 {
-	for (int ep = 0; ep < fdtable_end(); ep++) {
+	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		struct epoll *e = epoll_of(ep);
 
 		for (int i = 0; e && i < EPOLL_NESTED_MAX; i++) {
@@ -178,7 +178,7 @@ void epoll_nested_adopt(struct epoll *inner)
 
 void epoll_nested_forget(struct epoll *inner)
 {
-	for (int ep = 0; ep < fdtable_end(); ep++) {
+	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		struct epoll *e = epoll_of(ep);
 
 		for (int i = 0; e && i < EPOLL_NESTED_MAX; i++)

@@ -9,6 +9,7 @@ struct fdentry *_Atomic *fdtable;
 
 static struct fdentry hidden_entry = {.kind = FDENTRY_HIDDEN};
 static _Atomic int end;
+static _Atomic int program_end;
 static _Atomic int listeners_end;
 
 int fdtable_init(void)
@@ -38,6 +39,7 @@ void fdtable_set(int fd, struct fdentry *e)
 {
 	atomic_fetch_add(&e->references, 1);
 	raise_end(&end, fd);
+	raise_end(&program_end, fd);
 	if (e->kind == FDENTRY_LISTENER)
 		raise_end(&listeners_end, fd);
 	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
@@ -69,6 +71,11 @@ void fdtable_release(int fd)
 int fdtable_end(void)
 {
 	return atomic_load(&end);
+}
+
+int fdtable_program_end(void)
+{
+	return atomic_load(&program_end);
 }
 
 int fdtable_listeners_end(void)

@@ -72,7 +72,10 @@ void fdtable_release(int fd);
 
 /* The highest number ever tracked, plus one: the end of every walk. */
 int fdtable_end(void);
-/* The same of listeners. They mostly have low numbers, and ours are high. */
+/* The same without the hidden ones: the program's numbers are mostly low, and
+ * ours are high. */
+int fdtable_program_end(void);
+/* The same of listeners alone. */
 int fdtable_listeners_end(void);
 
 #endif

@@ -504,7 +504,7 @@ void handshake_before_fork(void)
 	uint64_t until =
 	    sys_now_ns() + process.handshake_ms * 1000000ull / FORK_PART;
 
-	for (int fd = 0; fd < fdtable_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (!c || connection_phase(c) > PHASE_HANDSHAKE)

@@ -143,7 +143,7 @@ static bool is_other_end(const struct connection *c,
  * the other end while this thread waits for them. */
 static void meet_self(struct connection *c, int fd)
 {
-	for (int i = 0; i < fdtable_end(); i++) {
+	for (int i = 0; i < fdtable_program_end(); i++) {
 		struct connection *other = connection_of(i);
 
 		if (!other || other == c ||

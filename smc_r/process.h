@@ -36,8 +36,9 @@ struct process {
 /* What the environment said at the start; programs may overwrite it. */
 extern struct process process;
 
-/* Called by the constructor, and in the child of each fork. */
+/* Called by the constructor, before each fork, and in its child. */
 void process_init(void);
+void process_before_fork(void);
 void process_forked(void);
 
 /* Called once in a child that no fork handler saw, when it is noticed. The

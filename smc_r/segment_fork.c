@@ -18,11 +18,13 @@ static bool holds_any(const struct segment *s)
 	return false;
 }
 
-/* From `from` on, the first entry whose process is gone; UNCOUNTED: none. */
+/* From `from` on, the first entry whose process is gone; UNCOUNTED: none. Ours
+ * is not, and nobody has to look. */
 static int find_gone(struct segment *s, int from, int32_t *pid)
 {
 	while (from < UNCOUNTED &&
-	       totals_holder_lives(&s->header->holders[from], pid))
+	       (from == s->self ||
+		totals_holder_lives(&s->header->holders[from], pid)))
 		from++;
 	return from;
 }

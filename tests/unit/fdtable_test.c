@@ -50,6 +50,19 @@ Test(fdtable, every_number_it_spans_can_be_used)
 	cr_assert_eq(out, &e);
 }
 
+Test(fdtable, what_is_hidden_is_not_the_programs)
+{
+	struct fdentry e = {.kind = FDENTRY_SOCKET};
+
+	cr_assert_eq(fdtable_init(), 0);
+	fdtable_set(7, &e);
+	fdtable_reserve(500);
+	cr_assert_eq(fdtable_program_end(), 8);
+	cr_assert_eq(fdtable_end(), 501);
+	fdtable_set(600, &e);
+	cr_assert_eq(fdtable_program_end(), 601);
+}
+
 Test(fdtable, an_entry_is_found_by_its_own_kind_only)
 {
 	struct fdentry e = {.kind = FDENTRY_EPOLL};
