@@ -168,7 +168,10 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 	if (first)
 		return end_order(e, events, n,
 				 n + epoll_ask(e, events + n, max - n));
-	return n + epoll_gather(e, events + n, max - n);
+	e->moved = false;
+	n += epoll_gather(e, events + n, max - n);
+	/* As in epoll_ask(). */
+	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
 
 /* n members are ready. */
