@@ -375,6 +375,8 @@ static void client_acts(struct beginning *b)
 		else if (!e->read_shut && chance(m, 20)) {
 			step(m, e, "shutdown %s rd", e->name);
 			e->read_shut = true;
+			/* That ends a sleep, too. */
+			wake_up(b, 0);
 		}
 		break;
 	default:
