@@ -383,7 +383,8 @@ static void lend(struct connection *c, struct lease lease)
 void connection_release(struct connection *c)
 {
 	struct lease lease = begin_lease(c);
-	bool last = segment_slot_leave(c->slot);
+	bool last = c->shared ? segment_slot_leave_shared(c->slot)
+			      : segment_slot_leave(c->slot);
 	bool asleep = atomic_load(&c->callers);
 	bool annexed = c->annex == ANNEX_OURS;
 

@@ -165,6 +165,7 @@ struct connection {
 	bool mute;         /* the peer closed during the handshake */
 	bool declined;     /* the client, right behind its Proposal */
 	bool parted;       /* the peer was told that this end goes */
+	bool shared;       /* it was not, as others hold this end too */
 	bool withdrawn;    /* our Accept: messages_withdraw */
 	bool lingers;      /* SO_LINGER may be set */
 	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */

@@ -41,6 +41,10 @@ bool segment_slot_end(struct status_slot *s);
 /* This process lets go of a slot. True when it was the last holder; then
  * segment_slot_free must follow. */
 bool segment_slot_leave(struct status_slot *s);
+/* The same for one of which segment_slot_is_mine() said in this close that
+ * others hold it: nobody looks again whether they live. One that died since is
+ * as one that dies after us. */
+bool segment_slot_leave_shared(struct status_slot *s);
 /* Adds the slot's bytes to the counters and frees it. */
 void segment_slot_free(struct status_slot *s);
 /* True when no other living process holds the slot. */

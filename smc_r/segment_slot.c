@@ -239,7 +239,7 @@ const struct status_holder *segment_holders(const struct status_slot *slot,
 	return s->header->holders;
 }
 
-bool segment_slot_leave(struct status_slot *slot)
+static bool leave(struct status_slot *slot, bool looks)
 {
 	struct segment *s = segment_of(slot);
 	uint64_t self;
@@ -251,7 +251,17 @@ bool segment_slot_leave(struct status_slot *slot)
 	before = atomic_fetch_and(&slot->holders, ~self);
 	if (before == self)
 		return true;
-	return (before & self) && !segment_is_held(s, before);
+	return looks && (before & self) && !segment_is_held(s, before);
+}
+
+bool segment_slot_leave(struct status_slot *slot)
+{
+	return leave(slot, true);
+}
+
+bool segment_slot_leave_shared(struct status_slot *slot)
+{
+	return leave(slot, false);
 }
 
 /* Into the segment that the slot is of: a forked child may be the last. */

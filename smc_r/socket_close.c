@@ -81,6 +81,7 @@ static void say_goodbye(struct connection *c, int fd)
 static void begin_close(struct connection *c, int fd)
 {
 	c->parted = segment_slot_is_mine(c->slot);
+	c->shared = !c->parted;
 	if (c->parted)
 		say_goodbye(c, fd);
 }

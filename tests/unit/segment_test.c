@@ -259,6 +259,21 @@ Test(segment, a_child_that_was_killed_and_not_waited_for_holds_nothing)
 	crew_wait(pid);
 }
 
+/* The child that it saw, or thinks it did, died since. */
+Test(segment, who_saw_a_child_live_does_not_look_again)
+{
+	struct family *f = crew_share(sizeof(*f));
+	uint64_t cookie;
+
+	f->slot = get();
+	cookie = f->slot->cookie;
+	crew_wait(fork_engine(hold_and_die, 0, f));
+	cr_assert(!segment_slot_leave_shared(f->slot));
+	cr_assert(segment_slot_is_over(f->slot, cookie));
+	f->slot = get();
+	cr_assert(segment_slot_leave_shared(f->slot));
+}
+
 struct program {
 	int input[2];
 	int executed[2]; /* its end tells */
