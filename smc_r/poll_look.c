@@ -58,11 +58,20 @@ int poll_look_members(struct pollfd *fds, nfds_t n)
 short poll_instance_bits(const struct pollfd *p)
 {
 	short asked = p->events & (POLLIN | POLLRDNORM);
+	struct pollfd kernel = *p;
+	struct epoll *e;
 
 	if (!asked || epoll_is_ready(poll_instance(p->fd)))
 		return asked;
-	epoll_follow(poll_instance(p->fd));
-	return 0;
+	e = poll_instance(p->fd);
+	if (e) {
+		epoll_follow(e);
+		return 0;
+	}
+	/* That look found the last of its members to be TCP's: since the kernel
+	 * was asked. */
+	SYS_CALL3(SYS_poll, &kernel, 1, 0);
+	return kernel.revents;
 }
 
 void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
