@@ -27,12 +27,14 @@
 #define SPIN_ASK_NS  5000u /* of a spin */
 #define NS_PER_MS    1000000ull
 #define SLEEP_MAX_NS 3600000000000ull /* the kernel counts in int ms */
+#define TELL_PART    2 /* of a wait that has an end: left when all is told */
 
 /* ---- waiting ---- */
 
 struct wait_until {
 	bool for_ever;
 	uint64_t end_ns;
+	uint64_t tell_ns; /* what is hidden, so that it comes before a timer */
 };
 
 /* *shares: one of them is where we are. */
@@ -170,12 +172,13 @@ static int sooner(int a, int b)
  * timer. */
 static int sleep_ms(const struct wait_until *u, int pending)
 {
-	uint64_t now, left;
+	uint64_t now, end, left;
 
 	if (u->for_ever)
 		return pending;
 	now = sys_now_ns();
-	left = now < u->end_ns ? u->end_ns - now : 0;
+	end = u->tell_ns < u->end_ns ? u->tell_ns : u->end_ns;
+	left = now < end ? end - now : 0;
 	if (left > SLEEP_MAX_NS)
 		left = SLEEP_MAX_NS;
 	return sooner((int)((left + NS_PER_MS - 1) / NS_PER_MS), pending);
@@ -234,6 +237,7 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		       struct wait_until *until, const sigset_t *mask)
 {
 	struct spin s = {.start_ns = 0};
+	uint64_t now;
 	int n;
 
 	talk_end();
@@ -248,11 +252,34 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 			spin_missed(&e->spin_score, sys_now_ns() - s.start_ns);
 		if (n != 0)
 			return n;
-		if (!until->for_ever && sys_now_ns() >= until->end_ns)
+		if (until->for_ever)
+			continue;
+		now = sys_now_ns();
+		if (now >= until->end_ns)
 			break;
+		if (now < until->tell_ns)
+			continue;
+		until->tell_ns = UINT64_MAX;
+		tell_overdue(e);
+		n = epoll_gather(e, events, max);
+		if (n != 0)
+			return n;
 	}
 	tell_overdue(e);
 	return epoll_gather(e, events, max);
+}
+
+/* A program that waits for so long, and no longer, has something else to do
+ * then: such as to give up what it could not write to by that time. */
+static struct wait_until wait_until(const struct timespec *timeout)
+{
+	struct wait_until u = {.for_ever = timeout == NULL,
+			       .end_ns = sys_end_ns(timeout),
+			       .tell_ns = UINT64_MAX};
+
+	if (timeout && connections_undecided())
+		u.tell_ns = u.end_ns - sys_timeout_ns(timeout) / TELL_PART;
+	return u;
 }
 
 /* *took: the kernel's signs may have come to us. */
@@ -260,7 +287,7 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 			const struct timespec *timeout, const sigset_t *mask,
 			bool *took)
 {
-	struct wait_until until = {.for_ever = timeout == NULL};
+	struct wait_until until;
 	bool only_looks =
 	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
 	int n = epoll_ask_first(e, events, max, only_looks, took);
@@ -279,7 +306,7 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 			n = epoll_gather(e, events, max);
 		}
 	} else if (n == 0) {
-		until.end_ns = sys_end_ns(timeout);
+		until = wait_until(timeout);
 		n = wait_rounds(e, events, max, &until, mask);
 	}
 	return n;

@@ -143,6 +143,13 @@ asleep() { # its leader
 	all_on_smc 4
 }
 
+# They hide until somebody accepts them, but not beyond what the program waits.
+@test "connections that nobody accepts are told of before a wait is over" {
+	local checks=$BATS_TEST_DIRNAME/checks.py
+	[ "$(python3 "$checks")" -eq 0 ]
+	[ "$(smc_run python3 "$checks")" -eq 0 ]
+}
+
 # A server that is told to end would close a connection that has a request.
 @test "a pipe and a connection that become ready together are told of together" {
 	local way alone
