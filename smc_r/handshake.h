@@ -7,8 +7,8 @@
  * of its own. connect() returns when TCP is connected; whoever has to write
  * waits for the peer, at most process.handshake_ms, and then stays on TCP. Who
  * must not wait is told that it can write when the peer has answered, or
- * HIDDEN_MS later; sooner when its own time is over, or where acceptors are
- * late (grace.h).
+ * HIDDEN_MS later; sooner when its own time is over, or half of it in an epoll
+ * instance, or where acceptors are late (grace.h).
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  */
