@@ -24,11 +24,14 @@
 #include "sys.h"
 #include "talk.h"
 
-#define SLEEPERS_MS 100u
-#define QUEUE_BYTES 0x7ffff000
-#define EYECATCHER  4 /* bytes; with them it is a message */
+#define SLEEPERS_MS   100u
+#define QUEUE_BYTES   0x7ffff000
+#define EYECATCHER    4 /* bytes; with them it is a message */
 /* A third of what a client waits for an answer that is for nobody else. */
-#define ANSWER_MS   300u
+#define ANSWER_MS     300u
+/* A client waits so often for a server that sends its bytes again. */
+#define RESEND_NAPS   1000
+#define RESEND_NAP_NS 100000
 
 /* ---- sending and carrying out ---- */
 
@@ -197,6 +200,9 @@ static void resend_early_bytes(struct connection *c, int fd)
 
 	if (!has_error(fd))
 		connection_send_ring(c, fd, 0, atomic_load(&tx->position));
+	/* Before TCP can tell of an end. */
+	if (c->withdrawn)
+		atomic_store(&c->control->accept, ACCEPT_WITHDRAWN);
 	atomic_store(&tx->position, 0);
 	/* And so does what it has shut. */
 	if (atomic_fetch_or(&tx->flags, STREAM_TCP) & STREAM_SHUT)
@@ -304,7 +310,44 @@ static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 	return REASON_NONE;
 }
 
-static uint32_t attach_client(struct connection *c, const struct clc_message *m)
+/* What of the ring came over TCP, too. An error behind it stays for the program
+ * to see. */
+static void drop_copies(int fd)
+{
+	int there = 0;
+	long n = 1;
+
+	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+	for (; there > 0 && n > 0; there -= (int)n)
+		n = SYS_CALL6(SYS_recvfrom, fd, NULL, there,
+			      MSG_TRUNC | MSG_DONTWAIT, 0, 0);
+}
+
+/* The Accept is withdrawn. A server that was killed before all that it wrote
+ * was on TCP left all of it in the ring. Until it is done, or dead, nobody
+ * knows which of them to read. Who reads no more misses nothing. */
+static bool died_over_it(struct connection *c, int fd)
+{
+	const struct timespec nap = {0, RESEND_NAP_NS};
+
+	if (connection_reads_no_more(c))
+		return false;
+	for (int naps = 0; naps < RESEND_NAPS; naps++) {
+		bool ended = has_ended(fd);
+
+		if (atomic_load(&c->control->accept) != ACCEPT_RESENDS)
+			return false;
+		if (ended) {
+			drop_copies(fd);
+			return true;
+		}
+		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+	}
+	return false;
+}
+
+static uint32_t attach_client(struct connection *c, int fd,
+			      const struct clc_message *m)
 {
 	const struct clc_accept_confirm *a = &m->accept_confirm;
 	uint8_t nonce[NONCE_BYTES];
@@ -324,7 +367,7 @@ static uint32_t attach_client(struct connection *c, const struct clc_message *m)
 	if (decide(c, ACCEPT_TAKEN))
 		return REASON_NONE;
 	c->mute = true;
-	return REASON_PEER_DECLINED;
+	return died_over_it(c, fd) ? REASON_NONE : REASON_PEER_DECLINED;
 }
 
 /* The first memory for a client takes its time, in which that may close. */
@@ -353,7 +396,7 @@ static struct clc_action prepare(struct connection *c, int fd,
 	if (c->slot->role == STATUS_SERVER)
 		reason = answer_client(c, fd, m);
 	else
-		reason = attach_client(c, m);
+		reason = attach_client(c, fd, m);
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
 	return clc_commit(machine, sys_now_ns() / 1000000u);
@@ -477,8 +520,9 @@ bool messages_await_confirm(struct connection *c)
 
 bool messages_withdraw(struct connection *c, int fd)
 {
-	if (!messages_await_confirm(c) || !decide(c, ACCEPT_WITHDRAWN))
+	if (!messages_await_confirm(c) || !decide(c, ACCEPT_RESENDS))
 		return false;
+	inject_nap();
 	c->withdrawn = true;
 	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
 	return true;

@@ -95,6 +95,9 @@
 #define ACCEPT_STANDS    0u
 #define ACCEPT_TAKEN     1u /* the client: its Confirm follows */
 #define ACCEPT_WITHDRAWN 2u /* the server: neither of us says a word more */
+/* On its way to that: what it wrote goes onto the TCP stream. If it died over
+ * it, all of that is in the ring. */
+#define ACCEPT_RESENDS   3u
 
 /* element.knock: a client's token, or one of these; all compare and swap.
  * Only tokens have bit 2; bit 0 of one: the client sleeps on its data bell. */

@@ -52,3 +52,16 @@ nothing_is_left() { # run directory
 	[ ! -s "$place/segments" ]
 	"${user[@]}" rmdev -q -dl smc_r0
 }
+
+# What it had written is in the ring or on TCP, and a client that makes no call
+# meanwhile reads it afterwards. Some ten of those system calls are between.
+@test "a server that dies as it takes its Accept back" {
+	local at step=4
+	own_device
+	[ -z "${SMC_R_LONG-}" ] || step=1
+	for ((at = 0; at < 400; at += step)); do
+		"${user[@]}" smc_run "$death" --one handed accepts late \
+			"$at" 0 >"$place/death.log"
+	done
+	"${user[@]}" rmdev -q -dl smc_r0
+}

@@ -42,7 +42,7 @@ static const char *const life_names[] = {"plain",  "unread",      "brief",
 					 "half",   "fork-parent", "fork-child",
 					 "shared", "demoted",     "handed"};
 static const char *const side_names[] = {"connects", "accepts"};
-static const char *const mode_names[] = {"blocks", "polls", "epolls"};
+static const char *const mode_names[] = {"blocks", "polls", "epolls", "late"};
 
 static pid_t survivor;
 
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
 		struct scene s = {
 		    .life = (enum life)find_word(life_names, LIVES, argv[2]),
 		    .side = (enum side)find_word(side_names, SIDES, argv[3]),
-		    .mode = (enum mode)find_word(mode_names, MODES, argv[4]),
+		    .mode = (enum mode)find_word(mode_names, LATE + 1, argv[4]),
 		    .point = {.at = atoi(argv[5]), .steps = atoi(argv[6])}};
 
 		s.point.child = s.life == FORK_CHILD;

@@ -40,7 +40,8 @@ enum mode {
 	BLOCKS,
 	POLLS,
 	EPOLLS,
-	MODES
+	MODES,
+	LATE = MODES /* no call before the victim waits, or is dead */
 };
 
 /* What one process wrote onto a line. */

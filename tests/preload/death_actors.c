@@ -286,6 +286,12 @@ static void write_to_the_dead(int fd, struct line *l)
 	}
 }
 
+static void await_victim(const struct line *l)
+{
+	while (board->mode == LATE && !board->dead && !l->taking)
+		nap_us(100);
+}
+
 static void *serve(void *argument)
 {
 	struct end *e = argument;
@@ -294,6 +300,7 @@ static void *serve(void *argument)
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	ssize_t n;
 
+	await_victim(l);
 	check(!epoll_ctl(epoll, EPOLL_CTL_ADD, e->fd, &event), "epoll_ctl");
 	do {
 		await_input(e->fd, epoll);
