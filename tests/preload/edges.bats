@@ -276,7 +276,7 @@ listed() { # port
 
 # A child of vfork() has the library's tables, not a copy of them.
 @test "children that share their parent's memory close what they inherited" {
-	local way said
+	local way said pid
 	need python3
 	start server python3 -c '
 import socket, sys
@@ -290,6 +290,7 @@ while True:
 	await_port "$port"
 	for way in vfork clone; do
 		coproc smc_run "$programs/preload/vforked" "$port" "$way"
+		pid=$COPROC_PID # which bash forgets with the process
 		read -r -t 60 said <&"${COPROC[0]}"
 		[ "$said" = open ]
 		[ "$(listed "$port")" = 1 ]
@@ -298,7 +299,7 @@ while True:
 		[ "$said" = closed ]
 		[ "$(listed "$port")" = 0 ]
 		echo >&"${COPROC[1]}"
-		wait "$COPROC_PID"
+		wait "$pid"
 	done
 	smc_count
 	[ "$tcp_new" = 2 ]
