@@ -94,6 +94,10 @@ stranger() {
 	stranger
 }
 
+@test "civetweb" {
+	stranger
+}
+
 @test "clamav" {
 	stranger
 }
@@ -139,6 +143,10 @@ stranger() {
 }
 
 @test "dns_tcp" {
+	stranger
+}
+
+@test "dnsperf" {
 	stranger
 }
 
@@ -242,6 +250,10 @@ stranger() {
 	stranger
 }
 
+@test "h2db" {
+	stranger
+}
+
 @test "h2o" {
 	stranger
 }
@@ -258,7 +270,15 @@ stranger() {
 	stranger
 }
 
+@test "httperf" {
+	stranger
+}
+
 @test "icecast" {
+	stranger
+}
+
+@test "inspircd" {
 	stranger
 }
 
@@ -378,6 +398,10 @@ stranger() {
 	stranger
 }
 
+@test "netpipe" {
+	stranger
+}
+
 @test "nfs" {
 	stranger
 }
@@ -407,6 +431,10 @@ stranger() {
 }
 
 @test "ocaml" {
+	stranger
+}
+
+@test "omniorb" {
 	stranger
 }
 
@@ -707,6 +735,10 @@ stranger() {
 }
 
 @test "vnc" {
+	stranger
+}
+
+@test "websockets" {
 	stranger
 }
 
