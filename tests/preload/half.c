@@ -31,6 +31,7 @@
 #define REQUEST 1000
 #define ANSWER  5000
 #define LARGE   3000000
+#define AT_ONCE 1000000 /* of that, to a client that does not read */
 #define SEED    7
 
 /* As /proc/net/tcp has them. */
@@ -407,6 +408,30 @@ static void put_limited(int fd)
 	put(fd, LARGE);
 }
 
+/* nginx gives up a peer that has shut its half, and with it what TCP would have
+ * taken at once. */
+static void put_at_once(int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	unsigned char *bytes = malloc(LARGE);
+	size_t done = 0;
+
+	check(bytes != NULL, "malloc");
+	bytes_fill(bytes, LARGE, SEED, 0);
+	check(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+	while (done < AT_ONCE) {
+		ssize_t n = send(fd, bytes + done, LARGE - done,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		check(n > 0, "send at once");
+		done += (size_t)n;
+	}
+	send_all(fd, bytes + done, LARGE - done);
+	close(epoll);
+	free(bytes);
+}
+
 static void (*put_answer)(int fd) = put_large;
 
 /* Who waits for room behind the FIN sleeps. */
@@ -527,6 +552,7 @@ static const struct scene scenes[] = {
     {"slow-limited", ask_slowly, answer_slowly, 0, put_limited, 0},
     {"slow-poll", ask_slowly, answer_slowly, 0, put_by_poll, 0},
     {"slow-epoll", ask_slowly, answer_slowly, 0, put_by_epoll, 0},
+    {"at-once", ask_slowly, answer_slowly, 0, put_at_once, 0},
     {"dead-poll", ask_and_die, answer_dead, 0, 0, await_error},
     {"dead-epoll", ask_and_die, answer_dead, 0, 0, await_error_epoll},
     {"dead-send", ask_and_die, answer_dead, 0, 0, await_error_writing},
