@@ -68,6 +68,33 @@ serve_nginx() { # name [number of processes]
 	serve "$1" nginx -p "$place" -c "$place/nginx.conf" -e "$place/error.log"
 }
 
+# NSD with a zone "example" that has N texts, and may be transferred.
+serve_nsd() { # N
+	local i
+	{
+		echo "example. 60 SOA ns.example. a.example. 1 60 60 60 60"
+		echo "example. 60 NS ns.example."
+		for i in $(seq "$1"); do echo "a$i.example. 60 TXT text$i"; done
+	} >example.zone
+	cat >nsd.conf <<-EOT
+		server:
+			ip-address: 127.0.0.1@$port
+			username: ""
+			zonesdir: "$place"
+			pidfile: ""
+			xfrdfile: ""
+			zonelistfile: "$place/list"
+		remote-control:
+			control-enable: no
+		zone:
+			name: example
+			zonefile: example.zone
+			provide-xfr: 127.0.0.1 NOKEY
+	EOT
+	serve nsd nsd -d -c nsd.conf
+	await_port "$port"
+}
+
 # PostgreSQL with a new database in the directory "pg", at $port and at a socket
 # in the present directory; its programs are in $pg_bin, its user is
 # "${as_postgres[@]}". Our words come after that: the environment is the same.
