@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "conf/rundir.h"
@@ -23,6 +24,11 @@
 
 #define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
 #define MANY        4096u
+
+/* Made before there are threads: for so many connections' numbers, and where a
+ * table of so many costs a thread's creation little. */
+#define ROOM     256u
+#define ROOM_MAX 65536u
 
 /* Plenty: as long as no more than this are ours. */
 #define PLENTY_PART 8u    /* of what the process may have at most */
@@ -80,13 +86,22 @@ static long move_above(int fd, const struct rlimit *old)
 	return moved;
 }
 
+static bool has_above(const struct rlimit *l)
+{
+	return l->rlim_max > l->rlim_cur && l->rlim_cur < FDTABLE_SIZE / 2;
+}
+
+/* Where there is nothing above. */
+static rlim_t high_base(const struct rlimit *l)
+{
+	return l->rlim_cur / 4 > HIDDEN_SPAN ? HIDDEN_SPAN : l->rlim_cur / 4;
+}
+
 static long move_high(int fd, const struct rlimit *old)
 {
-	rlim_t base = old->rlim_cur / 4;
+	rlim_t base = high_base(old);
 	rlim_t spare = old->rlim_cur / (old->rlim_cur < MANY ? 2 : 8);
 
-	if (base > HIDDEN_SPAN)
-		base = HIDDEN_SPAN;
 	/* fd was the lowest free number: so many are in use, ours or not. */
 	if ((rlim_t)fd >= old->rlim_cur - spare ||
 	    atomic_load(&hidden_count) > old->rlim_cur - spare)
@@ -102,8 +117,7 @@ int hidden_fd(int fd)
 	if (limit_is_raised)
 		old = limit_before;
 	if (limit_is_raised || limit_get(&old) == 0) {
-		if (old.rlim_max > old.rlim_cur &&
-		    old.rlim_cur < FDTABLE_SIZE / 2)
+		if (has_above(&old))
 			moved = move_above(fd, &old);
 		if (moved < 0)
 			moved = move_high(fd, &old);
@@ -118,6 +132,42 @@ int hidden_fd(int fd)
 	fdtable_reserve((int)moved);
 	atomic_fetch_add(&hidden_count, 1);
 	return (int)moved;
+}
+
+static void make_room(void)
+{
+	struct rlimit l;
+	rlim_t base;
+	long fd, moved;
+
+	if (limit_get(&l) < 0)
+		return;
+	base = has_above(&l) ? l.rlim_cur : high_base(&l);
+	if (base > ROOM_MAX)
+		return;
+	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	hidden_begin();
+	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base + ROOM);
+	hidden_end();
+	if (moved >= 0)
+		sys_close((int)moved);
+	sys_close((int)fd);
+}
+
+void hidden_make_room(void)
+{
+	static _Atomic pid_t made_by;
+	sigset_t saved;
+
+	if (!fdtable || process.off || atomic_load(&made_by) == process.pid ||
+	    process_is_foreign())
+		return;
+	engine_lock(&saved);
+	if (atomic_exchange(&made_by, process.pid) != process.pid)
+		make_room();
+	engine_unlock(&saved);
 }
 
 bool hidden_has_plenty(unsigned more)

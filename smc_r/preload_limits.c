@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * preload_limits: the program changes its limits, confines itself to some
- * calls, or sets up io_uring, whose calls nobody can see.
+ * preload_limits: the program changes its limits, begins to have threads,
+ * confines itself to some calls, or sets up io_uring, whose calls nobody can
+ * see.
  */
 #include "preload_limits.h"
 #include "preload.h"
@@ -97,6 +98,19 @@ PRELOAD int prlimit64(pid_t pid, enum __rlimit_resource resource,
 		      const struct rlimit64 *new, struct rlimit64 *old)
 {
 	return limit_change(pid, (int)resource, (const void *)new, (void *)old);
+}
+
+/* ---- threads ---- */
+
+/* A library may make one before our constructor has run. */
+PRELOAD int pthread_create(pthread_t *restrict thread,
+			   const pthread_attr_t *restrict attributes,
+			   void *(*start)(void *), void *restrict argument)
+{
+	if (!real.pthread_create)
+		real_init();
+	hidden_make_room();
+	return real.pthread_create(thread, attributes, start, argument);
 }
 
 /* ---- sandboxes ---- */

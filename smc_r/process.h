@@ -102,6 +102,12 @@ void engine_unlock_after_fork(bool child);
  * left with less than half of its descriptors, or an eighth of many.
  */
 int hidden_fd(int fd);
+/*
+ * Before the first thread: the kernel's table of numbers grows at once, so that
+ * it does not when there are threads, which then takes some 10 milliseconds.
+ * Nothing where that was done, or would cost much for numbers so high.
+ */
+void hidden_make_room(void);
 void hidden_close(int fd);
 /* The same for several, all of them ours: those whose numbers follow each other
  * cost one call. */

@@ -350,6 +350,29 @@ static void look_up(const char *name, void *entry)
 
 #define LOOK_UP(name) look_up(#name, &real.name)
 
+/* Those without a bare system call. */
+static void look_up_others(void)
+{
+	LOOK_UP(execvpe);
+	LOOK_UP(fexecve);
+	LOOK_UP(fork);
+	look_up("_Fork", &real.raw_fork);
+	LOOK_UP(clone);
+	LOOK_UP(posix_spawn);
+	LOOK_UP(posix_spawnp);
+	LOOK_UP(posix_spawn_file_actions_adddup2);
+	LOOK_UP(fdopen);
+	LOOK_UP(fclose);
+	LOOK_UP(freopen);
+	LOOK_UP(freopen64);
+	LOOK_UP(system);
+	LOOK_UP(popen);
+	LOOK_UP(pthread_create);
+	LOOK_UP(wordexp);
+	LOOK_UP(backtrace_symbols_fd);
+	LOOK_UP(dlopen);
+}
+
 void real_init(void)
 {
 	LOOK_UP(read);
@@ -394,21 +417,5 @@ void real_init(void)
 	LOOK_UP(execveat);
 	LOOK_UP(prctl);
 	LOOK_UP(syscall);
-	LOOK_UP(execvpe);
-	LOOK_UP(fexecve);
-	LOOK_UP(fork);
-	look_up("_Fork", &real.raw_fork);
-	LOOK_UP(clone);
-	LOOK_UP(posix_spawn);
-	LOOK_UP(posix_spawnp);
-	LOOK_UP(posix_spawn_file_actions_adddup2);
-	LOOK_UP(fdopen);
-	LOOK_UP(fclose);
-	LOOK_UP(freopen);
-	LOOK_UP(freopen64);
-	LOOK_UP(system);
-	LOOK_UP(popen);
-	LOOK_UP(wordexp);
-	LOOK_UP(backtrace_symbols_fd);
-	LOOK_UP(dlopen);
+	look_up_others();
 }

@@ -12,6 +12,7 @@
 #define SMC_R_REAL_H
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -98,6 +99,8 @@ struct real {
 	FILE *(*freopen64)(const char *, const char *, FILE *);
 	int (*system)(const char *);
 	FILE *(*popen)(const char *, const char *);
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *,
+			      void *(*)(void *), void *);
 	int (*wordexp)(const char *, wordexp_t *, int);
 	void (*backtrace_symbols_fd)(void *const *, int, int);
 	void *(*dlopen)(const char *, int);

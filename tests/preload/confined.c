@@ -11,6 +11,8 @@
  *connection of the other
  *   confined stacks	threads with the least stack that there is connect,
  *			accept, wait in every way and go back to TCP
+ *   confined table	connects with threads, and so does a child: the kernel's
+ *			table of descriptors, slow to grow then, does not
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -370,6 +372,65 @@ static void stacks(void)
 	printf("%d connections\n", COUNT);
 }
 
+/* ---- table ---- */
+
+static int table_size(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	int size = 0;
+
+	check(f != NULL, "/proc/self/status");
+	while (!size && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "FDSize:", 7))
+			size = atoi(line + 7);
+	fclose(f);
+	return size;
+}
+
+/* There are threads, and were none when this process had its first numbers. */
+static void connect_with_threads(void)
+{
+	int size = table_size();
+	size_t wrong;
+	int ends[2];
+
+	for (uint32_t i = 0; i < 4; i++) {
+		unsigned char sent[BLOCK], got[BLOCK];
+
+		duct_pair(ends);
+		bytes_fill(sent, BLOCK, i, 0);
+		send_all(ends[0], sent, BLOCK);
+		check(recv_all(ends[1], got, BLOCK) == BLOCK, "the block");
+		check(bytes_match(got, BLOCK, i, 0, &wrong), "its bytes");
+		progress();
+	}
+	check(table_size() == size, "the table of numbers has grown");
+}
+
+static void table(void)
+{
+	struct rlimit r;
+	int status;
+	pid_t pid;
+
+	/* No room is made where the numbers would be very high. */
+	check(!getrlimit(RLIMIT_NOFILE, &r), "getrlimit");
+	if (r.rlim_cur > 4096)
+		r.rlim_cur = 4096;
+	check(!setrlimit(RLIMIT_NOFILE, &r), "setrlimit");
+	pid = fork();
+	if (!pid) {
+		watchdog_start(20);
+		connect_with_threads();
+		_exit(0);
+	}
+	watchdog_start(20);
+	check(waitpid(pid, &status, 0) == pid && !status, "the child");
+	connect_with_threads();
+	printf("no table has grown\n");
+}
+
 int main(int argc, char **argv)
 {
 	alarm(20);
@@ -379,8 +440,11 @@ int main(int argc, char **argv)
 		talk(argv[2]);
 	} else if (argc == 2 && !strcmp(argv[1], "stacks")) {
 		stacks();
+	} else if (argc == 2 && !strcmp(argv[1], "table")) {
+		table();
 	} else {
-		fprintf(stderr, "usage: confined sandbox|chroot DIR|stacks\n");
+		fprintf(stderr,
+			"usage: confined sandbox|chroot DIR|stacks|table\n");
 		return 2;
 	}
 	return 0;

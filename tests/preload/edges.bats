@@ -312,6 +312,15 @@ while True:
 	[ "$smc_new" = 8 ]
 }
 
+# The kernel makes it larger at once for one thread, and waits for all processors
+# where there are more: as long as haproxy's checks of 20 ms last.
+@test "the first connection of a program with threads waits for no larger table" {
+	"$confined" table
+	smc_run "$confined" table
+	smc_count
+	[ "$smc_new" = 16 ]
+}
+
 # Other libraries that define malloc, or calls that we define, too.
 @test "jemalloc, tcmalloc and ASan, loaded before and after us" {
 	local other order tried=0
