@@ -115,6 +115,15 @@ static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
+/* Of a connection that has ended, and whose connect() nobody asked again, the
+ * kernel tells the error, and drops all that it had: the socket begins anew. */
+static bool begins_anew(int error)
+{
+	return error == ECONNRESET || error == EPIPE || error == ETIMEDOUT ||
+	       error == ECONNABORTED || error == ECONNREFUSED ||
+	       error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
 /* To who asks first after a connect that did not wait, the kernel says that it
  * came about; but not when a shutdown(), which may not have reached it, has
  * told that the socket is connected. */
@@ -127,6 +136,12 @@ static int connect_again(const struct connection *c, int fd,
 			     atomic_load(&c->slot->tx.flags)) &
 			    STREAM_SHUT))
 		result = real.connect(fd, a, n);
+	if (result < 0 && begins_anew(errno)) {
+		int error = errno;
+
+		socket_disconnected(fd);
+		errno = error;
+	}
 	return result;
 }
 
