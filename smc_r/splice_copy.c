@@ -23,7 +23,8 @@
 	(SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT)
 
 /* False: errno says why not now. *c is NULL when the descriptor is the
- * kernel's. Who reads waits behind the pipe, in the call that takes bytes. */
+ * kernel's. What waits does so behind the pipe, in the call that takes bytes,
+ * or gives some. */
 static bool ring_of(int fd, bool write, struct connection **c)
 {
 	enum way way = WAY_RING;
@@ -33,17 +34,11 @@ static bool ring_of(int fd, bool write, struct connection **c)
 		return true;
 	if (connection_phase(*c) == PHASE_NATIVE)
 		way = WAY_KERNEL;
-	else if (connection_phase(*c) != PHASE_ACTIVE)
-		way = write ? handshake_for_write(*c, fd, socket_waits(*c, 0),
-						  NULL)
-			    : handshake_for_read(*c, fd, false, NULL);
-	/* A server writes into the ring before all has been said. */
+	else if (connection_phase(*c) != PHASE_ACTIVE && !write)
+		way = handshake_for_read(*c, fd, false, NULL);
 	if (way == WAY_KERNEL)
 		*c = NULL;
-	if (way == WAY_AGAIN)
-		errno = EAGAIN;
-	return way == WAY_RING || way == WAY_KERNEL ||
-	       (!write && way != WAY_ERROR);
+	return way != WAY_ERROR;
 }
 
 /* SPLICE_F_NONBLOCK is about the pipe; a TCP socket heeds only its own

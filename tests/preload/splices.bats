@@ -19,3 +19,10 @@ games=${games:-60}
 	SMC_R_STALL=0 smc_run "$programs/preload/splices" 1 "$games"
 	all_on_smc $((2 * games))
 }
+
+# As it would be for 0.2 seconds; and then the connection would be TCP's.
+@test "a pipe with nothing in it: no client is waited for" {
+	"$programs/preload/splices" empty
+	smc_run "$programs/preload/splices" empty
+	all_on_smc 1
+}

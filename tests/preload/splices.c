@@ -6,12 +6,15 @@
  * time-outs, signals, tee(2); ends that are slow, and shut one half.
  *
  *   splices SEED [GAMES]
+ *   splices empty	to a client that has made no call since it connected,
+ *out of a pipe with nothing in it: nobody is waited for
  *
  * After each call the pipe has as many bytes as the calls said, and what comes
  * out at the far end is what went in.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -274,6 +277,43 @@ static void play(uint32_t seed)
 	}
 }
 
+/* Its handshake goes on with its next call, here the send(). */
+static void client_main(int port, int told)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	char c;
+
+	check(connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1 &&
+		  errno == EINPROGRESS,
+	      "connect");
+	check(read(told, &c, 1) == 1, "the server's word");
+	fcntl(fd, F_SETFL, 0);
+	send_all(fd, "x", 1);
+	check(recv(fd, &c, 1, 0) == 0, "the end");
+	_exit(0);
+}
+
+static void splice_empty(void)
+{
+	int port, listener = duct_listen(&port), fd, told[2], empty[2], status;
+	char c;
+
+	check(!pipe(told) && !pipe(empty), "pipe");
+	if (fork() == 0)
+		client_main(port, told[0]);
+	fd = accept(listener, NULL, NULL);
+	check(splice(empty[0], NULL, fd, NULL, 10, SPLICE_F_NONBLOCK) == -1 &&
+		  errno == EAGAIN,
+	      "splice");
+	check(write(told[1], "x", 1) == 1, "the client is told");
+	check(recv(fd, &c, 1, 0) == 1, "a byte");
+	close(fd);
+	check(wait(&status) > 0 && status == 0, "the client");
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction a = {.sa_handler = nothing};
@@ -282,6 +322,10 @@ int main(int argc, char **argv)
 
 	sigaction(SIGALRM, &a, NULL);
 	watchdog_start(20);
+	if (argc == 2 && !strcmp(argv[1], "empty")) {
+		splice_empty();
+		return 0;
+	}
 	for (uint32_t i = 0; i < games; i++) {
 		printf("%u ", seed + i);
 		play(seed + i);
