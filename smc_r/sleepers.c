@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "inject.h"
 #include "process.h"
 #include "sys.h"
 
@@ -142,7 +143,9 @@ void sleeper_end(void *argument)
 	int error = errno;
 
 	s->begun = false;
-	if (r)
+	if (r) {
 		end(r);
+		inject_nap(); /* nothing of it is left to be done */
+	}
 	errno = error;
 }

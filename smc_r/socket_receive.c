@@ -10,6 +10,7 @@
 #include "direction.h"
 #include "half.h"
 #include "handshake.h"
+#include "inject.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -194,12 +195,14 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	return false;
 }
 
-/* Room for nothing: TCP waits for a byte all the same. */
+/* Room for nothing: TCP waits for a byte all the same, or for any signal, as it
+ * does not look again. */
 static ssize_t receive_nothing(struct receive *r)
 {
 	ssize_t result;
 
 	r->need = 1;
+	r->has_part = true;
 	place_init(&r->place, NULL, 0);
 	while (stream_fill(r->c) == 0)
 		if (!receive_waits(r, &result))
@@ -286,16 +289,23 @@ static ssize_t receive_any(struct receive *r, const struct iovec *v,
 	return result;
 }
 
-/* The number may mean something else by now. */
+/* While the call counts, as the number means something else as soon as somebody
+ * closes it behind that. */
 static ssize_t receive_over(struct receive *r, const struct iovec *v,
 			    size_t count, ssize_t result)
 {
 	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
 			   .msg_iovlen = count};
-	int fd = connection_fd(r->c, r->fd);
+	int fd;
 
-	if (result == SOCKET_KERNEL && atomic_load(&r->c->orphan) > 0)
-		result = real.recvmsg(fd, &h, r->flags);
+	if (result == SOCKET_KERNEL) {
+		inject_nap();
+		do {
+			fd = connection_fd(r->c, r->fd);
+			result = real.recvmsg(fd, &h, r->flags);
+		} while (result < 0 && errno == EBADF &&
+			 fd != connection_fd(r->c, r->fd));
+	}
 	sleeper_end(&r->call);
 	return result;
 }

@@ -13,6 +13,7 @@
 #include "direction.h"
 #include "epoll_member.h"
 #include "handshake.h"
+#include "inject.h"
 #include "process.h"
 #include "real.h"
 #include "reason.h"
@@ -227,16 +228,22 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 	}
 }
 
-/* The number may mean something else by now. */
+/* As receive_over(). */
 static ssize_t send_over(struct sending *s, const struct iovec *v, size_t count,
 			 ssize_t result)
 {
 	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
 			   .msg_iovlen = count};
-	int fd = connection_fd(s->c, s->fd);
+	int fd;
 
-	if (result == SOCKET_KERNEL && atomic_load(&s->c->orphan) > 0)
-		result = real.sendmsg(fd, &h, s->flags);
+	if (result == SOCKET_KERNEL) {
+		inject_nap();
+		do {
+			fd = connection_fd(s->c, s->fd);
+			result = real.sendmsg(fd, &h, s->flags);
+		} while (result < 0 && errno == EBADF &&
+			 fd != connection_fd(s->c, s->fd));
+	}
 	sleeper_end(&s->call);
 	return result;
 }

@@ -104,3 +104,14 @@ share() {
 	[ "$smc_new" -ge 60 ]
 	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
 }
+
+# By another thread, anywhere between the wake-up and the end of the call.
+@test "a descriptor that is closed under a call that was woken" {
+	local parting=$programs/preload/parting
+	"$parting" read 20
+	smc_run "$parting" read 200
+	smc_run "$parting" write 30
+	all_on_smc 230
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+	LD_PRELOAD=$napping "$parting" read 600
+}
