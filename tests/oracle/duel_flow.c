@@ -20,6 +20,8 @@
 static struct flow {
 	pthread_t thread;
 	int fd;
+	int file, pipes[2]; /* their numbers follow from the game, not from
+			     * when the thread runs */
 	unsigned how;
 	size_t size, piece, done;
 	int error;
@@ -49,22 +51,36 @@ static ssize_t send_by(struct flow *f, size_t n)
 	}
 }
 
+static void files_make(struct flow *f)
+{
+	f->file = memfd_create("flow", 0);
+	if (write(f->file, f->bytes, f->size) != (ssize_t)f->size ||
+	    pipe(f->pipes))
+		f->error = -1;
+}
+
+static void files_close(const struct flow *f)
+{
+	close(f->file);
+	close(f->pipes[0]);
+	close(f->pipes[1]);
+}
+
 /* By way of a file, or of a file and a pipe. */
 static ssize_t send_file(struct flow *f)
 {
-	int file = memfd_create("flow", 0), pipes[2] = {-1, -1};
 	ssize_t n = 0, m = 0;
 	off_t at = 0;
 
-	if (write(file, f->bytes, f->size) != (ssize_t)f->size || pipe(pipes))
-		f->error = -1;
 	while (!f->error && f->done < f->size) {
 		if (f->how == 4) {
-			n = sendfile(f->fd, file, &at, f->size - f->done);
+			n = sendfile(f->fd, f->file, &at, f->size - f->done);
 		} else {
 			m = m ? m
-			      : splice(file, &at, pipes[1], NULL, f->piece, 0);
-			n = splice(pipes[0], NULL, f->fd, NULL, (size_t)m, 0);
+			      : splice(f->file, &at, f->pipes[1], NULL,
+				       f->piece, 0);
+			n = splice(f->pipes[0], NULL, f->fd, NULL, (size_t)m,
+				   0);
 			m -= n > 0 ? n : 0;
 		}
 		if (n <= 0)
@@ -73,9 +89,6 @@ static ssize_t send_file(struct flow *f)
 	}
 	if (n < 0)
 		f->error = errno;
-	close(file);
-	close(pipes[0]);
-	close(pipes[1]);
 	return n;
 }
 
@@ -141,6 +154,8 @@ static void flow_begin(struct game *g, struct random *r, int slot)
 	pattern(g, f->bytes, f->size);
 	say(g, "flow %d how=%u size=%zu piece=%zu", slot, f->how, f->size,
 	    f->piece);
+	if (f->how > 3)
+		files_make(f);
 	pthread_create(&f->thread, NULL, flow_main, f);
 }
 
@@ -204,6 +219,8 @@ static void flow_end(struct game *g, int slot)
 	struct flow *f = &flows[g->side];
 
 	pthread_join(f->thread, NULL);
+	if (f->how > 3)
+		files_close(f);
 	say(g, " flow %d sent %zu of %zu, %d", slot, f->done, f->size,
 	    f->error);
 	free(f->bytes);
