@@ -37,6 +37,14 @@ struct wait_until {
 	uint64_t tell_ns; /* what is hidden, so that it comes before a timer */
 };
 
+/* A client that has declined writes to TCP; what its server may still say, it
+ * hears when it reads, perhaps never. */
+static bool is_tcp_for_now(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE &&
+	       handshake_way(c, true) == WAY_KERNEL;
+}
+
 /* *shares: one of them is where we are. */
 static bool may_spin(struct epoll *e, bool *shares)
 {
@@ -47,7 +55,8 @@ static bool may_spin(struct epoll *e, bool *shares)
 	for (uint32_t i = 0; i < count && i < 4; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (!m || atomic_load(&m->late))
+		if (!m || atomic_load(&m->late) ||
+		    is_tcp_for_now(m->connection))
 			continue;
 		any = true;
 		if (connection_phase(m->connection) == PHASE_ACTIVE &&
