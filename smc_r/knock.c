@@ -17,7 +17,10 @@
 
 /* An acceptor that is not at work by then gets a Proposal, which it finds when
  * it is; so does one that is somebody else. */
-#define AWAIT_MS 2
+#define AWAIT_MS      2
+/* One of those who answered the last ones may only be busy, with other clients
+ * or a fork: a Proposal would be no sooner there. */
+#define AWAIT_SURE_MS 10
 
 /* ---- client ---- */
 
@@ -94,7 +97,8 @@ static bool all_will_ring(const struct connection *c)
 /* The ring stays in the bell, for what comes after it. */
 static void sleep_for_answer(struct connection *c)
 {
-	const struct timespec limit = sys_timespec(AWAIT_MS * 1000000ull);
+	const struct timespec limit = sys_timespec(
+	    (c->knock.k.sure ? AWAIT_SURE_MS : AWAIT_MS) * 1000000ull);
 	struct pollfd bells[OPTION_KNOCKS_MAX];
 	uint32_t n = c->knock.k.count;
 
@@ -178,7 +182,7 @@ static void enter(struct connection *c, int fd, struct knocked *at)
 	proposal_remember_first(c, false);
 	allowance_tell(c, fd);
 	clc_skip(connection_clc(c));
-	linkgroup_knock_was_met(rmb->group);
+	linkgroup_knock_was_met(&c->knock.k, at);
 	linkgroup_knock_learn(rmb->group, c->slot->peer_port);
 	connection_use_smc(c);
 }

@@ -235,11 +235,17 @@ void linkgroup_knock_learn(struct linkgroup *g, uint16_t port)
 	atomic_fetch_or(&ports_seen, port_bit(port));
 }
 
-void linkgroup_knock_was_met(struct linkgroup *g)
+void linkgroup_knock_was_met(const struct knocks *k,
+			     const struct knocked *taken)
 {
-	g->held_back /= 2;
-	if (g->met < KNOCK_MET)
-		g->met++;
+	for (const struct knocked *at = k->at; at < k->at + k->count; at++) {
+		struct linkgroup *g = at->rmb->group;
+
+		if (g && (k->all || at == taken))
+			g->held_back /= 2;
+		if (g && at == taken && g->met < KNOCK_MET)
+			g->met++;
+	}
 }
 
 void linkgroup_knock_was_vain(uint32_t number)

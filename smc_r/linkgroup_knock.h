@@ -71,9 +71,11 @@ void linkgroup_knock_give(struct knocked *at, bool reuse);
 
 /* This group's server has accepted a connection to the port. */
 void linkgroup_knock_learn(struct linkgroup *g, uint16_t port);
-/* A knock at this group was answered; or somebody accepted at whose group there
- * was none: then some of the next connections do without, more and more. */
-void linkgroup_knock_was_met(struct linkgroup *g);
+/* A knock was answered, and speaks for all groups that it was out at, where
+ * those are all who accept; or somebody accepted at whose group there was none:
+ * then some of the next connections do without, more and more. */
+void linkgroup_knock_was_met(const struct knocks *k,
+			     const struct knocked *taken);
 void linkgroup_knock_was_vain(uint32_t group_number);
 
 /* In the child of a fork. */
