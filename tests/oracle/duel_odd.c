@@ -379,6 +379,9 @@ static void make_file(struct game *g, struct random *r)
 	case 4:
 		at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 		ret = at == MAP_FAILED ? -1 : 0;
+		/* It would hold the socket behind its close. */
+		if (at != MAP_FAILED)
+			munmap(at, 4096);
 		break;
 	case 5:
 		ret = posix_fadvise(fd, 0, 10, POSIX_FADV_NORMAL);
