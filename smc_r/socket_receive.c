@@ -62,6 +62,7 @@ struct receive {
 	size_t want;
 	size_t need;
 	size_t done;
+	size_t seen; /* at the last look; somebody may have taken it */
 	struct sleeper call;
 	struct call_time time;
 };
@@ -141,19 +142,39 @@ static bool has_bytes_behind(struct connection *c, int fd)
 	       real.ioctl(fd, FIONREAD, &there) == 0 && there > 0;
 }
 
+/* Who looks waits for one byte more than were seen: what ends a later sleep
+ * finds all that came before it seen. Somebody else may have taken some. */
+static size_t wanted(const struct receive *r)
+{
+	size_t fill;
+
+	if (!(r->flags & MSG_PEEK))
+		return 1;
+	fill = stream_fill(r->c);
+	return (fill < r->done ? fill : r->done) + 1;
+}
+
+static ssize_t any_part(const struct receive *r)
+{
+	return (ssize_t)(r->done ? r->done : r->seen);
+}
+
 /* Nothing more for now. True: try again; false: *result is the answer. */
 static bool receive_waits(struct receive *r, ssize_t *result)
 {
 	struct connection *c = r->c;
-	size_t need = r->flags & MSG_PEEK ? r->need : 1;
+	size_t need = wanted(r);
+	size_t fill;
 	int error;
 
 	if (need > connection_allowed_in(c))
 		need = connection_allowed_in(c);
 	switch (input_state(c, r->fd, need)) {
 	case INPUT_DATA:
-		/* Less than needed, and no more will come. */
-		if ((r->flags & MSG_PEEK) && r->done > 0)
+		/* Less than needed, and no more will come, or fits. */
+		fill = stream_fill(c);
+		if ((r->flags & MSG_PEEK) && r->done > 0 &&
+		    (fill < need || fill == r->done))
 			break;
 		return true;
 	case INPUT_END:
@@ -183,15 +204,15 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		error = wait_for_input(
 		    c, r->fd, need,
 		    socket_time_left(c, r->fd, SO_RCVTIMEO, &r->time),
-		    r->done > 0 || r->has_part, &r->call);
+		    any_part(r) > 0 || r->has_part, &r->call);
 		r->fd = connection_fd(c, r->fd);
 		socket_wake_instances(c);
 		if (error == 0)
 			return true;
-		*result = r->done ? (ssize_t)r->done : socket_fail(-error);
+		*result = any_part(r) ? any_part(r) : socket_fail(-error);
 		return false;
 	}
-	*result = (ssize_t)r->done;
+	*result = any_part(r);
 	return false;
 }
 
@@ -242,6 +263,7 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			bool moved = stream_is_recalled(r->c);
 
 			r->done = moved ? 0 : (size_t)n;
+			r->seen = r->done;
 			if (r->done < r->want && !moved &&
 			    stream_is_sealed(r->c))
 				return receive_rest(r);
