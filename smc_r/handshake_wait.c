@@ -73,6 +73,22 @@ void handshake_start_clock(struct connection *c)
 		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
 }
 
+static const struct listener *own_listener(const struct connection *c)
+{
+	if (c->slot->role != STATUS_CLIENT)
+		return NULL;
+	for (int fd = 0; fd < fdtable_listeners_end(); fd++) {
+		const struct listener *l =
+		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
+
+		if (l && l->port == c->slot->peer_port)
+			return l;
+	}
+	return NULL;
+}
+
+/* An acceptor of ours that answers who was not hidden may have done so because
+ * of that: a process that connects, and accepts then. */
 void handshake_was_met(struct connection *c)
 {
 	uint64_t now = sys_now_ns();
@@ -81,7 +97,8 @@ void handshake_was_met(struct connection *c)
 	if (c->slot->role != STATUS_CLIENT)
 		return;
 	pace_met(&answers, c->slot->peer_port, now / NS_PER_MS);
-	if (after < HIDDEN_MS * NS_PER_MS)
+	if (after < HIDDEN_MS * NS_PER_MS &&
+	    (c->hidden_until_ns != c->begun_ns || !own_listener(c)))
 		grace_met(&polls, c->slot->peer_port);
 	if (after < handshake_ns() / NONBLOCK_PART) {
 		grace_met(&writes, c->slot->peer_port);
@@ -307,20 +324,6 @@ void handshake_for_successor(struct connection *c, int fd)
 		wait_counted(c, fd, seen, end);
 		seen = atomic_load(&c->slot->messages);
 	}
-}
-
-static const struct listener *own_listener(const struct connection *c)
-{
-	if (c->slot->role != STATUS_CLIENT)
-		return NULL;
-	for (int fd = 0; fd < fdtable_listeners_end(); fd++) {
-		const struct listener *l =
-		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
-
-		if (l && l->port == c->slot->peer_port)
-			return l;
-	}
-	return NULL;
 }
 
 /* Only this thread would, and it is here. */
