@@ -2,7 +2,11 @@
 /* epoll_edge: what an edge-triggered registration has been told. */
 #include "epoll_edge.h"
 
-#define END_BITS 7u
+#include "stream.h"
+
+#define END_BITS  7u
+#define END_PEER  1u
+#define TCP_TAKES (4u << 20) /* bytes, of a writer, before it is refused */
 
 static uint64_t input_mark(const struct epoll_member *m)
 {
@@ -14,7 +18,7 @@ static uint64_t input_mark(const struct epoll_member *m)
 
 	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	    atomic_load(&c->tcp_ended))
-		mark |= 1u;
+		mark |= END_PEER;
 	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
 		mark |= 2u;
 	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
@@ -22,17 +26,75 @@ static uint64_t input_mark(const struct epoll_member *m)
 	return mark;
 }
 
+static uint32_t output_mark(const struct epoll_member *m)
+{
+	return atomic_load(&m->tcp_output) +
+	       atomic_load(&m->connection->slot->tx.blocked);
+}
+
 struct epoll_marks epoll_marks(const struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	struct epoll_marks k = {0, atomic_load(&m->tcp_output) +
-				       atomic_load(&c->slot->tx.blocked)};
+	struct epoll_marks k = {0, output_mark(m)};
 
 	/* Demoted, the rings still tell how far they went. */
 	if (connection_phase(c) < PHASE_ACTIVE || !c->rmb)
 		return k;
 	k.input = input_mark(m);
 	return k;
+}
+
+/* Only its half is shut, and it may be written to. */
+static bool is_half_shut(const struct connection *c)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	return (peer & PRODUCER_FIN) &&
+	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+	       !(atomic_load(&c->slot->tx.flags) &
+		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !atomic_load(&c->tcp_ended) &&
+	       connection_phase(c) == PHASE_ACTIVE;
+}
+
+/* Since it was told of room the last time; and TCP would have taken it. */
+static bool was_refused(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint64_t sent, begin = 0;
+
+	if (!atomic_load(&c->full_ns) ||
+	    output_mark(m) == atomic_load(&m->out_seen))
+		return false;
+	sent = atomic_load(&c->slot->tx.position);
+	if (atomic_compare_exchange_strong(&m->half_at, &begin, sent + 1))
+		return true;
+	return sent - (begin - 1) < TCP_TAKES;
+}
+
+static bool is_told(struct epoll_member *m)
+{
+	uint64_t seen = atomic_load(&m->in_seen);
+
+	return seen != UINT64_MAX && (seen & END_PEER);
+}
+
+uint32_t epoll_half_waits(struct epoll_member *m, struct epoll_marks *now,
+			  uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+
+	if (__builtin_expect(!(bits & EPOLLRDHUP), 1) ||
+	    !(events & EPOLL_OUTPUT) || (bits & EPOLL_ALWAYS) ||
+	    !is_half_shut(m->connection) || !was_refused(m))
+		return bits;
+	if ((events & EPOLLET) && is_told(m))
+		return bits;
+	now->input &= ~(uint64_t)END_PEER;
+	bits &= ~(uint32_t)EPOLLRDHUP;
+	if (stream_fill(m->connection) == 0)
+		bits &= ~(uint32_t)EPOLL_INPUT;
+	return bits;
 }
 
 static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
@@ -56,6 +118,12 @@ bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
 	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
 	       ((bits & EPOLL_OUTPUT) &&
 		now->output != atomic_load(&m->out_seen));
+}
+
+void epoll_told_room(struct epoll_member *m)
+{
+	atomic_store_explicit(&m->out_seen, output_mark(m),
+			      memory_order_relaxed);
 }
 
 bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,

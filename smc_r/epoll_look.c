@@ -22,6 +22,7 @@ bool epoll_member_ready(struct epoll_member *m)
 		return false;
 	bits =
 	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
+	bits = epoll_half_waits(m, &now, bits);
 	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
 }
 

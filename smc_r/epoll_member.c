@@ -241,14 +241,6 @@ void epoll_refused(struct connection *c)
 			epoll_wake(m->epoll);
 }
 
-bool epoll_asks_for(const struct connection *c, uint32_t events)
-{
-	for (const struct epoll_member *m = c->members; m; m = m->next)
-		if ((atomic_load(&m->events) & events) == events)
-			return true;
-	return false;
-}
-
 static int another_number(const struct connection *c, int fd)
 {
 	for (int i = 0; i < fdtable_program_end(); i++)

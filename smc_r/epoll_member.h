@@ -39,8 +39,6 @@ void epoll_poke(struct connection *c);
 void epoll_stalled(struct connection *c);
 /* A call on c met a full ring, and does not wait. */
 void epoll_refused(struct connection *c);
-/* Is c registered anywhere with all of these? Without the lock. */
-bool epoll_asks_for(const struct connection *c, uint32_t events);
 
 /* The number fd of c is about to go. */
 void epoll_forget(struct connection *c, int fd);

@@ -94,6 +94,10 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	 * then the kernel reports it. */
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
+	bits = epoll_half_waits(m, &now, bits);
+	if ((events & (EPOLLET | EPOLLRDHUP)) == EPOLLRDHUP &&
+	    (bits & EPOLL_OUTPUT))
+		epoll_told_room(m);
 	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
 		bits = 0;
 	if (bits == 0) {

@@ -75,6 +75,8 @@ struct epoll_member {
 	_Atomic uint64_t quiet_until_ns;
 	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
 	bool fin_sent;      /* when it became late */
+	/* Written when a half that was shut was not told of, plus one. */
+	_Atomic uint64_t half_at;
 };
 
 _Static_assert(offsetof(struct epoll_member, next) == 64, "one line");

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "demote.h"
@@ -110,20 +109,6 @@ static bool leave_dead_peer(struct connection *c, int fd)
 	return true;
 }
 
-/* Who asked to be told that the peer has shut its half gives it up when not all
- * could be sent at once, as nginx does. TCP takes megabytes at once: so it goes
- * there. */
-static bool leave_half_shut_peer(struct connection *c, int fd)
-{
-	if (!(atomic_load_explicit(&c->in_producer->flags,
-				   memory_order_relaxed) &
-	      PRODUCER_FIN) ||
-	    !process.stall_ms || !epoll_asks_for(c, EPOLLRDHUP))
-		return false;
-	demote(c, fd, REASON_DEMOTED_STALLED);
-	return true;
-}
-
 /* A call, and what it needs to wait. */
 struct sending {
 	struct connection *c;
@@ -144,8 +129,6 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 		return true;
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {
-		if (leave_half_shut_peer(c, s->fd))
-			return true;
 		segment_count(buffer_full);
 		epoll_refused(c);
 		if (output_is_ready(c, s->fd))

@@ -77,6 +77,11 @@ may_borrow() {
 	scenes client slow slow-limited slow-poll slow-epoll
 }
 
+# TCP takes megabytes before a writer is refused, and so does not tell him.
+@test "a writer is told of a half that was shut behind what TCP takes" {
+	scenes client all all-level endless
+}
+
 @test "a peer that is killed behind its FIN, with bytes unread" {
 	scenes "" dead-poll dead-epoll dead-send
 }

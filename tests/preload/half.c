@@ -31,7 +31,6 @@
 #define REQUEST 1000
 #define ANSWER  5000
 #define LARGE   3000000
-#define AT_ONCE 1000000 /* of that, to a client that does not read */
 #define SEED    7
 
 /* As /proc/net/tcp has them. */
@@ -408,28 +407,84 @@ static void put_limited(int fd)
 	put(fd, LARGE);
 }
 
-/* nginx gives up a peer that has shut its half, and with it what TCP would have
- * taken at once. */
-static void put_at_once(int fd)
+/* nginx gives up a peer when it is told that that has shut its half, and it has
+ * not sent all; but not for what TCP takes at once. */
+static size_t put_until_told(int fd, size_t n, uint32_t edge)
 {
-	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+	struct epoll_event e = {.events =
+				    EPOLLIN | EPOLLOUT | EPOLLRDHUP | edge};
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	unsigned char *bytes = malloc(LARGE);
 	size_t done = 0;
+	char byte;
 
 	check(bytes != NULL, "malloc");
 	bytes_fill(bytes, LARGE, SEED, 0);
+	take(fd, REQUEST, false);
 	check(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
-	while (done < AT_ONCE) {
-		ssize_t n = send(fd, bytes + done, LARGE - done,
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
+	go(to_client);
+	for (bool told = false; !told && done < n;) {
+		size_t at = done % LARGE;
+		ssize_t put = send(fd, bytes + at, LARGE - at,
+				   MSG_DONTWAIT | MSG_NOSIGNAL);
 
-		check(n > 0, "send at once");
-		done += (size_t)n;
+		check(put > 0 || errno == EAGAIN, "send");
+		done += put > 0 ? (size_t)put : 0;
+		if (put > 0)
+			continue;
+		check(epoll_wait(epoll, &e, 1, -1) == 1, "epoll_wait");
+		told = e.events & (EPOLLIN | EPOLLRDHUP);
+		progress();
 	}
-	send_all(fd, bytes + done, LARGE - done);
+	/* It is not kept from him for ever. */
+	while (!(e.events & EPOLLRDHUP))
+		check(epoll_wait(epoll, &e, 1, -1) == 1, "epoll_wait");
+	check(recv(fd, &byte, 1, 0) == 0, "no end");
 	close(epoll);
 	free(bytes);
+	return done;
+}
+
+static void answer_all(int fd)
+{
+	check(put_until_told(fd, LARGE, EPOLLET) == LARGE, "given up");
+	close(fd);
+}
+
+static void answer_all_level(int fd)
+{
+	check(put_until_told(fd, LARGE, 0) == LARGE, "given up");
+	close(fd);
+}
+
+static void answer_without_end(int fd)
+{
+	check(put_until_told(fd, SIZE_MAX, EPOLLET) > 0, "nothing sent");
+	close(fd);
+}
+
+/* The answer has begun, and stands still, when the half is shut. */
+static void ask_for_all(int fd)
+{
+	put(fd, REQUEST);
+	await(to_client);
+	nap_us(50000);
+	shut(fd);
+	nap_us(50000);
+	take_all_and_close(fd, LARGE);
+}
+
+static void ask_without_end(int fd)
+{
+	char bytes[65536];
+
+	put(fd, REQUEST);
+	await(to_client);
+	nap_us(50000);
+	shut(fd);
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		progress();
+	close(fd);
 }
 
 static void (*put_answer)(int fd) = put_large;
@@ -552,7 +607,9 @@ static const struct scene scenes[] = {
     {"slow-limited", ask_slowly, answer_slowly, 0, put_limited, 0},
     {"slow-poll", ask_slowly, answer_slowly, 0, put_by_poll, 0},
     {"slow-epoll", ask_slowly, answer_slowly, 0, put_by_epoll, 0},
-    {"at-once", ask_slowly, answer_slowly, 0, put_at_once, 0},
+    {"all", ask_for_all, answer_all, 0, 0, 0},
+    {"all-level", ask_for_all, answer_all_level, 0, 0, 0},
+    {"endless", ask_without_end, answer_without_end, 0, 0, 0},
     {"dead-poll", ask_and_die, answer_dead, 0, 0, await_error},
     {"dead-epoll", ask_and_die, answer_dead, 0, 0, await_error_epoll},
     {"dead-send", ask_and_die, answer_dead, 0, 0, await_error_writing},

@@ -6,7 +6,7 @@
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${programs-}" "${port-}" "${smc_new-}" "${tcp_new-}" "${errors_new-}"
+: "${programs-}" "${smc_new-}" "${tcp_new-}" "${errors_new-}"
 
 setup() {
 	smc_begin
@@ -36,18 +36,6 @@ all_ways() { # game
 
 memory_in_use() {
 	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
-}
-
-# Servers like nginx give up who has shut his half, and with him what they could
-# not send at once. TCP takes all of that.
-@test "a server that would give up a client that has shut its half" {
-	local half=$programs/preload/half before
-	free_port
-	"$half" "$port" at-once
-	before=$(stalled)
-	free_port
-	[ "$(smc_run "$half" "$port" at-once)" = client ]
-	[ "$(stalled)" -gt "$before" ]
 }
 
 # By the first ring; after a late reader by both; and no byte more until he reads
