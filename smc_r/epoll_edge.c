@@ -44,17 +44,20 @@ struct epoll_marks epoll_marks(const struct epoll_member *m)
 	return k;
 }
 
-/* Only its half is shut, and it may be written to. */
+/* Only its half is shut, and it may be written to. Before it is active there is
+ * no ring to ask. */
 static bool is_half_shut(const struct connection *c)
 {
-	uint32_t peer = atomic_load(&c->in_producer->flags);
+	uint32_t peer;
 
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return false;
+	peer = atomic_load(&c->in_producer->flags);
 	return (peer & PRODUCER_FIN) &&
 	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
 	       !(atomic_load(&c->slot->tx.flags) &
 		 (STREAM_TCP | STREAM_SHUT)) &&
-	       !atomic_load(&c->tcp_ended) &&
-	       connection_phase(c) == PHASE_ACTIVE;
+	       !atomic_load(&c->tcp_ended);
 }
 
 /* Since it was told of room the last time; and TCP would have taken it. */

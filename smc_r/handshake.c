@@ -194,6 +194,14 @@ static void leave_knock(struct connection *c, int fd)
 	knock_was_taken(c, fd);
 }
 
+/* Of a socket that was reset the kernel has forgotten the peer. But who
+ * accepted may have answered before. */
+static bool was_met(const struct connection *c)
+{
+	return c->offer_entry && c->slot->peer_port != 0 &&
+	       registry_is_claimed(c->offer_entry);
+}
+
 /* TCP is connected: was the offer taken? */
 static void client_connected(struct connection *c, int fd)
 {
@@ -203,7 +211,7 @@ static void client_connected(struct connection *c, int fd)
 	int state;
 
 	if (c->slot->peer_port == 0 || !c->connected)
-		c->connected = read_peer(c, fd);
+		c->connected = read_peer(c, fd) || was_met(c);
 	if (!c->connected)
 		return;
 	state = c->offer_entry ? -EOPNOTSUPP : offer_look(fd, &answer);

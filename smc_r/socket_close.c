@@ -49,6 +49,15 @@ static bool close_resets(const struct connection *c, int fd)
 	       l.l_onoff && l.l_linger == 0;
 }
 
+/* An offer in the registry is, before the client makes another call. */
+static bool may_be_answered(const struct connection *c)
+{
+	uint32_t phase = connection_phase(c);
+
+	return phase == PHASE_HANDSHAKE ||
+	       (phase == PHASE_CONNECTING && c->offer_entry);
+}
+
 /* Before the kernel's close, when nobody else of this end holds it. The bell
  * rings after the close: the reader then finds the FIN without waiting.
  * SO_LINGER waits for the peer's system to have the bytes; those in the ring
@@ -60,7 +69,7 @@ static void say_goodbye(struct connection *c, int fd)
 	talk_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */
-	if (connection_phase(c) == PHASE_HANDSHAKE && handshake_leave(c, fd) &&
+	if (may_be_answered(c) && handshake_leave(c, fd) &&
 	    !close_resets(c, fd))
 		end |= PRODUCER_FIN;
 	/* Handed over to a program without the engine: that one ends it. */

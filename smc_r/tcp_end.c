@@ -205,7 +205,8 @@ void output_ask(struct connection *c, int fd)
 {
 	uint64_t now;
 
-	if ((!is_unheard(c) && c->sends % SENDS_A_LOOK) ||
+	if ((!is_unheard(c) && c->sends % SENDS_A_LOOK &&
+	     !tcp_end_peer_sleeps(c)) ||
 	    connection_phase(c) != PHASE_ACTIVE)
 		return;
 	now = sys_now_ns();

@@ -64,14 +64,31 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 		tcp_end_watch_half(c, fd);
 }
 
+/* Does somebody of the peer's sleep until it is rung for? */
+static inline bool tcp_end_peer_sleeps(const struct connection *c)
+{
+	uint32_t w =
+	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed) &
+	    ~RMB_WAITER_BITS;
+
+	return atomic_load_explicit(&c->peer_wait->armed_data,
+				    memory_order_relaxed) ||
+	       (w - 1 < RMB_WAITERS - 1 &&
+		atomic_load_explicit(&c->peer_waiters->armed[w],
+				     memory_order_relaxed));
+}
+
 /* For a call that sends and may never have to wait: a reader that died leaves
  * room for many small writes, of which TCP would take no more than one. One
- * that slept does not move when it is rung for. */
+ * that slept does not move when it is rung for. One that died in its sleep had
+ * read all that was sent before. */
 #define SENDS_A_LOOK 64
 void output_ask(struct connection *c, int fd);
 static inline void output_watch(struct connection *c, int fd)
 {
-	if (__builtin_expect(!(++c->sends % SENDS_A_LOOK) || c->unheard, 0))
+	if (__builtin_expect(!(++c->sends % SENDS_A_LOOK) || c->unheard ||
+				 tcp_end_peer_sleeps(c),
+			     0))
 		output_ask(c, fd);
 }
 

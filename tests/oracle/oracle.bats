@@ -8,7 +8,7 @@
 
 load ../preload/smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${place-}"
+: "${place-}" "${own-}" "${user-}"
 here=$BATS_TEST_DIRNAME
 seeds=${SMC_R_LONG:+1000}
 seeds=${seeds:-40}
@@ -143,6 +143,14 @@ wrongs() {
 	done
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both "${scripts[@]}"
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds" 73
+}
+
+# There a server answers before its client has made another call. Seeds about how
+# connections begin; two of the first were different once.
+@test "an ordinary user, without BPF" {
+	own_device
+	TMPDIR=$own "${user[@]}" "$here/oracle.sh" -j 4 -m both,A \
+		-s 20000030 -n 15 "$here"/scenarios/*young*.txt
 }
 
 # Each was different once.

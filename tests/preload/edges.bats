@@ -248,7 +248,18 @@ memory_group() { # bytes
 	done
 }
 
+@test "a server that is killed while it sleeps leaves the end of file" {
+	need python3
+	local killed=$BATS_TEST_DIRNAME/killed_idle.py
+	python3 "$killed" "$port" >"$place/plain"
+	smc_run python3 "$killed" "$port" >"$place/smc"
+	diff "$place/plain" "$place/smc"
+	smc_count
+	[ "$smc_new" = 40 ]
+}
+
 @test "a client of a server without the engine asks the kernel now and then" {
+	[ "$(id -u)" = 0 ] || skip "without BPF each asks"
 	need strace
 	need python3
 	start server python3 -c '
