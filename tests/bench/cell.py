@@ -96,7 +96,8 @@ class Cell:
     """run(column, seconds) returns a dict; "value" is the figure."""
 
     def __init__(self, section, key, title, unit, better, columns, runner,
-                 bars=(), expect="smc", env=None, big=False, ours="smc"):
+                 bars=(), expect="smc", env=None, big=False, ours="smc",
+                 beside=()):
         self.section, self.key, self.title = section, key, title
         self.unit, self.better = unit, better
         self.columns = columns
@@ -106,6 +107,7 @@ class Cell:
         self.env = env or {}
         self.big = big        # other people's program: fewer, longer rounds
         self.ours = ours      # the column that the bars judge
+        self.beside = beside  # columns that a run of ours finds as well
 
     def run(self, column, seconds):
         return self.runner(self, column, seconds)
@@ -219,16 +221,11 @@ def transport(column, ports, ring=()):
     return ["-T", "tcp", "-p", str(ports.take())]
 
 
-def own(name, options, pick, scale=1.0, ring=(), ports=matching_ports,
-        few=None):
-    """A runner for one of our programs; pick names the figure it prints.
-
-    few: options of the column "few", which is otherwise like "smc".
-    """
+def own(name, options, pick, scale=1.0, ring=(), ports=matching_ports):
+    """A runner for one of our programs; pick names the figure it prints."""
     def runner(cell, column, seconds):
-        chosen = few if column.kind == "few" else options
         argv = column.command([program(name), "-t", str(seconds)] +
-                              transport(column, ports, ring) + list(chosen))
+                              transport(column, ports, ring) + list(options))
         found = pairs(run(argv, column.environment(cell.env),
                           limit=seconds + 60))
         found["value"] = found[pick] * scale

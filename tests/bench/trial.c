@@ -65,6 +65,8 @@ static const struct option_line {
     {'B', "bytes                bare ring: its size (262144)"},
     {'n', "count                connections with traffic (1)"},
     {'k', "count                connections without traffic (0)"},
+    {'i',
+     "milliseconds         of a turn: one for each line of input (0: none)"},
 };
 
 static _Noreturn void usage(const char *allowed, const char *what, int status)
@@ -127,6 +129,9 @@ static void set_place(struct trial *t, int letter, const char *word)
 		break;
 	case 'n':
 		t->busy = (unsigned)number(word, 'n', 0, 1000000);
+		break;
+	case 'i':
+		t->turn_ms = (unsigned)number(word, 'i', 0, 10000);
 		break;
 	case 'k':
 		t->idle = (unsigned)number(word, 'k', 0, 1000000);

@@ -74,6 +74,7 @@ struct trial {
 	unsigned gap_us;  /* sleep after each write */
 	unsigned busy;    /* connections with traffic */
 	unsigned idle;    /* connections without */
+	unsigned turn_ms; /* one for each line of standard input; 0: none */
 	struct shared *shared;
 	struct ring *to_server; /* bare ring only */
 	struct ring *to_client;
