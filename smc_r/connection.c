@@ -516,9 +516,6 @@ static void ring_data(struct connection *c)
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
-	c->rang_at = atomic_load_explicit(&c->out_consumer->cursor,
-					  memory_order_relaxed);
-	c->unheard = RANG;
 	bell_ring(c->bells.peer_data);
 }
 

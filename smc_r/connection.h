@@ -70,13 +70,6 @@ enum phase {
 
 struct epoll_member;
 
-/* Since we rang: has the peer moved, and if not, was TCP asked about it? */
-enum unheard {
-	HEARD,
-	RANG,
-	ASKED
-};
-
 /* Of the ring that we write: annex.h */
 enum annex {
 	ANNEX_NONE,
@@ -122,14 +115,15 @@ struct connection {
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
 	_Atomic uint32_t tcp_ended;   /* the kernel reported the peer's FIN */
-	uint32_t sends;        /* since TCP was last asked, calls that send */
+	uint64_t asked_ticks;         /* when TCP was last asked (sys_ticks) */
+	/* The same of an epoll instance that has it, or NULL. */
+	_Atomic uint64_t *_Atomic instance_asked;
 	uint32_t streak;       /* reads in a row that found bytes, none sent */
 	uint32_t writes;       /* in a row, none read, nobody woken */
 	uint64_t heard_before; /* bytes received when `writes` was 0 */
 	uint64_t rewind_at;    /* our cursor when the ring is looked at */
 	uint64_t heard;        /* bytes received at the last look */
 	bool rang;             /* the last write found a sleeper */
-	uint8_t unheard;       /* enum unheard */
 	uint32_t rewind_step;  /* between looks whether the ring is empty */
 
 	/* All before this is read with each message. */
@@ -145,9 +139,7 @@ struct connection {
 	struct connection *next_kept;
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
-	uint64_t rang_at;      /* where the peer's reader stood then */
 	bool recall_awaited;   /* recall_is_done() has waited */
-	uint64_t asked_ns;     /* when it was */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* of rings_of_data_bell(), taken */
 	uint32_t drained_room;

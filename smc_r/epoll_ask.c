@@ -67,7 +67,8 @@ static int ask_now(struct epoll *e, struct epoll_event *events, int max)
 void epoll_was_asked(struct epoll *e)
 {
 	atomic_store(&e->asked_ns, sys_now_ns());
-	e->asked_ticks = sys_ticks();
+	atomic_store_explicit(&e->asked_ticks, sys_ticks(),
+			      memory_order_relaxed);
 }
 
 int epoll_ask(struct epoll *e, struct epoll_event *events, int max)
@@ -121,11 +122,14 @@ int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
  */
 static void begin_order(struct epoll *e)
 {
+	uint64_t asked;
+
 	e->middle = 0;
 	if (e->nested_count ||
 	    sys_now_ns() - atomic_load(&e->asked_ns) < AWAY_NS)
 		return;
-	e->middle = e->asked_ticks + (sys_ticks() - e->asked_ticks) / 2;
+	asked = atomic_load_explicit(&e->asked_ticks, memory_order_relaxed);
+	e->middle = asked + (sys_ticks() - asked) / 2;
 }
 
 /* Of n the first ones are members. */

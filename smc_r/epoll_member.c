@@ -78,6 +78,13 @@ struct epoll_member *epoll_member_find(struct epoll *e, int fd)
 	return NULL;
 }
 
+/* Who hears that its peer has ended: tcp_end.h */
+static void tell_asker(struct connection *c)
+{
+	atomic_store(&c->instance_asked,
+		     c->members ? &c->members->epoll->asked_ticks : NULL);
+}
+
 struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 				      int fd, const struct epoll_event *event)
 {
@@ -101,6 +108,7 @@ struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 	atomic_store(&m->live, 1);
 	m->next = c->members;
 	c->members = m;
+	tell_asker(c);
 	atomic_store(&atomic_load(&e->members)[n], m);
 	atomic_store(&e->count, n + 1);
 	atomic_fetch_add(&e->version, 1);
@@ -124,6 +132,7 @@ void epoll_member_drop(struct epoll_member *m)
 		at = &(*at)->next;
 	if (*at)
 		*at = m->next;
+	tell_asker(m->connection);
 	epoll_attach_sibling(e, m->connection);
 	for (uint32_t i = 0; i < n; i++)
 		if (atomic_load(&table[i]) == m) {

@@ -114,9 +114,9 @@ struct epoll {
 	_Atomic uint32_t version;
 	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
-	_Atomic uint64_t asked_ns; /* when the kernel was asked last */
-	uint64_t asked_ticks;      /* the same by sys_ticks */
-	uint64_t middle;           /* of the time since then; 0: no matter */
+	_Atomic uint64_t asked_ns;    /* when the kernel was asked last */
+	_Atomic uint64_t asked_ticks; /* the same by sys_ticks */
+	uint64_t middle;              /* of the time since then; 0: no matter */
 	uint32_t early; /* members last found that were ready before it */
 	/* epoll_ready.h: for instances with many members. */
 	struct epoll_row *_Atomic rows;

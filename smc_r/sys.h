@@ -10,6 +10,7 @@
 
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -159,6 +160,18 @@ static inline uint64_t sys_ticks(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
 	return ticks;
 #endif
+}
+
+/* Are so many microseconds over since then, about? Nobody tells how fast the
+ * clock of x86 is: it may be half as long, or twice. */
+static inline bool sys_ticks_are_over(uint64_t since, uint32_t us)
+{
+	uint64_t hz = 2500000000u;
+
+#if !defined(__x86_64__)
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+#endif
+	return (int64_t)(sys_ticks() - since) >= (int64_t)(us * (hz / 1000000));
 }
 
 /* Tell the core that this is a spin. */

@@ -12,9 +12,6 @@
 #include "sys.h"
 
 #define LOOKS_A_CLOCK 8
-#define ASK_TCP_NS    1000000u
-/* Only a bell is asked; the next call may be the first one behind a kill. */
-#define ASK_BELL_NS   50000u
 
 /* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
  * too; of those that went by the ring the kernel may have seen one, or none. */
@@ -165,55 +162,34 @@ bool tcp_has_ended(struct connection *c, int fd)
 	return true;
 }
 
+/* May TCP be asked again, so long after the last time? Says that it is. */
+static bool is_time(struct connection *c, uint32_t us)
+{
+	if (!sys_ticks_are_over(c->asked_ticks, us))
+		return false;
+	c->asked_ticks = sys_ticks();
+	return true;
+}
+
 void tcp_end_watch_half(struct connection *c, int fd)
 {
-	uint64_t now = sys_now_ns();
-
-	if (now - c->asked_ns < ASK_BELL_NS)
-		return;
-	c->asked_ns = now;
-	if (tcp_end_hangs_up(c))
+	/* Only a bell is asked. */
+	if (is_time(c, ASK_US) && tcp_end_hangs_up(c))
 		tcp_has_ended(c, fd);
 }
 
 bool tcp_ended_now_and_then(struct connection *c, int fd)
 {
-	uint64_t now;
-
 	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
 		return true;
-	if (++c->idle_looks % LOOKS_A_CLOCK)
-		return false;
-	now = sys_now_ns();
-	if (now - c->asked_ns < ASK_TCP_NS)
-		return false;
-	c->asked_ns = now;
-	return tcp_has_ended(c, fd);
-}
-
-/* A ring does not tell whether anybody is there; the reader's cursor does. */
-static bool is_unheard(struct connection *c)
-{
-	if (c->unheard &&
-	    atomic_load_explicit(&c->out_consumer->cursor,
-				 memory_order_relaxed) != c->rang_at)
-		c->unheard = HEARD;
-	return c->unheard;
+	return !(++c->idle_looks % LOOKS_A_CLOCK) &&
+	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
 }
 
 void output_ask(struct connection *c, int fd)
 {
-	uint64_t now;
-
-	if ((!is_unheard(c) && c->sends % SENDS_A_LOOK &&
-	     !tcp_end_peer_sleeps(c)) ||
-	    connection_phase(c) != PHASE_ACTIVE)
+	if (connection_phase(c) != PHASE_ACTIVE)
 		return;
-	now = sys_now_ns();
-	if (now - c->asked_ns < ASK_TCP_NS && c->unheard != RANG)
-		return;
-	c->asked_ns = now;
-	if (c->unheard)
-		c->unheard = ASKED;
+	c->asked_ticks = sys_ticks();
 	tcp_has_ended(c, fd);
 }

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "connection.h"
+#include "sys.h"
 
 /* Has the kernel seen the peer's FIN, or a reset? Remembered once true. The FIN
  * of a half alone is none; behind it, it tells when the peer has gone. */
@@ -64,31 +65,41 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 		tcp_end_watch_half(c, fd);
 }
 
-/* Does somebody of the peer's sleep until it is rung for? */
-static inline bool tcp_end_peer_sleeps(const struct connection *c)
+/* For a call that sends: what a peer has not read when it dies is a reset, what
+ * is written behind its death is none, so TCP is asked first, now and then. Of
+ * a member of an epoll instance, of which there may be thousands, the instance
+ * hears: it is asked about where the program has not come to that for long. Who
+ * never looks is told by this alone: a reader that died leaves room for many
+ * small writes. */
+#define ASK_US          50u
+#define ASK_INSTANCE_US 1000u
+#define SENDS_A_LOOK    64u
+void output_ask(struct connection *c, int fd);
+static inline bool output_is_due(const struct connection *c)
 {
-	uint32_t w =
-	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed) &
-	    ~RMB_WAITER_BITS;
+	const _Atomic uint64_t *instance =
+	    atomic_load_explicit(&c->instance_asked, memory_order_relaxed);
 
-	return atomic_load_explicit(&c->peer_wait->armed_data,
-				    memory_order_relaxed) ||
-	       (w - 1 < RMB_WAITERS - 1 &&
-		atomic_load_explicit(&c->peer_waiters->armed[w],
-				     memory_order_relaxed));
+	if (!instance)
+		return sys_ticks_are_over(c->asked_ticks, ASK_US);
+	return sys_ticks_are_over(c->asked_ticks, ASK_INSTANCE_US) &&
+	       sys_ticks_are_over(
+		   atomic_load_explicit(instance, memory_order_relaxed),
+		   ASK_INSTANCE_US);
 }
 
-/* For a call that sends and may never have to wait: a reader that died leaves
- * room for many small writes, of which TCP would take no more than one. One
- * that slept does not move when it is rung for. One that died in its sleep had
- * read all that was sent before. */
-#define SENDS_A_LOOK 64
-void output_ask(struct connection *c, int fd);
+/* Does this write follow others, as in a stream? The clock is too dear for each
+ * of those. */
+static inline bool output_goes_on(const struct connection *c)
+{
+	return c->writes % SENDS_A_LOOK && !c->rang &&
+	       c->heard_before == atomic_load_explicit(&c->slot->rx.position,
+						       memory_order_relaxed);
+}
+
 static inline void output_watch(struct connection *c, int fd)
 {
-	if (__builtin_expect(!(++c->sends % SENDS_A_LOOK) || c->unheard ||
-				 tcp_end_peer_sleeps(c),
-			     0))
+	if (__builtin_expect(!output_goes_on(c) && output_is_due(c), 0))
 		output_ask(c, fd);
 }
 

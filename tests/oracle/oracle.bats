@@ -91,8 +91,6 @@ wrongs() {
 
 scenarios_but() { # names...
 	local script name
-	# Without BPF one more differs: smc_r(7), BUGS.
-	[ "$(id -u)" = 0 ] || set -- "$@" kill_before_answer_unseen
 	scripts=()
 	for script in "$here"/scenarios/*.txt; do
 		name=$(basename "$script" .txt)
@@ -101,8 +99,7 @@ scenarios_but() { # names...
 }
 
 @test "scenarios with the library in both processes, on SMC" {
-	scenarios_but
-	"$here/oracle.sh" -j 4 -m both "${scripts[@]}"
+	"$here/oracle.sh" -j 4 -m both all
 	smc_count
 	[ "$smc_new" -ge 200 ]
 }
@@ -145,10 +142,8 @@ scenarios_but() { # names...
 # ORACLE_WARM: each listener has served two connections of the other process, so
 # that the script's own begin by a knock.
 @test "scenarios between processes that know each other" {
-	# Listeners that do not fit another process's client; and a connection
-	# that is made when the server is killed (smc_r(7), BUGS).
-	scenarios_but bound_connect disconnect listener_odd \
-		kill_before_answer_unseen
+	# Listeners that do not fit another process's client.
+	scenarios_but bound_connect disconnect listener_odd
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both "${scripts[@]}"
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds" 73
 }

@@ -248,14 +248,14 @@ memory_group() { # bytes
 	done
 }
 
-@test "a server that is killed while it sleeps leaves the end of file" {
+@test "a server that is killed between two requests leaves the end of file" {
 	need python3
 	local killed=$BATS_TEST_DIRNAME/killed_idle.py
 	python3 "$killed" "$port" >"$place/plain"
 	smc_run python3 "$killed" "$port" >"$place/smc"
 	diff "$place/plain" "$place/smc"
 	smc_count
-	[ "$smc_new" = 40 ]
+	[ "$smc_new" = 60 ]
 }
 
 @test "a client of a server without the engine asks the kernel now and then" {

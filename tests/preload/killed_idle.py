@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""killed_idle: a server that is killed while it waits for the next request.
+"""killed_idle: a server that is killed between two requests.
 
 usage: killed_idle.py PORT
 
 Nothing that the client had sent was unread: so the client, which makes no call
 until it sends the next request, finds the end of file behind that, and no reset.
-Ten servers that sleep in recv(), and ten in epoll_wait(); prints what each
-client got.
+Ten servers each that sleep in recv(), in epoll_wait(), and in something else;
+clients with an epoll instance, and without. Prints what each client got.
 """
 import os
 import select
@@ -17,22 +17,27 @@ import sys
 import time
 
 
-def serve(listener, polls):
+def serve(listener, way):
     s, _ = listener.accept()
     ep = select.epoll()
-    if polls:
+    if way == "epoll":
         ep.register(s, select.EPOLLIN)
     while True:
-        if polls:
+        if way == "epoll":
             ep.poll()
         s.send(s.recv(10))
+        if way == "pause":
+            signal.pause()
 
 
-def play(listener, polls):
+def play(listener, way, registers):
     pid = os.fork()
     if pid == 0:
-        serve(listener, polls)
+        serve(listener, way)
     c = socket.create_connection(listener.getsockname())
+    ep = select.epoll()
+    if registers:
+        ep.register(c, select.EPOLLIN)
     c.sendall(b"a")
     assert c.recv(1) == b"a"
     time.sleep(0.02)  # it goes to sleep
@@ -47,8 +52,8 @@ def play(listener, polls):
 
 def main():
     listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-    for i in range(20):
-        print(play(listener, i % 2))
+    for i in range(30):
+        print(play(listener, ("recv", "epoll", "pause")[i % 3], i % 2))
 
 
 main()

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/flat.h"
+#include "smc_r/tcp_end.h"
 #include "smc_r/sys.h"
 
 #define DONTWAIT MSG_DONTWAIT
@@ -152,31 +153,53 @@ Test(flat, a_send_leaves_everything_else_alone)
 	cr_assert_eq(put(&byte, 1), 0);
 }
 
-/* It was rung for, and stands where it stood: a dead one would, too. */
-static bool asks_tcp(struct connection *c, uint64_t asked_ns)
+/* By times that are over, or to come, whatever the processor does meanwhile. */
+#define LONG_AGO (sys_ticks() - (1ull << 40))
+#define LATELY   (sys_ticks() + (1ull << 40))
+
+static bool asks_tcp(struct connection *c, uint64_t asked)
 {
-	c->asked_ns = asked_ns;
+	c->asked_ticks = asked;
 	cr_assert_eq(put("x", 1), 1);
-	return c->asked_ns != asked_ns;
+	return c->asked_ticks != asked;
 }
 
-Test(flat, a_reader_that_has_moved_since_its_ring_is_not_asked_after)
+/* Of a write that does not follow another one. */
+static bool asks_tcp_first(struct connection *c, uint64_t asked)
 {
+	c->writes = 0;
+	return asks_tcp(c, asked);
+}
+
+Test(flat, tcp_is_asked_before_a_send_now_and_then)
+{
+	_Atomic uint64_t instance_asked;
 	struct connection *c;
-	char bytes[8];
 
 	e = ends_make(1024, ENDS_HIGH);
 	c = &e->c[0];
-	cr_assert_not(asks_tcp(c, 0));
-	c->unheard = RANG;
-	c->rang_at = atomic_load(&c->out_consumer->cursor);
-	cr_assert(asks_tcp(c, sys_now_ns()), "at once");
-	cr_assert_not(asks_tcp(c, sys_now_ns()), "and not for each write");
-	cr_assert(asks_tcp(c, 0), "but again, later");
-	c->unheard = RANG;
-	cr_assert_eq(take(bytes, sizeof(bytes)), 4);
-	cr_assert_not(asks_tcp(c, 0));
-	cr_assert_eq(c->unheard, HEARD);
+	cr_assert(asks_tcp_first(c, LONG_AGO));
+	cr_assert_not(asks_tcp_first(c, LATELY));
+	c->instance_asked = &instance_asked;
+	atomic_store(&instance_asked, LATELY);
+	cr_assert_not(asks_tcp_first(c, LONG_AGO), "an instance hears of it");
+	atomic_store(&instance_asked, LONG_AGO);
+	cr_assert(asks_tcp_first(c, LONG_AGO), "but nobody waits for that");
+	cr_assert_not(asks_tcp_first(c, LATELY));
+}
+
+Test(flat, a_stream_looks_at_the_clock_now_and_then)
+{
+	struct connection *c;
+	unsigned asked = 0;
+
+	e = ends_make(1024, ENDS_HIGH);
+	c = &e->c[0];
+	for (unsigned i = 0; i < 4 * SENDS_A_LOOK; i++)
+		asked += asks_tcp(c, LONG_AGO);
+	cr_assert_eq(asked, 4);
+	c->rang = true;
+	cr_assert(asks_tcp(c, LONG_AGO), "the reader sleeps: no stream");
 }
 
 static void assert_no_receive(_Atomic uint32_t *word, uint32_t bit)
