@@ -7,7 +7,9 @@
 # The build's packages (debian/control) are always included. -n only prints
 # what is missing. One dpkg-query when nothing is. As root, or where sudo asks
 # no password, the missing ones are installed and no service of theirs is
-# started; otherwise the one command to run is printed and the exit is 1.
+# started; otherwise the one command to run is printed and the exit is 1. Nothing
+# is ever removed for them: of alternatives (a | b) the first is installed where
+# none is there, or is provided by what is there.
 #
 # Lists of packages are split at blanks on purpose.
 # shellcheck disable=SC2086
@@ -20,8 +22,8 @@ if [ "${1-}" = -n ]; then
 	shift
 fi
 
-# Prints the packages of one field, without versions and profiles; of
-# alternatives (a | b) the first.
+# Prints the packages of one field, without versions and profiles, alternatives
+# as one word (a|b).
 packages() { # file, paragraph's first line, field
 	awk -v first="$2" -v field="$3" '
 	/^#/ { next }
@@ -33,7 +35,8 @@ packages() { # file, paragraph's first line, field
 		sub(/^[^:]*:/, "")
 	}
 	in_field { print }' "$1" | tr ',' '\n' |
-		sed 's/[[(<|].*//; s/[[:blank:]]//g; /^$/d; /^\$/d'
+		sed 's/([^)]*)//g; s/\[[^]]*\]//g; s/<[^>]*>//g
+			s/[[:blank:]]//g; /^$/d; /^\$/d'
 }
 
 wanted=$(packages debian/control 'Source: smc-r' Build-Depends)
@@ -52,13 +55,24 @@ if ! command -v dpkg-query >/dev/null; then
 	exit 0
 fi
 
-# ${db:Status-Status} is "installed" for what is there; what dpkg has never
-# heard of is not printed at all.
-have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
-	sed -n 's/^installed //p' || true)
-missing=$(printf '%s\n' $wanted | sort -u | while read -r package; do
-	printf '%s\n' "$have" | grep -qx -- "$package" || echo "$package"
-done)
+# What is installed, and what that provides; then, behind an empty line, what is
+# wanted. ${db:Status-Status} is "installed" for what is there.
+missing=$({
+	dpkg-query -W -f '${db:Status-Status} ${Package}, ${Provides}\n' |
+		sed -n 's/^installed //p' | tr ',' '\n' |
+		sed 's/(.*//; s/ //g; /^$/d'
+	echo
+	printf '%s\n' $wanted | sort -u
+} | awk '
+	!wanted && /^$/ { wanted = 1; next }
+	!wanted { have[$0]; next }
+	{
+		n = split($0, names, "|")
+		for (i = 1; i <= n; i++)
+			if (names[i] in have)
+				next
+		print names[1]
+	}')
 [ -n "$missing" ] || exit 0
 
 if [ -n "$dry" ]; then
@@ -66,7 +80,7 @@ if [ -n "$dry" ]; then
 	exit 0
 fi
 
-install="apt-get install -y --no-install-recommends"
+install="apt-get install -y --no-remove --no-install-recommends"
 # Another apt may be at work; wait for it instead of failing.
 wait="-o DPkg::Lock::Timeout=300"
 if [ "$(id -u)" = 0 ]; then
