@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "smc_r/flat.h"
-#include "smc_r/tcp_end.h"
 #include "smc_r/sys.h"
+#include "smc_r/tcp_end.h"
 
 #define DONTWAIT MSG_DONTWAIT
 
