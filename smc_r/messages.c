@@ -32,6 +32,7 @@
 /* A client waits so often for a server that sends its bytes again. */
 #define RESEND_NAPS   1000
 #define RESEND_NAP_NS 100000
+#define RESENDS_VAIN  10
 
 /* ---- sending and carrying out ---- */
 
@@ -325,12 +326,16 @@ static void drop_copies(int fd)
 
 /* The Accept is withdrawn. A server that was killed before all that it wrote
  * was on TCP left all of it in the ring. Until it is done, or dead, nobody
- * knows which of them to read. Who reads no more misses nothing. */
+ * knows which of them to read. Who reads no more misses nothing. Others wait
+ * for the lock meanwhile: servers that say so and do nothing, stopped or
+ * hostile, hold up a process for a second in all. */
 static bool died_over_it(struct connection *c, int fd)
 {
+	static _Atomic unsigned in_vain;
 	const struct timespec nap = {0, RESEND_NAP_NS};
 
-	if (connection_reads_no_more(c))
+	if (connection_reads_no_more(c) ||
+	    atomic_load(&in_vain) >= RESENDS_VAIN)
 		return false;
 	for (int naps = 0; naps < RESEND_NAPS; naps++) {
 		bool ended = has_ended(fd);
@@ -343,6 +348,7 @@ static bool died_over_it(struct connection *c, int fd)
 		}
 		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
 	}
+	atomic_fetch_add(&in_vain, 1);
 	return false;
 }
 

@@ -110,7 +110,8 @@ attack_server() { # mode, attack
 is_served() { # attack
 	case $1 in
 	none | accept_too_late | decline* | one_byte* | accept_twice | \
-		wrong_* | no_channel | *_memory | flood_of_channels)
+		resends_for_ever | wrong_* | no_channel | *_memory | \
+		flood_of_channels)
 		return 0 ;;
 	esac
 	return 1

@@ -155,6 +155,15 @@ static void accept_twice(struct line *l, uint16_t port)
 	line_ring_echo(l);
 }
 
+/* As one that takes its Accept back, and never comes to the end of that. */
+static void resends_for_ever(struct line *l, uint16_t port)
+{
+	up_to_memory(l, port);
+	atomic_store(&l->e->accept, ACCEPT_RESENDS);
+	line_send_accept(l);
+	line_tcp_echo(l);
+}
+
 /* ---- an Accept that names what there is not ---- */
 
 static void wrong_nonce(struct line *l, uint16_t port)
@@ -320,6 +329,7 @@ const struct attack server_attacks[] = {
     A(one_byte_at_a_time),
     A(random_accept),
     A(accept_twice),
+    A(resends_for_ever),
     A(wrong_nonce),
     A(wrong_identity),
     A(wrong_number),
