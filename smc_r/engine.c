@@ -39,8 +39,8 @@ static void before_fork(void)
 	atomic_fetch_add(&process.forks, 1);
 	engine_lock_for_fork();
 	atomic_store(&forking, process_tid());
-	epoll_common_before_fork();
 	handshake_before_fork();
+	epoll_common_before_fork();
 	registry_before_fork();
 	process_before_fork();
 	if (!segment_before_fork()) {

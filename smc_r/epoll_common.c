@@ -89,13 +89,34 @@ void epoll_common_put(struct epoll *e)
 		words.free |= 1ull << at;
 }
 
+static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
+{
+	return atomic_load(&atomic_load(&e->members)[i]);
+}
+
+/* What TCP told until they became active is no news to who hears of one that
+ * the child gives back to TCP. */
+static void attach_active(struct epoll *e)
+{
+	for (uint32_t i = 0; i < atomic_load(&e->count); i++) {
+		struct epoll_member *m = member_at(e, i);
+
+		if (!m->attached &&
+		    connection_phase(m->connection) == PHASE_ACTIVE)
+			epoll_member_attach(m);
+	}
+}
+
 /* Without members there is nothing that the other one would not be told. */
 void epoll_common_before_fork(void)
 {
 	for (int fd = 0; words.page && fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
 
-		if (e && epoll_is_ours(e) && !epoll_has_members(e) &&
+		if (!e || !epoll_is_ours(e))
+			continue;
+		attach_active(e);
+		if (!epoll_has_members(e) &&
 		    atomic_load(&e->common->sleepers) == 0)
 			atomic_store(&e->common->user, EPOLL_NOBODY);
 	}
@@ -165,11 +186,6 @@ static void renew_member(struct epoll_member *m)
 		epoll_member_to_kernel(m);
 	else
 		epoll_member_attach(m);
-}
-
-static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
-{
-	return atomic_load(&atomic_load(&e->members)[i]);
 }
 
 static bool make_ours(struct epoll *e)

@@ -280,8 +280,11 @@ static bool knows_all(struct epoll_member *m)
 	now = epoll_marks(m);
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) < 0)
 		return false;
-	bits = (uint32_t)(unsigned short)p.revents &
-	       (atomic_load(&m->events) | EPOLL_ALWAYS);
+	bits = (uint32_t)(unsigned short)p.revents;
+	/* Urgent data wakes who did not ask for it as well. */
+	if ((bits & EPOLLPRI) && !(atomic_load(&m->bits_seen) & EPOLLPRI))
+		return false;
+	bits &= atomic_load(&m->events) | EPOLL_ALWAYS;
 	return bits && !epoll_has_edge(m, &now, bits);
 }
 
