@@ -147,8 +147,9 @@ struct connection {
 	uint64_t return_at;  /* cursor when it may leave the annex: annex.h */
 	uint8_t annex;       /* enum annex */
 	uint32_t forks;      /* process.forks, when it was attached */
-	_Atomic uint64_t full_ns; /* the ring is full since then: stall.h */
-	_Atomic uint64_t full_at; /* and the reader has stood here */
+	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
+	_Atomic uint64_t refused_at; /* tx.position, plus one: no room */
+	_Atomic uint64_t full_at;    /* and the reader has stood here */
 
 	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
 	uint32_t offer_entry;      /* registry entry plus one, 0 none */

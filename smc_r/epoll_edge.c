@@ -60,16 +60,17 @@ static bool is_half_shut(const struct connection *c)
 	       !atomic_load(&c->tcp_ended);
 }
 
-/* Since it was told of room the last time; and TCP would have taken it. */
+/* By its last write, and since it was told of room the last time; and TCP would
+ * have taken it. */
 static bool was_refused(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	uint64_t sent, begin = 0;
+	uint64_t sent = atomic_load(&c->slot->tx.position);
+	uint64_t begin = 0;
 
-	if (!atomic_load(&c->full_ns) ||
+	if (atomic_load(&c->refused_at) != sent + 1 ||
 	    output_mark(m) == atomic_load(&m->out_seen))
 		return false;
-	sent = atomic_load(&c->slot->tx.position);
 	if (atomic_compare_exchange_strong(&m->half_at, &begin, sent + 1))
 		return true;
 	return sent - (begin - 1) < TCP_TAKES;

@@ -242,6 +242,7 @@ void epoll_stalled(struct connection *c)
 
 void epoll_refused(struct connection *c)
 {
+	atomic_store(&c->refused_at, atomic_load(&c->slot->tx.position) + 1);
 	epoll_stalled(c);
 	/* Who sleeps has looked already, and knows of no stall. */
 	for (struct epoll_member *m = c->members; m; m = m->next)
