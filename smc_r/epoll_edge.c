@@ -6,7 +6,16 @@
 
 #define END_BITS  7u
 #define END_PEER  1u
+#define END_IN    2u
+#define END_OUT   4u
 #define TCP_TAKES (4u << 20) /* bytes, of a writer, before it is refused */
+
+/* The halves that the program has shut itself. */
+static uint64_t own_ends(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) & STREAM_SHUT ? END_IN : 0) |
+	       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? END_OUT : 0);
+}
 
 static uint64_t input_mark(const struct epoll_member *m)
 {
@@ -19,11 +28,7 @@ static uint64_t input_mark(const struct epoll_member *m)
 	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	    atomic_load(&c->tcp_ended))
 		mark |= END_PEER;
-	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
-		mark |= 2u;
-	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-		mark |= 4u;
-	return mark;
+	return mark | own_ends(c);
 }
 
 static uint32_t output_mark(const struct epoll_member *m)
@@ -35,13 +40,19 @@ static uint32_t output_mark(const struct epoll_member *m)
 struct epoll_marks epoll_marks(const struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	struct epoll_marks k = {0, output_mark(m)};
+	struct epoll_marks k = {own_ends(c), output_mark(m)};
 
 	/* Demoted, the rings still tell how far they went. */
 	if (connection_phase(c) < PHASE_ACTIVE || !c->rmb)
 		return k;
 	k.input = input_mark(m);
 	return k;
+}
+
+bool epoll_marks_stand(const struct epoll_member *m,
+		       const struct epoll_marks *k)
+{
+	return (k->input & (END_IN | END_OUT)) == own_ends(m->connection);
 }
 
 /* Only its half is shut, and it may be written to. Before it is active there is

@@ -28,6 +28,9 @@ struct epoll_marks {
 };
 
 struct epoll_marks epoll_marks(const struct epoll_member *m);
+/* Do they tell of the halves that the program itself has shut by now? */
+bool epoll_marks_stand(const struct epoll_member *m,
+		       const struct epoll_marks *k);
 
 /*
  * A program that asks whether the peer has shut its half (EPOLLRDHUP) may give

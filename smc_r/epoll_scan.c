@@ -70,7 +70,7 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	uint32_t one = 1;
 	uint32_t news = 0;
 	uint32_t bits;
-	bool early;
+	bool again;
 
 	struct epoll_marks now = {0, 0};
 
@@ -82,14 +82,18 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 			     0))
 		news = atomic_load_explicit(&m->news, memory_order_relaxed);
 	do {
-		early = (events & EPOLLET) &&
+		again = (events & EPOLLET) &&
 			connection_phase(m->connection) < PHASE_ACTIVE;
 		if (events & EPOLLET)
 			now = epoll_marks(m);
 		bits = readiness(m->connection, m->fd, events) &
 		       (events | EPOLL_ALWAYS);
-		/* This very look may have made it active: it had no marks. */
-	} while (early && connection_phase(m->connection) == PHASE_ACTIVE);
+		/* This very look may have made it active: it had no marks. Or
+		 * another thread has shut a half. */
+		again &= connection_phase(m->connection) == PHASE_ACTIVE;
+		if (events & EPOLLET)
+			again |= !epoll_marks_stand(m, &now);
+	} while (again);
 	/* Only what reaches the phase by itself tells that it is TCP now, and
 	 * then the kernel reports it. */
 	if (connection_phase(m->connection) == PHASE_NATIVE)

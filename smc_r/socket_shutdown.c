@@ -130,19 +130,23 @@ static int shut_native(struct connection *c, int how)
 }
 
 /* Messages of the peer may be still to come, which TCP takes from who reads no
- * more as well. It wakes everybody, and no mark tells that. */
+ * more as well. It wakes everybody, whatever was shut before. */
 static int shut_undecided(struct connection *c, int fd, int how)
 {
 	int result = shut_native(c, how);
+	bool is_first = false;
 	int error;
 
 	if (result != (int)SOCKET_KERNEL || connection_phase(c) == PHASE_NATIVE)
 		return result;
 	if (how != SHUT_WR)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+		is_first = !(atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT) &
+			     STREAM_SHUT);
 	result = real.shutdown(fd, how);
 	error = errno;
-	epoll_again(c);
+	/* The mark of a half that is shut tells of it by itself. */
+	if (!is_first)
+		epoll_again(c);
 	epoll_poke(c);
 	errno = error;
 	return result;
