@@ -67,6 +67,7 @@ enum phase {
 #define SOCKET_SNDNEVER 2048u
 #define SOCKET_BUFFERS  4096u /* SO_SNDBUF or SO_RCVBUF may be set: ask */
 #define SOCKET_WATCHED  8192u /* was in an epoll instance: ear.h */
+#define SOCKET_APPENDS  16384u /* O_APPEND: sendfile() is refused */
 
 struct epoll_member;
 

@@ -55,11 +55,14 @@ static void make_offer(struct connection *c, int fd, uint16_t port, bool marked)
 		offer_by_registry(c, fd);
 }
 
-static uint32_t nonblock_flag(int fd)
+static uint32_t file_flags(int fd)
 {
 	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
 
-	return flags > 0 && (flags & O_NONBLOCK) ? SOCKET_NONBLOCK : 0;
+	if (flags < 0)
+		return 0;
+	return (flags & O_NONBLOCK ? SOCKET_NONBLOCK : 0) |
+	       (flags & O_APPEND ? SOCKET_APPENDS : 0);
 }
 
 static void copy_name(struct sockaddr_storage *copy, const struct sockaddr *a,
@@ -205,7 +208,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 		visit = visit_unlocked(fd, port);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
-	flags = nonblock_flag(fd);
+	flags = file_flags(fd);
 	engine_lock(&saved);
 	if (near && visit == -EAGAIN)
 		c = begin_near(fd, a, n, &t, flags, &visit);

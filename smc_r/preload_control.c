@@ -408,6 +408,7 @@ static int after_fcntl(int fd, int command, long argument, int result)
 		break;
 	case F_SETFL:
 		socket_note_nonblock(fd, argument & O_NONBLOCK);
+		socket_note_append(fd, argument & O_APPEND);
 		break;
 	default:
 		break;

@@ -605,7 +605,10 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 	struct connection *c = served(out);
 	ssize_t r = SOCKET_KERNEL;
 
-	if ((ssize_t)n < 0)
+	if ((ssize_t)n < 0 ||
+	    (c && (atomic_load_explicit(&c->slot->socket_flags,
+					memory_order_relaxed) &
+		   SOCKET_APPENDS)))
 		r = SOCKET_KERNEL; /* refuses it */
 	else if (c && is_ordinary(in) &&
 		 (!at || (pages_hold(at, sizeof(*at), true) && *at >= 0)))

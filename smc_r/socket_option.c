@@ -53,6 +53,14 @@ void socket_note_nonblock(int fd, bool on)
 		note(c, SOCKET_NONBLOCK, on);
 }
 
+void socket_note_append(int fd, bool on)
+{
+	struct connection *c = connection_of(fd);
+
+	if (c)
+		note(c, SOCKET_APPENDS, on);
+}
+
 void socket_note_option(int fd, int level, int name)
 {
 	struct connection *c = connection_of(fd);

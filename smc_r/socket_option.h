@@ -12,6 +12,7 @@
 
 /* After a call that worked. */
 void socket_note_nonblock(int fd, bool on);
+void socket_note_append(int fd, bool on);
 void socket_note_option(int fd, int level, int name);
 /* SO_RCVTIMEO or SO_SNDTIMEO; never: of less than nothing. */
 void socket_note_time_out(int fd, int name, bool never);

@@ -66,6 +66,12 @@ static bool is_open_for(int fd, int other_way)
 	return real_flags >= 0 && (real_flags & O_ACCMODE) != other_way;
 }
 
+/* And bytes of a pipe for what only appends. */
+static bool appends(const struct connection *c)
+{
+	return c && (atomic_load(&c->slot->socket_flags) & SOCKET_APPENDS);
+}
+
 /*
  * What a pipe takes for certain, without waiting. It has room for so many
  * pages, and any byte in it may keep a page from all others: how many do, it
@@ -188,7 +194,7 @@ ssize_t splice_copy(int in, int out, size_t n, unsigned flags)
 		return -1;
 	if (from && !to)
 		return ring_to_pipe(from, in, out, n, flags);
-	if (to && !from)
+	if (to && !from && !appends(to))
 		return pipe_to_ring(to, in, out, n, flags);
 	return SOCKET_KERNEL;
 }

@@ -295,6 +295,17 @@ static void run_async(struct call *c)
 		     atoi(c->argv[2]) ? flags | O_ASYNC : flags & ~O_ASYNC));
 }
 
+/* append FD 0|1: O_APPEND, with which nothing can be sent from a file. */
+static void run_append(struct call *c)
+{
+	int fd = name_fd(c->argv[1]);
+	int flags = fcntl(fd, F_GETFL);
+
+	reply_result(
+	    c, fcntl(fd, F_SETFL,
+		     atoi(c->argv[2]) ? flags | O_APPEND : flags & ~O_APPEND));
+}
+
 static void run_shutdown(struct call *c)
 {
 	unsigned how = 0;
@@ -362,12 +373,21 @@ static void run_identity(struct call *c)
 }
 
 const struct operation socket_operations[] = {
-    {"socket", 1, run_socket},     {"listen", 2, run_listen},
-    {"connect", 3, run_connect},   {"accept", 2, run_accept},
-    {"names", 1, run_names},       {"get", 2, run_get},
-    {"set", 3, run_set},           {"state", 1, run_state},
-    {"nonblock", 2, run_nonblock}, {"flags", 1, run_flags},
-    {"async", 2, run_async},       {"shutdown", 2, run_shutdown},
-    {"close", 1, run_close},       {"dup", 2, run_dup},
-    {"identity", 1, run_identity}, {NULL, 0, NULL},
+    {"socket", 1, run_socket},
+    {"listen", 2, run_listen},
+    {"connect", 3, run_connect},
+    {"accept", 2, run_accept},
+    {"names", 1, run_names},
+    {"get", 2, run_get},
+    {"set", 3, run_set},
+    {"state", 1, run_state},
+    {"nonblock", 2, run_nonblock},
+    {"flags", 1, run_flags},
+    {"async", 2, run_async},
+    {"append", 2, run_append},
+    {"shutdown", 2, run_shutdown},
+    {"close", 1, run_close},
+    {"dup", 2, run_dup},
+    {"identity", 1, run_identity},
+    {NULL, 0, NULL},
 };
