@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "real.h"
 #include "sys.h"
 
 /* A library in memory. */
@@ -208,7 +209,7 @@ static bool would_find_libc(const struct adoption *a, const char *name,
 {
 	struct definer d = {.adoption = a, .name = name, .hash = h};
 
-	return dl_iterate_phdr(is_definer, &d) == 0;
+	return real.dl_iterate_phdr(is_definer, &d) == 0;
 }
 
 /* The kernel tells, by a change of nothing. */
@@ -284,6 +285,11 @@ static bool has(const struct dl_phdr_info *info, uintptr_t where)
 	return is_inside(&m, where, PF_R);
 }
 
+bool plugin_is_us(const struct dl_phdr_info *info)
+{
+	return has(info, (uintptr_t)plugin_after);
+}
+
 static int adopt(struct dl_phdr_info *info, size_t size, void *closure)
 {
 	struct adoption *a = closure;
@@ -292,7 +298,7 @@ static int adopt(struct dl_phdr_info *info, size_t size, void *closure)
 	(void)size;
 	if (has(info, (uintptr_t)gnu_get_libc_version)) {
 		read_map(&a->libc, info);
-	} else if (has(info, (uintptr_t)plugin_after)) {
+	} else if (plugin_is_us(info)) {
 		read_map(&a->us, info);
 	} else if (a->index >= a->first && a->us.hash && a->libc.base &&
 		   is_other(a, info) && read_map(&m, info)) {
@@ -330,7 +336,7 @@ static struct mark what_is_there(void)
 {
 	struct mark mark = {0, 0};
 
-	dl_iterate_phdr(count, &mark);
+	real.dl_iterate_phdr(count, &mark);
 	return mark;
 }
 
@@ -356,19 +362,19 @@ static int end(struct dl_phdr_info *info, size_t size, void *closure)
 	(void)size;
 	(void)closure;
 	a.first -= went < a.first ? (unsigned)went : a.first;
-	dl_iterate_phdr(adopt, &a);
+	real.dl_iterate_phdr(adopt, &a);
 	loads--;
 	return 1;
 }
 
 void plugin_before(void)
 {
-	dl_iterate_phdr(begin, NULL);
+	real.dl_iterate_phdr(begin, NULL);
 }
 
 void plugin_after(void)
 {
-	dl_iterate_phdr(end, NULL);
+	real.dl_iterate_phdr(end, NULL);
 }
 
 /* ---- who asks ---- */
@@ -397,5 +403,5 @@ bool plugin_needs_caller(const char *file, const void *caller)
 	if (strchr(file, '$'))
 		return true;
 	return !strchr(file, '/') &&
-	       (dl_iterate_phdr(is_asker, &a) == 0 || a.has_run_path);
+	       (real.dl_iterate_phdr(is_asker, &a) == 0 || a.has_run_path);
 }

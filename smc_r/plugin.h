@@ -23,6 +23,11 @@
 void plugin_before(void);
 void plugin_after(void);
 
+struct dl_phdr_info;
+
+/* Is this library the one that these functions are in? */
+bool plugin_is_us(const struct dl_phdr_info *info);
+
 /* Would dlopen(file) find another library when we call it in place of the
  * function that `caller`, an address, lies in? */
 bool plugin_needs_caller(const char *file, const void *caller);

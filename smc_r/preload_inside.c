@@ -20,20 +20,14 @@ PRELOAD int system(const char *command)
 {
 	if (command)
 		successor_shell();
-	if (!real.system) {
-		errno = ENOSYS;
-		return -1;
-	}
+	real_need();
 	return real.system(command);
 }
 
 PRELOAD FILE *popen(const char *command, const char *mode)
 {
 	successor_shell();
-	if (!real.popen) {
-		errno = ENOSYS;
-		return NULL;
-	}
+	real_need();
 	return real.popen(command, mode);
 }
 
@@ -43,7 +37,8 @@ PRELOAD int wordexp(const char *restrict words, wordexp_t *restrict out,
 	if (!(flags & WRDE_NOCMD) &&
 	    (strchr(words, '`') || strstr(words, "$(")))
 		successor_shell();
-	return real.wordexp ? real.wordexp(words, out, flags) : WRDE_NOSPACE;
+	real_need();
+	return real.wordexp(words, out, flags);
 }
 
 /* ---- a text that is written below write() ---- */
@@ -51,6 +46,6 @@ PRELOAD int wordexp(const char *restrict words, wordexp_t *restrict out,
 PRELOAD void backtrace_symbols_fd(void *const *where, int n, int fd)
 {
 	successor_descriptor(fd, REASON_DEMOTED_STDIO);
-	if (real.backtrace_symbols_fd)
-		real.backtrace_symbols_fd(where, n, fd);
+	real_need();
+	real.backtrace_symbols_fd(where, n, fd);
 }

@@ -102,13 +102,11 @@ PRELOAD int prlimit64(pid_t pid, enum __rlimit_resource resource,
 
 /* ---- threads ---- */
 
-/* A library may make one before our constructor has run. */
 PRELOAD int pthread_create(pthread_t *restrict thread,
 			   const pthread_attr_t *restrict attributes,
 			   void *(*start)(void *), void *restrict argument)
 {
-	if (!real.pthread_create)
-		real_init();
+	real_need();
 	hidden_make_room();
 	return real.pthread_create(thread, attributes, start, argument);
 }

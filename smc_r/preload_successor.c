@@ -28,10 +28,7 @@ PRELOAD pid_t fork(void)
 	pid_t pid;
 	int error;
 
-	if (!real.fork) {
-		errno = ENOSYS;
-		return -1;
-	}
+	real_need();
 	pid = real.fork();
 	error = errno;
 	if (pid < 0)
@@ -46,6 +43,7 @@ PRELOAD pid_t _Fork(void)
 	pid_t pid;
 	int error;
 
+	real_need();
 	if (!real.raw_fork) {
 		errno = ENOSYS;
 		return -1;
@@ -83,10 +81,7 @@ PRELOAD int execv(const char *path, char *const argv[])
 PRELOAD int execvpe(const char *file, char *const argv[], char *const env[])
 {
 	PREPARE(AT_FDCWD, file, true, env, HEIR_INHERITS);
-	if (!real.execvpe) {
-		errno = ENOSYS;
-		return -1;
-	}
+	real_need();
 	return real.execvpe(file, argv, env);
 }
 
@@ -105,10 +100,7 @@ PRELOAD int execveat(int dir, const char *path, char *const argv[],
 PRELOAD int fexecve(int fd, char *const argv[], char *const env[])
 {
 	PREPARE(fd, "", false, env, HEIR_INHERITS);
-	if (!real.fexecve) {
-		errno = ENOSYS;
-		return -1;
-	}
+	real_need();
 	return real.fexecve(fd, argv, env);
 }
 
@@ -171,8 +163,7 @@ PRELOAD int posix_spawn(pid_t *restrict pid, const char *restrict path,
 			char *const argv[restrict], char *const env[restrict])
 {
 	PREPARE(AT_FDCWD, path, false, env, HEIR_BESIDE);
-	if (!real.posix_spawn)
-		return ENOSYS;
+	real_need();
 	return real.posix_spawn(pid, path, actions, attr, argv, env);
 }
 
@@ -182,8 +173,7 @@ PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			 char *const argv[restrict], char *const env[restrict])
 {
 	PREPARE(AT_FDCWD, file, true, env, HEIR_BESIDE);
-	if (!real.posix_spawnp)
-		return ENOSYS;
+	real_need();
 	return real.posix_spawnp(pid, file, actions, attr, argv, env);
 }
 
@@ -192,8 +182,7 @@ PRELOAD int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *a,
 					     int from, int to)
 {
 	successor_descriptor(from, REASON_DEMOTED_EXEC);
-	if (!real.posix_spawn_file_actions_adddup2)
-		return ENOSYS;
+	real_need();
 	return real.posix_spawn_file_actions_adddup2(a, from, to);
 }
 
@@ -204,10 +193,7 @@ PRELOAD FILE *fdopen(int fd, const char *mode)
 	successor_descriptor(fd, REASON_DEMOTED_STDIO);
 	if (!process.off)
 		traits_stream(fd);
-	if (!real.fdopen) {
-		errno = ENOSYS;
-		return NULL;
-	}
+	real_need();
 	return real.fdopen(fd, mode);
 }
 
@@ -228,10 +214,7 @@ PRELOAD int fclose(FILE *f)
 {
 	fflush(f);
 	forget_stream(f);
-	if (!real.fclose) {
-		errno = ENOSYS;
-		return EOF;
-	}
+	real_need();
 	return real.fclose(f);
 }
 
@@ -239,10 +222,7 @@ PRELOAD FILE *freopen(const char *restrict path, const char *restrict mode,
 		      FILE *restrict f)
 {
 	forget_stream(f);
-	if (!real.freopen) {
-		errno = ENOSYS;
-		return NULL;
-	}
+	real_need();
 	return real.freopen(path, mode, f);
 }
 
@@ -250,9 +230,6 @@ PRELOAD FILE *freopen64(const char *restrict path, const char *restrict mode,
 			FILE *restrict f)
 {
 	forget_stream(f);
-	if (!real.freopen64) {
-		errno = ENOSYS;
-		return NULL;
-	}
+	real_need();
 	return real.freopen64(path, mode, f);
 }

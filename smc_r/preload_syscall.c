@@ -360,10 +360,7 @@ PRELOAD int clone(int (*function)(void *), void *stack, int flags,
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(ap, void *);
 	va_end(ap);
-	if (!real.clone) {
-		errno = ENOSYS;
-		return -1;
-	}
+	real_need();
 	if (flags & CLONE_VM)
 		note_sharing(SYS_clone, first.flags);
 	if (!fdtable || (flags & CLONE_VM) || !function || !stack)

@@ -371,6 +371,7 @@ static void look_up_others(void)
 	LOOK_UP(wordexp);
 	LOOK_UP(backtrace_symbols_fd);
 	LOOK_UP(dlopen);
+	LOOK_UP(dl_iterate_phdr);
 }
 
 void real_init(void)

@@ -3,14 +3,16 @@
  * real: the C library's own functions, below the ones that we replace.
  *
  * Until real_init has run (constructors of other libraries, allocators that
- * start up) each entry issues the bare system call, so that nothing here ever
- * needs dlsym from inside somebody's initialisation.
+ * start up) each entry issues the bare system call, so that what an allocator
+ * calls never needs dlsym from inside its initialisation. What is no system
+ * call begins by real_need.
  *
- * Locking: none; the table is written once, before the program has threads.
+ * Locking: none; the table is written before the program has threads.
  */
 #ifndef SMC_R_REAL_H
 #define SMC_R_REAL_H
 
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -77,7 +79,7 @@ struct real {
 	int (*execveat)(int, const char *, char *const[], char *const[], int);
 	int (*prctl)(int, ...);
 	long (*syscall)(long, ...);
-	/* No system call of their own: null until real_init. */
+	/* No system call of their own: null until real_init, or real_need. */
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);
 	pid_t (*fork)(void);
@@ -104,11 +106,20 @@ struct real {
 	int (*wordexp)(const char *, wordexp_t *, int);
 	void (*backtrace_symbols_fd)(void *const *, int, int);
 	void *(*dlopen)(const char *, int);
+	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *),
+			       void *);
 };
 
 extern struct real real;
 
-/* Fills the table. Called once by the constructor, before any thread. */
+/* Fills the table. Called by the constructor, before any thread. */
 void real_init(void);
+
+/* Constructors of other libraries run before ours, as a rule. */
+static inline void real_need(void)
+{
+	if (__builtin_expect(!real.fork, 0))
+		real_init();
+}
 
 #endif

@@ -332,6 +332,53 @@ while True:
 	[ "$smc_new" = 16 ]
 }
 
+# Ours is the last constructor, but for the program's own.
+@test "a library that does much in its constructor" {
+	need cc
+	cc -D_GNU_SOURCE -fPIC -shared -o "$place/libbefore.so" \
+		"$BATS_TEST_DIRNAME/before.c"
+	echo 'int main(void) { return 0; }' >"$place/main.c"
+	cc -o "$place/main" "$place/main.c" -L"$place" -Wl,--no-as-needed \
+		-lbefore -Wl,-rpath,"$place"
+	timeout 20 "$place/main" >"$place/plain"
+	[ "$(wc -l <"$place/plain")" -gt 20 ]
+	SMC_R=0 timeout 20 "$place/main" >"$place/off"
+	diff "$place/plain" "$place/off"
+	timeout 20 smc_run "$place/main" >"$place/smc"
+	diff "$place/plain" "$place/smc"
+}
+
+# Their run-time libraries want to be the first of all.
+@test "programs that are built with sanitizers" {
+	local kind
+	need cc
+	cat >"$place/sane.c" <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(int argc, char **argv)
+		{
+			volatile int *p = malloc(4 * sizeof(int));
+			p[3] = argc;
+			if (argc > 1)
+				printf("%d\n", p[atoi(argv[1])]);
+			free((void *)p);
+			return p == NULL;
+		}
+	END
+	for kind in address thread undefined leak; do
+		cc -g -fsanitize=$kind -o "$place/$kind" "$place/sane.c" \
+			2>"$place/missing" || continue
+		"$place/$kind" >"$place/plain" 2>&1
+		smc_run "$place/$kind" >"$place/smc" 2>&1
+		diff "$place/plain" "$place/smc"
+		[ ! -s "$place/smc" ]
+	done
+	[ -x "$place/address" ] || skip "there is no libasan"
+	run smc_run "$place/address" 4
+	[ "$status" -ne 0 ]
+	[[ $output == *heap-buffer-overflow* ]]
+}
+
 # Other libraries that define malloc, or calls that we define, too.
 @test "jemalloc, tcmalloc and ASan, loaded before and after us" {
 	local other order tried=0
