@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <gnu/lib-names.h>
 #include <limits.h>
 #include <link.h>
 #include <stdint.h>
@@ -21,6 +22,8 @@
 #define RUNDIR           RUNDIR_VARIABLE "="
 #define INTERPRETERS_MAX 4 /* scripts that run scripts */
 #define HEAD_BYTES       256
+#define LOADER_FILE      "/etc/ld.so.preload"
+#define LOADER_BYTES     4096 /* our line is the first one */
 
 static const char *library = "";
 static const char *name = "";
@@ -28,7 +31,6 @@ static const char *name = "";
  * the environment that they were started with. */
 static char rundir_entry[512];
 static const char *rundir;
-static bool is_system_wide;
 
 static const char *entry_of(char *const *env, const char *variable)
 {
@@ -42,8 +44,8 @@ static const char *entry_of(char *const *env, const char *variable)
 
 void image_init(void)
 {
-	const char *list = getenv("LD_PRELOAD");
-	const char *place = entry_of(environ, RUNDIR);
+	const char *place =
+	    secure_getenv(RUNDIR_VARIABLE) ? entry_of(environ, RUNDIR) : NULL;
 	const char *slash;
 	Dl_info info;
 
@@ -54,7 +56,6 @@ void image_init(void)
 	library = info.dli_fname;
 	slash = strrchr(library, '/');
 	name = slash ? slash + 1 : library;
-	is_system_wide = !list || !strstr(list, name);
 }
 
 /* ---- the file ---- */
@@ -93,15 +94,35 @@ static bool read_at(int fd, void *out, size_t n, size_t at)
 	return SYS_CALL4(SYS_pread64, fd, out, n, at) == (long)n;
 }
 
+/* The loader then believes nothing that the environment says. */
 static bool gains_rights(int fd)
 {
+	uid_t user = (uid_t)SYS_CALL3(SYS_getuid, 0, 0, 0);
+	gid_t group = (gid_t)SYS_CALL3(SYS_getgid, 0, 0, 0);
 	struct stat st;
 
 	return SYS_CALL4(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) < 0 ||
-	       ((st.st_mode & S_ISUID) &&
-		st.st_uid != (uid_t)SYS_CALL3(SYS_getuid, 0, 0, 0)) ||
+	       user != sys_geteuid() ||
+	       group != (gid_t)SYS_CALL3(SYS_getegid, 0, 0, 0) ||
+	       ((st.st_mode & S_ISUID) && st.st_uid != user) ||
 	       ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
-		st.st_gid != (gid_t)SYS_CALL3(SYS_getgid, 0, 0, 0));
+		st.st_gid != group) ||
+	       (user != 0 && SYS_CALL4(SYS_fgetxattr, fd, "security.capability",
+				       NULL, 0) > 0);
+}
+
+/* Is it our loader that loads it? Others know neither LD_PRELOAD nor us. */
+static bool has_our_loader(int fd, const ElfW(Phdr) * part)
+{
+	char path[HEAD_BYTES];
+	size_t n = part->p_filesz;
+	const char *slash;
+
+	if (n == 0 || n > sizeof(path) || !read_at(fd, path, n, part->p_offset))
+		return false;
+	path[n - 1] = '\0';
+	slash = strrchr(path, '/');
+	return strcmp(slash ? slash + 1 : path, LD_SO) == 0;
 }
 
 static bool is_dynamic(int fd)
@@ -120,7 +141,7 @@ static bool is_dynamic(int fd)
 			     header.e_phoff + i * sizeof(part)))
 			return false;
 		if (part.p_type == PT_INTERP)
-			return is_system_wide || !gains_rights(fd);
+			return has_our_loader(fd, &part);
 	}
 	return false;
 }
@@ -133,14 +154,28 @@ static const char *interpreter(char *text)
 	return text;
 }
 
+/* Who may name a library to a program's loader. */
+enum namer {
+	NAMER_NONE,
+	NAMER_HOST,        /* LOADER_FILE alone */
+	NAMER_ENVIRONMENT, /* LD_PRELOAD as well */
+};
+
+static enum namer namer_of(int fd)
+{
+	if (!is_dynamic(fd))
+		return NAMER_NONE;
+	return gains_rights(fd) ? NAMER_HOST : NAMER_ENVIRONMENT;
+}
+
 /* Takes the descriptor. */
-static bool loads_libraries(int fd)
+static enum namer find_namer(int fd)
 {
 	char head[HEAD_BYTES];
 
 	for (int i = 0; i < INTERPRETERS_MAX && fd >= 0; i++) {
 		long n = SYS_CALL4(SYS_pread64, fd, head, sizeof(head) - 1, 0);
-		bool dynamic;
+		enum namer namer = NAMER_ENVIRONMENT;
 
 		head[n > 0 ? n : 0] = '\0';
 		if (strncmp(head, "#!", 2) == 0) {
@@ -149,14 +184,56 @@ static bool loads_libraries(int fd)
 			continue;
 		}
 		/* Neither: execvp gives it to the shell, others fail. */
-		dynamic = n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0 ||
-			  is_dynamic(fd);
+		if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+			namer = namer_of(fd);
 		sys_close(fd);
-		return dynamic;
+		return namer;
 	}
 	if (fd >= 0)
 		sys_close(fd);
+	return NAMER_NONE;
+}
+
+/* ---- the loader's file ---- */
+
+/* As the loader reads it: a comment goes from # to the end of the line. */
+static bool is_named_in(char *text)
+{
+	size_t n = strlen(name);
+	char *comment;
+
+	while ((comment = strchr(text, '#')))
+		memset(comment, ' ', strcspn(comment, "\n"));
+	for (text += strspn(text, " \t\n:"); *text;
+	     text += strspn(text, " \t\n:")) {
+		size_t word = strcspn(text, " \t\n:");
+
+		if (word > n && text[word - n - 1] == '/' &&
+		    memcmp(text + word - n, name, n) == 0)
+			return true;
+		text += word;
+	}
 	return false;
+}
+
+/* Now, and below the root directory that we have now. */
+static bool host_names_us(void)
+{
+	char text[LOADER_BYTES];
+	int fd = open_file(AT_FDCWD, LOADER_FILE);
+	long n;
+
+	if (fd < 0)
+		return false;
+	n = SYS_CALL4(SYS_pread64, fd, text, sizeof(text) - 1, 0);
+	sys_close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return is_named_in(text);
+}
+
+static bool is_library_there(void)
+{
+	return SYS_CALL3(SYS_faccessat, AT_FDCWD, library, R_OK) == 0;
 }
 
 /* ---- the environment ---- */
@@ -167,18 +244,25 @@ enum image_engine image_engine(const struct image *image)
 	const char *list = entry_of(image->env, PRELOAD);
 	const char *place = entry_of(image->env, RUNDIR);
 	bool search = image->search && !strchr(image->path, '/');
+	enum namer namer;
+	bool is_named;
 
 	/* Another run directory is another device's. */
 	if ((off && strcmp(off, "SMC_R=0") == 0) ||
 	    (place && (!rundir || strcmp(place, rundir) != 0)))
 		return IMAGE_NONE;
-	if (!loads_libraries(search ? open_in_path(image->path)
-				    : open_file(image->dir, image->path)))
+	namer = find_namer(search ? open_in_path(image->path)
+				  : open_file(image->dir, image->path));
+	/* One that gains rights has the default run directory. */
+	if (namer == NAMER_NONE || (namer == NAMER_HOST && rundir) ||
+	    !is_library_there())
 		return IMAGE_NONE;
-	if ((is_system_wide || (list && strstr(list, name))) &&
-	    (place || !rundir))
+	is_named = (namer == NAMER_ENVIRONMENT && list && strstr(list, name)) ||
+		   host_names_us();
+	if (is_named && (place || !rundir))
 		return IMAGE_LOADS;
-	return *library == '/' ? IMAGE_ASKED : IMAGE_NONE;
+	return namer == NAMER_ENVIRONMENT && *library == '/' ? IMAGE_ASKED
+							     : IMAGE_NONE;
 }
 
 static size_t count_of(char *const *env)

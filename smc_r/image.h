@@ -21,13 +21,13 @@ struct image {
 };
 
 enum image_engine {
-	IMAGE_NONE,  /* static, of another kind, with SMC_R=0, cannot tell */
+	IMAGE_NONE,  /* static, of another kind, with SMC_R=0, out of the
+		      * library's sight, cannot tell */
 	IMAGE_LOADS, /* it comes by itself */
 	IMAGE_ASKED, /* it would, were it told by the environment */
 };
 
-/* At the start of the process: remembers which library we are, and whether
- * LD_PRELOAD or the whole system named it. */
+/* At the start of the process: remembers which library we are. */
 void image_init(void);
 
 enum image_engine image_engine(const struct image *image);

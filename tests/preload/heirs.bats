@@ -21,6 +21,7 @@ setup() {
 	smc_begin
 	free_port
 	heir=$programs/preload/heir
+	library=${SMC_R_BUILD:-build}/lib/libsmc_r.so
 }
 
 # Connections that were answered as on TCP, none of them in pieces.
@@ -92,6 +93,73 @@ served_by() { # name
 	chdev -q -l smc_r0 -a exclude_list=sshd
 	[ "$smc_new" = 0 ]
 	[ "$tcp_new" -ge 3 ]
+}
+
+# The library came from a file that does not name it any more, as when
+# system_preload was set to 0 meanwhile; the loader's option is such a way, too.
+@test "one whose maker has the engine not by its environment: all on SMC" {
+	need ld.so /usr/bin/python3
+	start server ld.so --preload "$library" /usr/bin/python3 -c '
+import os, socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+os.dup2(s.fileno(), 3)
+os.execve(sys.argv[2], [sys.argv[2], "serve"],
+	  {"SMC_R_RUNDIR": os.environ["SMC_R_RUNDIR"]})' "$port" "$heir"
+	await_port "$port"
+	await_true served_by "$heir"
+	asked 3
+	[ "$smc_new" = 6 ]
+}
+
+# A root directory with what a program needs to start.
+make_root() { # directory, program
+	local file
+	mkdir -p "$1/dev"
+	cp "$2" "$1/program"
+	ldd "$2" | grep -o '/[^ ]*' | while read -r file; do
+		mkdir -p "$1${file%/*}"
+		cp "$file" "$1$file"
+	done
+}
+
+@test "one below a root directory where the library is not: TCP" {
+	[ "$(id -u)" = 0 ] || skip "only root changes the root directory"
+	make_root "$place/root" "$heir"
+	start server smc_run "$heir" exec "$port" 0 /usr/sbin/chroot \
+		"$place/root" /program serve
+	await_port "$port"
+	await_true served_by /program
+	asked 3
+	[ "$smc_new" = 0 ]
+	[ "$tcp_new" = 3 ]
+}
+
+@test "one of another C library: TCP" {
+	need musl-gcc
+	musl-gcc -std=gnu17 -D_GNU_SOURCE -I"$SMC_R_TOP" \
+		-idirafter /usr/include -idirafter \
+		"/usr/include/$(uname -m)-linux-gnu" -o "$place/other" \
+		"$BATS_TEST_DIRNAME/heir.c"
+	start server smc_run "$heir" exec "$port" 0 "$place/other" serve
+	await_port "$port"
+	await_true served_by "$place/other"
+	asked 3
+	[ "$smc_new" = 0 ]
+	[ "$tcp_new" = 3 ]
+}
+
+@test "one that gains a capability: TCP" {
+	[ "$(id -u)" = 0 ] || skip "only root gives one"
+	need setcap
+	cp "$heir" "$place/capable"
+	setcap cap_net_bind_service=ep "$place/capable"
+	start server setpriv --reuid 65534 --clear-groups smc_run "$heir" \
+		exec "$port" 0 "$place/capable" serve
+	await_port "$port"
+	await_true served_by "$place/capable"
+	asked 3
+	[ "$smc_new" = 0 ]
+	[ "$tcp_new" = 3 ]
 }
 
 @test "one that is given it, without the engine: TCP" {
