@@ -83,7 +83,7 @@ static int running_failed(const struct method *m, const char *method,
 			  enum message number, int error)
 {
 	if (error == -ENOSPC)
-		return message_command(m->cmd, MESSAGE_FULL, rundir_path());
+		return message_command(m->cmd, MESSAGE_FULL, m->running.full);
 	return complain(m, method, number, m->running.why);
 }
 

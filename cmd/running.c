@@ -26,7 +26,7 @@ int running_init(struct running *r, const char *rundir)
 	int error;
 
 	memset(r, 0, sizeof(*r));
-	r->rundir = rundir;
+	r->rundir = r->full = rundir;
 	error = snapshot_read(rundir, &r->old);
 	r->was_published = error == 0;
 	/* A line may have been left without settings. */
@@ -50,29 +50,42 @@ static int explain(struct running *r, int error)
 	return error;
 }
 
+struct preload {
+	char library[PATH_MAX];
+	char line[PATH_MAX];
+};
+
+/* What the line is; and may it be there, if it is wanted? */
+static int find_preload(struct running *r, bool wanted, struct preload *p)
+{
+	int error = run_library_find(p->library, sizeof(p->library), r->why,
+				     sizeof(r->why));
+
+	if (error && wanted)
+		return error;
+	/* To take the line away its name is enough. */
+	if (error)
+		strcpy(p->library, "/" RUN_LIBRARY_NAME);
+	run_library_line(p->library, p->line);
+	return wanted ? ldpreload_check(p->library, p->line, r->why,
+					sizeof(r->why))
+		      : 0;
+}
+
 /*
  * There is one file for the host, but there may be devices in other databases:
  * the line is taken away only by the device that asked for it.
  */
-static int set_preload(struct running *r, bool wanted)
+static int set_preload(struct running *r, bool wanted, const struct preload *p)
 {
-	char library[PATH_MAX], line[PATH_MAX];
-	int error;
+	int error = 0;
 
-	if (!wanted && !r->had_preload)
-		return 0;
-	error =
-	    run_library_find(library, sizeof(library), r->why, sizeof(r->why));
-	/* To take the line away its name is enough. */
-	if (error && !wanted) {
-		strcpy(library, "/" RUN_LIBRARY_NAME);
-		error = 0;
-	}
+	if (wanted || r->had_preload)
+		error = ldpreload_set(&r->edit, p->line, wanted, r->why,
+				      sizeof(r->why));
 	if (error)
-		return error;
-	run_library_line(library, line);
-	return ldpreload_set(&r->edit, library, line, wanted, r->why,
-			     sizeof(r->why));
+		r->full = LDPRELOAD_DIRECTORY;
+	return error;
 }
 
 /* Without BPF processes of this host find each other all the same. */
@@ -104,8 +117,12 @@ static int set_bpf(struct running *r, const struct snapshot *s)
 
 int running_start(struct running *r, struct snapshot *s)
 {
-	int error = publish_prepare(r->rundir);
+	struct preload preload;
+	int error = find_preload(r, s->system_preload, &preload);
 
+	if (error)
+		return error;
+	error = publish_prepare(r->rundir);
 	if (error)
 		return explain(r, error);
 	/* Whoever cleans up after us, if we are killed, begins by this. */
@@ -115,7 +132,10 @@ int running_start(struct running *r, struct snapshot *s)
 		explain(r, error);
 		goto fail;
 	}
-	error = set_preload(r, s->system_preload);
+	/* While the line may be there the settings say that it is ours: after a
+	 * kill they tell who takes it away. */
+	if (!s->system_preload)
+		error = set_preload(r, false, &preload);
 	if (error)
 		goto fail;
 	error = publish_write(r->rundir, s);
@@ -124,6 +144,10 @@ int running_start(struct running *r, struct snapshot *s)
 		goto fail;
 	}
 	r->is_published = true;
+	if (s->system_preload)
+		error = set_preload(r, true, &preload);
+	if (error)
+		goto fail;
 	error = set_bpf(r, s);
 	if (error)
 		goto fail;
@@ -135,12 +159,15 @@ fail:
 
 int running_stop(struct running *r)
 {
+	struct preload preload;
 	int error = publish_remove(r->rundir);
 
 	if (error)
 		return explain(r, error);
 	r->is_withdrawn = true;
-	error = set_preload(r, false);
+	error = find_preload(r, false, &preload);
+	if (!error)
+		error = set_preload(r, false, &preload);
 	if (error)
 		goto fail;
 	error = bpf_load_detach(r->rundir);

@@ -30,6 +30,7 @@ struct running {
 	bool has_bpf;       /* attached or updated by us, now */
 	bool had_preload;   /* the line in ld.so.preload is this device's */
 	struct ldpreload_edit edit;
+	const char *full;           /* with -ENOSPC: of which directory */
 	char why[RUNNING_WHY_SIZE]; /* what failed, in words */
 };
 

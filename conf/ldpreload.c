@@ -222,8 +222,8 @@ static int compose(const struct ldpreload_edit *edit, const char *line,
 	return 0;
 }
 
-static int check_library(const char *library, const char *line, char *why,
-			 size_t size)
+int ldpreload_check(const char *library, const char *line, char *why,
+		    size_t size)
 {
 	struct stat st;
 
@@ -251,17 +251,14 @@ static int check_library(const char *library, const char *line, char *why,
 	return 0;
 }
 
-int ldpreload_set(struct ldpreload_edit *edit, const char *library,
-		  const char *line, bool wanted, char *why, size_t size)
+int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,
+		  char *why, size_t size)
 {
 	struct content content = {0};
 	char path[PATH_MAX];
 	int error;
 
 	memset(edit, 0, sizeof(*edit));
-	error = wanted ? check_library(library, line, why, size) : 0;
-	if (error)
-		return error;
 	error = find_file(path);
 	if (error)
 		return explain(error, LDPRELOAD_FILE_DEFAULT, why, size);

@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define LDPRELOAD_FILE_DEFAULT  "/etc/ld.so.preload"
+#define LDPRELOAD_DIRECTORY     "/etc"
+#define LDPRELOAD_FILE_DEFAULT  LDPRELOAD_DIRECTORY "/ld.so.preload"
 #define LDPRELOAD_FILE_VARIABLE "SMC_R_LDPRELOAD_FILE"
 
 struct ldpreload_edit {
@@ -32,14 +33,21 @@ struct ldpreload_edit {
 };
 
 /*
- * Adds the line (wanted) or takes it away, if that needs doing. library is an
- * absolute path; line is the same file as the loader is to be told of it, which
- * may hold $LIB of ld.so(8). 0, or -errno with the reason in why, and nothing
- * changed: -ENOENT when the library is not there, -EPERM when others could
- * replace it, -EINVAL when the loader could not read the line.
+ * May the line be there? library is an absolute path; line is the same file as
+ * the loader is to be told of it, which may hold $LIB of ld.so(8). 0, or -errno
+ * with the reason in why: -ENOENT when the library is not there, -EPERM when
+ * others could replace it, -EINVAL when the loader could not read the line.
  */
-int ldpreload_set(struct ldpreload_edit *edit, const char *library,
-		  const char *line, bool wanted, char *why, size_t size);
+int ldpreload_check(const char *library, const char *line, char *why,
+		    size_t size);
+
+/*
+ * Adds the line (wanted), which ldpreload_check() has found right, or takes it
+ * away, if that needs doing. 0, or -errno with the reason in why, and nothing
+ * changed.
+ */
+int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,
+		  char *why, size_t size);
 
 /* Puts the old content back; 0 or -errno. */
 int ldpreload_undo(struct ldpreload_edit *edit);

@@ -170,3 +170,46 @@ on() {
 	says "smc_r0 changed" chdev -l smc_r0 -a system_preload=0
 	[ ! -e "$file" ]
 }
+
+@test "a command that was killed leaves a line that the next one takes away" {
+	need_root
+	command -v strace >/dev/null || skip "needs strace"
+	local call
+	printf '/a.so' >"$file"
+	cp "$file" "$BATS_TEST_TMPDIR/before"
+	for call in renameat rename fdatasync pwrite64; do
+		run strace -qq -o /dev/null -e "trace=$call" \
+			-e "inject=$call:signal=KILL" \
+			chdev -l smc_r0 -a system_preload=1
+		[ "$status" -eq 137 ]
+		says "smc_r0 changed" chdev -l smc_r0 -a system_preload=0
+		cmp "$file" "$BATS_TEST_TMPDIR/before"
+		run strace -qq -o /dev/null -e "trace=$call" \
+			-e "inject=$call:signal=KILL" \
+			chdev -l smc_r0 -a system_preload=1
+		says "smc_r0 Defined" rmdev -l smc_r0
+		cmp "$file" "$BATS_TEST_TMPDIR/before"
+		says "smc_r0 Available" mkdev -l smc_r0
+	done
+}
+
+@test "a file system without room is named, and nothing is changed" {
+	need_root
+	local small=$BATS_TEST_TMPDIR/small
+	mkdir "$small"
+	mount -t tmpfs -o size=8k tmpfs "$small" || skip "no tmpfs"
+	export SMC_R_LDPRELOAD_FILE=$small/ld.so.preload
+	echo /a.so >"$SMC_R_LDPRELOAD_FILE"
+	head -c 100000 /dev/zero >"$small/rest" 2>/dev/null || true
+	run chdev -l smc_r0 -a system_preload=1
+	cp "$SMC_R_LDPRELOAD_FILE" "$BATS_TEST_TMPDIR/after"
+	ls "$small" >"$BATS_TEST_TMPDIR/list"
+	umount "$small"
+	[ "$status" -eq 1 ]
+	has "the /etc filesystem is full"
+	[ "$(cat "$BATS_TEST_TMPDIR/after")" = /a.so ]
+	[ "$(cat "$BATS_TEST_TMPDIR/list")" = "ld.so.preload
+rest" ]
+	[ "$(stored system_preload)" = 0 ]
+	[ "$(published system_preload)" = 0 ]
+}
