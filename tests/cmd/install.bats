@@ -74,6 +74,33 @@ teardown() {
 	[[ "$output" == *"$root/p/lib/smc_r/libsmc_r.so"* ]]
 }
 
+# With system_preload every program that starts meanwhile loads it.
+@test "a library that is there is replaced in one step" {
+	command -v strace >/dev/null || skip "needs strace"
+	local file changed=0 lib=$root/p/lib/smc_r
+	local -a watched=()
+	for file in "$lib/libsmc_r.so" "$lib"/system/*/libsmc_r.so \
+		"$lib"/system/*/*/libsmc_r.so; do
+		[ ! -e "$file" ] || watched+=(-P "$file")
+		stat -c %i "$file" >>"$BATS_TEST_TMPDIR/before" || true
+	done
+	[ "${#watched[@]}" -ge 4 ]
+	env -u MAKEFLAGS -u MAKELEVEL strace -f -qq -o "$BATS_TEST_TMPDIR/log" \
+		-e trace=unlink,unlinkat,open,openat,truncate "${watched[@]}" \
+		make -s install DESTDIR="$root" PREFIX=/p
+	cat "$BATS_TEST_TMPDIR/log"
+	run grep -E 'unlink|truncate|O_WRONLY|O_RDWR' "$BATS_TEST_TMPDIR/log"
+	[ "$status" -eq 1 ]
+	for file in "$lib/libsmc_r.so" "$lib"/system/*/libsmc_r.so; do
+		[ ! -e "$file" ] ||
+			grep -qx "$(stat -c %i "$file")" \
+				"$BATS_TEST_TMPDIR/before" || changed=1
+		[ ! -e "$file.new" ]
+	done
+	[ "$changed" = 1 ]
+	[ "$(stat -c %a "$lib/libsmc_r.so")" = 755 ]
+}
+
 @test "the unit starts and ends what the manual says" {
 	local unit=$root/p/lib/systemd/system/smc_r.service
 	mkdir "$ODMDIR"
@@ -104,7 +131,8 @@ teardown() {
 
 @test "uninstall is refused while the loader is told of the library" {
 	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
-	echo "$root/p/lib/smc_r/libsmc_r.so" >"$SMC_R_LDPRELOAD_FILE"
+	echo "/a.so $root/p/lib/smc_r/libsmc_r.so # ours" \
+		>"$SMC_R_LDPRELOAD_FILE"
 	run env -u MAKEFLAGS -u MAKELEVEL \
 		make -s uninstall DESTDIR="$root" PREFIX=/p
 	[ "$status" -ne 0 ]

@@ -31,6 +31,7 @@ setup() {
 	# None is another package's.
 	! xargs dpkg-query -S <"$place/files" 2>/dev/null |
 		grep -v '^smc-r' || false
+	dpkg-deb -e "$package" "$place/control"
 	[ "$(id -u)" = 0 ] || return 0
 	# As dpkg would lay it over /usr.
 	env PATH=/usr/sbin:/usr/bin unshare --mount sh -exc "
@@ -43,5 +44,10 @@ setup() {
 		PATH=/usr/lib/smc_r/bin:\$PATH
 		[ \"\$(lsattr -E -l smc_r0 -a enabled -F value)\" = 1 ]
 		lsattr -d / | grep -q '/\$'
+		# What takes it away takes the device out of service.
+		'$place/control/prerm' upgrade 2
+		[ -e '$SMC_R_RUNDIR/smc_r0' ]
+		'$place/control/prerm' remove
+		[ ! -e '$SMC_R_RUNDIR/smc_r0' ]
 		rmdev -q -dl smc_r0"
 }
