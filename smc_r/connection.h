@@ -125,6 +125,7 @@ struct connection {
 	uint64_t rewind_at;    /* our cursor when the ring is looked at */
 	uint64_t heard;        /* bytes received at the last look */
 	bool rang;             /* the last write found a sleeper */
+	bool paced;            /* the last ones took long: no stream */
 	uint32_t rewind_step;  /* between looks whether the ring is empty */
 
 	/* All before this is read with each message. */

@@ -196,6 +196,8 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 			*result = r->done ? (ssize_t)r->done : pending_error(c);
 			return false;
 		}
+		if (!r->waits && !r->done && tcp_ends_now(c, r->fd))
+			return true;
 		if (!r->waits) {
 			*result =
 			    r->done ? (ssize_t)r->done : socket_fail(EAGAIN);

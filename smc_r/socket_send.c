@@ -131,7 +131,8 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 	if (!s->waits) {
 		segment_count(buffer_full);
 		epoll_refused(c);
-		if (output_is_ready(c, s->fd))
+		if (output_is_ready(c, s->fd) ||
+		    (!done && tcp_ends_now(c, s->fd)))
 			return true;
 		*result = done ? (ssize_t)done : socket_fail(EAGAIN);
 		return false;
@@ -445,6 +446,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		result = send_before(&s);
 	if (count > CALL_BYTES_MAX)
 		count = CALL_BYTES_MAX;
+	if (result == 0 && tcp_is_due(c))
+		tcp_ask(c, s.fd);
 	if (result == 0 && !has_nothing(c, in, offset))
 		result = send_file(&s, in, offset, count);
 	/* Of a number that may mean something else by now only we know. */

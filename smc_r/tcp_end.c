@@ -186,10 +186,19 @@ bool tcp_ended_now_and_then(struct connection *c, int fd)
 	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
 }
 
-void output_ask(struct connection *c, int fd)
+void tcp_ask(struct connection *c, int fd)
 {
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return;
 	c->asked_ticks = sys_ticks();
 	tcp_has_ended(c, fd);
+}
+
+bool tcp_ends_now(struct connection *c, int fd)
+{
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) ||
+	    !tcp_is_due(c))
+		return false;
+	tcp_ask(c, fd);
+	return atomic_load(&c->tcp_ended);
 }

@@ -65,17 +65,18 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 		tcp_end_watch_half(c, fd);
 }
 
-/* For a call that sends: what a peer has not read when it dies is a reset, what
- * is written behind its death is none, so TCP is asked first, now and then. Of
- * a member of an epoll instance, of which there may be thousands, the instance
- * hears: it is asked about where the program has not come to that for long. Who
- * never looks is told by this alone: a reader that died leaves room for many
- * small writes. */
+/* What a peer has not read when it dies is a reset, what is written behind its
+ * death is none; and who calls without waiting hears of an end by no bell. So
+ * TCP is asked, now and then. Of a member of an epoll instance, of which there
+ * may be thousands, the instance hears: it is asked about where the program has
+ * not come to that for long. Who never looks is told by this alone: a reader
+ * that died leaves room for many small writes. */
 #define ASK_US          50u
 #define ASK_INSTANCE_US 1000u
-#define SENDS_A_LOOK    64u
-void output_ask(struct connection *c, int fd);
-static inline bool output_is_due(const struct connection *c)
+#define SENDS_A_STREAM  64u
+#define SENDS_A_LOOK    8u
+void tcp_ask(struct connection *c, int fd);
+static inline bool tcp_is_due(const struct connection *c)
 {
 	const _Atomic uint64_t *instance =
 	    atomic_load_explicit(&c->instance_asked, memory_order_relaxed);
@@ -88,19 +89,27 @@ static inline bool output_is_due(const struct connection *c)
 		   ASK_INSTANCE_US);
 }
 
-/* Does this write follow others, as in a stream? The clock is too dear for each
- * of those. */
+/* Does this write follow many others at once? The clock is too dear for each of
+ * those. */
 static inline bool output_goes_on(const struct connection *c)
 {
-	return c->writes % SENDS_A_LOOK && !c->rang &&
+	return c->writes >= SENDS_A_STREAM && c->writes % SENDS_A_LOOK &&
+	       !c->paced && !c->rang &&
 	       c->heard_before == atomic_load_explicit(&c->slot->rx.position,
 						       memory_order_relaxed);
 }
 
 static inline void output_watch(struct connection *c, int fd)
 {
-	if (__builtin_expect(!output_goes_on(c) && output_is_due(c), 0))
-		output_ask(c, fd);
+	if (output_goes_on(c))
+		return;
+	c->paced = tcp_is_due(c);
+	if (__builtin_expect(c->paced, 0))
+		tcp_ask(c, fd);
 }
+
+/* For a call that finds nothing, or no room, and must not wait: true when it
+ * was told just now that the peer has ended, and should look again. */
+bool tcp_ends_now(struct connection *c, int fd);
 
 #endif

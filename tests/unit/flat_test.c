@@ -191,13 +191,18 @@ Test(flat, tcp_is_asked_before_a_send_now_and_then)
 Test(flat, a_stream_looks_at_the_clock_now_and_then)
 {
 	struct connection *c;
-	unsigned asked = 0;
 
 	e = ends_make(1024, ENDS_HIGH);
 	c = &e->c[0];
-	for (unsigned i = 0; i < 4 * SENDS_A_LOOK; i++)
-		asked += asks_tcp(c, LONG_AGO);
-	cr_assert_eq(asked, 4);
+	for (unsigned i = 0; i < SENDS_A_STREAM; i++)
+		cr_assert(asks_tcp(c, LONG_AGO));
+	cr_assert_not(asks_tcp(c, LATELY));
+	for (unsigned i = 1; i < SENDS_A_LOOK; i++)
+		cr_assert_not(asks_tcp(c, LONG_AGO));
+	cr_assert(asks_tcp(c, LONG_AGO));
+	cr_assert(asks_tcp(c, LONG_AGO), "they took long: no stream");
+	cr_assert_not(asks_tcp(c, LATELY));
+	cr_assert_not(asks_tcp(c, LONG_AGO), "it is one again");
 	c->rang = true;
 	cr_assert(asks_tcp(c, LONG_AGO), "the reader sleeps: no stream");
 }
