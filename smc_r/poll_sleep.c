@@ -220,6 +220,11 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 			stall_begin(c);
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
+	/* It would end every sleep, and only we ourselves could ring. */
+	if (atomic_load_explicit(&c->deaf, memory_order_relaxed)) {
+		p->crowded = true;
+		return at;
+	}
 	at = add_bell(p, at, ear_data(c), *note & FIRST_DATA);
 	if (*note & ON_ROOM)
 		at = add_bell(p, at, ear_room(c), *note & FIRST_ROOM);
@@ -301,8 +306,10 @@ static void leave_member(const struct poll_call *p, nfds_t *at,
 
 	/* As long as we are the first; then rings are another's to take. */
 	if (active && (on & FIRST_DATA) && has_rung(p, at, ear_data(c)) &&
-	    ear_drain(c, ear_data(c)))
+	    ear_drain(c, ear_data(c))) {
+		atomic_store(&c->deaf, 1);
 		tcp_has_ended(c, p->fds[i].fd);
+	}
 	if (active && (on & FIRST_ROOM) && has_rung(p, at, ear_room(c)))
 		ear_drain(c, ear_room(c));
 	inject_nap();

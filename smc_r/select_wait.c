@@ -141,15 +141,35 @@ static int from_poll(const struct pollfd *in, nfds_t count, int n,
 	return ready;
 }
 
+/* What poll() tells unasked, and select() does not, is told each time. */
+static void set_aside(struct pollfd *fds, nfds_t count)
+{
+	for (nfds_t i = 0; i < count; i++)
+		if (fds[i].revents)
+			fds[i].fd = -1;
+}
+
 static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
 			 const struct timespec *timeout, const sigset_t *mask)
 {
 	nfds_t count = to_poll(fds, n, sets);
-	int result = poll_members(fds, count, timeout, mask);
+	uint64_t end_ns = sys_end_ns(timeout);
+	struct timespec left;
 
-	if (result < 0)
-		return -1;
-	return from_poll(fds, count, n, sets);
+	for (;;) {
+		int told = poll_members(fds, count, timeout, mask);
+		int ready = told < 0 ? -1 : from_poll(fds, count, n, sets);
+		uint64_t now;
+
+		if (ready != 0 || told == 0)
+			return ready;
+		set_aside(fds, count);
+		if (!timeout)
+			continue;
+		now = sys_now_ns();
+		left = sys_timespec(now < end_ns ? end_ns - now : 0);
+		timeout = &left;
+	}
 }
 
 int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
