@@ -159,6 +159,7 @@ struct connection {
 	bool spoilt;       /* we rang a bell of ours: not to be used again */
 	bool mute;         /* the peer closed during the handshake */
 	bool declined;     /* the client, right behind its Proposal */
+	bool disconnected; /* by connect() to AF_UNSPEC; dead, too */
 	bool parted;       /* the peer was told that this end goes */
 	bool shared;       /* it was not, as others hold this end too */
 	bool withdrawn;    /* our Accept: messages_withdraw */

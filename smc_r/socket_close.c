@@ -292,6 +292,21 @@ void socket_replaced(int fd)
 		socket_call_over(c);
 }
 
+/* All numbers of the socket lead to the kernel alone. Who sleeps in a call sees
+ * that by `dead`. */
+static void forget_numbers(struct connection *c)
+{
+	c->disconnected = true;
+	atomic_store(&c->dead, 1);
+	if (c->rmb) {
+		connection_wake_readers(c);
+		connection_wake_writers(c);
+	}
+	for (int fd = 0; fd < fdtable_program_end(); fd++)
+		if (connection_of(fd) == c)
+			forget_locked(fd);
+}
+
 void socket_disconnected(int fd)
 {
 	struct connection *c = connection_of(fd);
@@ -308,7 +323,7 @@ void socket_disconnected(int fd)
 		c->parted = true;
 		wake_reader(c);
 	}
-	forget_locked(fd);
+	forget_numbers(c);
 	engine_unlock(&saved);
 }
 

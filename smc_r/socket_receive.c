@@ -288,8 +288,10 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			demote_settle(r->c);
 			return receive_rest(r);
 		} else if (n < 0) {
-			return r->done ? (ssize_t)r->done
-				       : socket_fail((int)-n);
+			return r->done
+				   ? (ssize_t)r->done
+				   : socket_fail(r->c->disconnected ? EPIPE
+								    : (int)-n);
 		}
 		if (!receive_waits(r, &result))
 			return result;

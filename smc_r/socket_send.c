@@ -119,6 +119,13 @@ struct sending {
 	struct call_time time;
 };
 
+/* The ring takes nothing any more. */
+static ssize_t send_fails(const struct sending *s, ssize_t error)
+{
+	return s->c->disconnected ? broken_pipe(s->flags)
+				  : socket_fail((int)-error);
+}
+
 static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 {
 	struct connection *c = s->c;
@@ -206,7 +213,7 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 			return send_rest(c, s->fd, place, done, flags);
 		}
 		if (n < 0)
-			return done ? (ssize_t)done : socket_fail((int)-n);
+			return done ? (ssize_t)done : send_fails(s, n);
 		if (!send_waits(s, done, &result))
 			return result;
 	}
@@ -411,7 +418,7 @@ static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
 			return send_file_rest(s, in, offset, count, done);
 		}
 		if (n < 0)
-			return done ? (ssize_t)done : socket_fail((int)-n);
+			return done ? (ssize_t)done : send_fails(s, n);
 		if (!send_waits(s, done, &result))
 			return result;
 	}
