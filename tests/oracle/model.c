@@ -5,6 +5,7 @@
 #include "model.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 unsigned pick(struct model *m, unsigned below)
 {
@@ -111,4 +112,50 @@ bool can_send(const struct connection *c, int i)
 
 	/* An end that finished both ways answers data with a reset. */
 	return !c->ends[i].fin_sent && !(peer->fin_sent && peer->read_shut);
+}
+
+bool same_lane(const struct end *a, const struct end *b)
+{
+	return a->actor == b->actor && a->task == b->task;
+}
+
+void end_make(struct model *m, struct end *e, char actor, char letter)
+{
+	*e = (struct end){.actor = actor};
+	snprintf(e->name, sizeof(e->name), "%c%u", letter, m->serial);
+}
+
+char other_actor(char actor)
+{
+	return (char)('A' + 'B' - actor);
+}
+
+const char *family(const char *address)
+{
+	return strchr(address, ':') ? "inet6" : "inet";
+}
+
+void read_all(struct model *m, struct connection *c, int i)
+{
+	struct end *e = &c->ends[i];
+
+	arrive(m, c, i);
+	if (e->unread)
+		step(m, e, "recv %s %u", e->name, e->unread);
+	taken(e, e->unread);
+}
+
+void close_end(struct model *m, struct end *e, bool exits)
+{
+	if (!e->task || !exits)
+		step(m, e, "close %s", e->name);
+	if (e->task) {
+		step(m, e, "exit 0");
+		line(m, "%c0 reap", e->actor);
+	}
+}
+
+void forget(struct connection *c)
+{
+	c->used = false;
 }

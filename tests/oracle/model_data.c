@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * model_data: steps that move bytes or ask about them.
- */
+/* model_data: steps that move bytes by send and receive. */
 #include "model.h"
 
 static unsigned pick_size(struct model *m)
@@ -39,44 +37,6 @@ void write_send(struct model *m, struct connection *c, int i)
 		     pattern, PICK(m, with_flags), PICK(m, flags));
 	if (!e->fin_sent)
 		sent(peer, size);
-}
-
-/* Files and pipes on the sending side, a pipe or stdio text. */
-void write_splice(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i], *peer = &c->ends[!i];
-	unsigned size = 1 + pick(m, 12000), pattern = next_pattern(m);
-
-	if (c->ends[i].unread && c->ends[i].pieces <= 15 && chance(m, 50)) {
-		arrive(m, c, i);
-		size = 1 + pick(m, 6000);
-		step(m, e, "unsplice %s %u%s", e->name, size,
-		     chance(m, 50) ? " nonblock" : "");
-		taken(e, size);
-		return;
-	}
-	if (!can_send(c, i) || peer->unread + size > IN_FLIGHT_MAX ||
-	    peer->pieces > 90)
-		return;
-	switch (pick(m, 4)) {
-	case 0:
-		step(m, e, "splice %s %u %u%s", e->name, size, pattern,
-		     chance(m, 50) ? " nonblock" : "");
-		break;
-	case 1:
-		step(m, e, "sendfile %s %u %u offset=%u", e->name, size,
-		     pattern, pick(m, 100));
-		break;
-	case 2:
-		step(m, e, "sendfile %s %u %u file=%u", e->name, size + 500,
-		     pattern, size);
-		break;
-	default:
-		step(m, e, "dprintf %s text%06u%s", e->name, pattern,
-		     chance(m, 50) ? " checked" : "");
-		size = 11;
-	}
-	sent(peer, size);
 }
 
 /* Flags for a receive which cannot wait; what it takes is counted. */
@@ -130,6 +90,87 @@ void write_recv(struct model *m, struct connection *c, int i)
 		     1 + pick(m, 5000), chance(m, 30) ? "|peek" : "");
 }
 
+/* Peeks and drops in every mixture of flags; none of them can wait. */
+void write_flags(struct model *m, struct connection *c, int i)
+{
+	static const char *const looks[] = {
+	    "peek|trunc", "peek|dontwait", "peek|trunc|dontwait",
+	    "peek|waitall|dontwait", "peek|nosignal"};
+	static const char *const via[] = {"recv", "recvfrom", "recvmsg",
+					  "syscall"};
+	struct end *e = &c->ends[i];
+	unsigned size = 1 + pick(m, e->unread + e->unread / 3 + 5);
+
+	arrive(m, c, i);
+	if (is_quiet(c, i)) {
+		step(m, e, "recv %s %u via=%s flags=dontwait|trunc%s", e->name,
+		     size, PICK(m, via), chance(m, 50) ? "|peek" : "");
+		return;
+	}
+	step(m, e, "recv %s %u via=%s flags=%s", e->name, size, PICK(m, via),
+	     PICK(m, looks));
+	if (chance(m, 50))
+		return;
+	if (chance(m, 50))
+		step(m, e, "recv %s %u via=%s flags=trunc|dontwait%s", e->name,
+		     size, PICK(m, via), chance(m, 30) ? "|waitall" : "");
+	else
+		step(m, e,
+		     "recv %s %u via=recvmmsg flags=waitforone timeout=20",
+		     e->name, size);
+	taken(e, size);
+}
+
+/* Many buffers, some of them empty. */
+void write_many(struct model *m, struct connection *c, int i)
+{
+	struct end *e = &c->ends[i], *peer = &c->ends[!i];
+	unsigned count = 1 + pick(m, 1023), each = pick(m, 12), size = 0;
+
+	if (e->unread && chance(m, 50)) {
+		arrive(m, c, i);
+		each = 1 + pick(m, 12);
+		for (unsigned k = 0; k < count; k++)
+			size += k % 3 == 1 ? 0 : each;
+		step(m, e, "recvmany %s %u %u", e->name, count, each);
+		taken(e, size);
+		return;
+	}
+	for (unsigned k = 0; k < count; k++)
+		size += k % 3 == 1 ? 0 : each;
+	if (!can_send(c, i) || peer->unread + size > IN_FLIGHT_MAX ||
+	    peer->pieces > 90)
+		return;
+	step(m, e, "sendmany %s %u %u %u", e->name, count, each,
+	     next_pattern(m));
+	sent(peer, size);
+}
+
+/* Buffers where there are none, with nothing good ahead of them: how much of
+ * that is moved is a matter of packets. */
+void write_bad(struct model *m, struct connection *c, int i)
+{
+	static const char *const sends[] = {"send", "write", "writev",
+					    "sendmsg"};
+	static const char *const receives[] = {"recv", "read", "readv",
+					       "recvmsg"};
+	struct end *e = &c->ends[i];
+
+	if (chance(m, 50)) {
+		if (can_send(c, i) || e->fin_sent)
+			step(m, e, "sendbad %s 0 %u 1 via=%s", e->name,
+			     1 + pick(m, 100), PICK(m, sends));
+		return;
+	}
+	arrive(m, c, i);
+	if (is_quiet(c, i))
+		step(m, e, "recvbad %s 0 10 via=recvmsg flags=dontwait",
+		     e->name);
+	else
+		step(m, e, "recvbad %s 0 %u via=%s", e->name, 1 + pick(m, 100),
+		     PICK(m, receives));
+}
+
 void write_transfer(struct model *m, struct connection *c, int i)
 {
 	struct end *e = &c->ends[i], *peer = &c->ends[!i];
@@ -176,83 +217,20 @@ void write_fill(struct model *m, struct connection *c, int i)
 	step(m, e, "await %s events=out", e->name);
 }
 
-static void write_cork(struct model *m, struct connection *c, int i)
+/* No room in the time that SO_SNDTIMEO gives. */
+void write_send_limit(struct model *m, struct connection *c, int i)
 {
 	struct end *e = &c->ends[i], *peer = &c->ends[!i];
+	unsigned pattern = next_pattern(m);
 
-	if (!can_send(c, i) || peer->unread > IN_FLIGHT_MAX / 2 ||
-	    peer->pieces > 60)
+	if (!can_send(c, i) || peer->unread || peer->read_shut)
 		return;
-	step(m, e, "set %s cork 1", e->name);
-	step(m, e, "send %s 100 %u", e->name, next_pattern(m));
-	step(m, e, "send %s 200 %u", e->name, next_pattern(m));
-	step(m, e, "set %s cork 0", e->name);
-	sent(peer, 300);
-}
-
-void write_probe(struct model *m, struct connection *c, int i)
-{
-	static const char *const asked[] = {
-	    "type",    "domain",    "protocol", "acceptconn",
-	    "nodelay", "keepalive", "rcvlowat"};
-	struct end *e = &c->ends[i], *peer = &c->ends[!i];
-
-	arrive(m, c, i);
-	switch (pick(m, 9)) {
-	case 0:
-		step(m, e, "fionread %s", e->name);
-		break;
-	case 1:
-		step(m, e, "outq %s", e->name);
-		break;
-	case 2:
-		step(m, e, "get %s error", e->name);
-		break;
-	case 3:
-		if (!e->fin_sent && !peer->fin_sent)
-			step(m, e, "names %s", e->name);
-		break;
-	case 4:
-		if (!e->fin_sent && !peer->fin_sent)
-			step(m, e, "state %s", e->name);
-		break;
-	case 5:
-		step(m, e, "identity %s", e->name);
-		break;
-	case 6:
-		step(m, e, "set %s %s %u", e->name,
-		     chance(m, 50) ? "nodelay" : "keepalive", pick(m, 2));
-		break;
-	case 7:
-		write_cork(m, c, i);
-		break;
-	default:
-		step(m, e, "get %s %s", e->name, PICK(m, asked));
-	}
-}
-
-void write_nonblock(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i];
-
-	e->nonblock = !e->nonblock;
-	step(m, e, "nonblock %s %d via=%s", e->name, e->nonblock,
-	     chance(m, 50) ? "fcntl" : "ioctl");
-	if (chance(m, 30))
-		step(m, e, "flags %s", e->name);
-}
-
-void write_shutdown(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i];
-
-	if (chance(m, 75)) {
-		finish_sending(m, e);
-	} else {
-		/* As in finish_sending(). */
-		if (e->fin_sent)
-			arrive(m, c, i);
-		step(m, e, "shutdown %s rd", e->name);
-		e->read_shut = true;
-	}
+	set_blocking(m, e);
+	step(m, e, "fill %s %u", e->name, pattern);
+	step(m, e, "set %s sndtimeo 30", e->name);
+	step(m, e, "send %s 2000000 %u", e->name, pattern);
+	step(m, e, "select 0 %s:out", e->name);
+	step(m, e, "set %s sndtimeo 0", e->name);
+	step(m, peer, "drain %s @filled %u", peer->name, pattern);
+	step(m, e, "await %s events=out", e->name);
 }

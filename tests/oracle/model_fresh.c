@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * model_fresh: steps of the seeds from GENERATE_FRESH on: whole connections
- * that are used before both ends have looked at them for a while, and what
- * programs do in a row.
+ * model_fresh: a connection of its own, from its first call to its last, that
+ * is used before both ends have looked at it for a while.
  */
 #include "model.h"
 
 #include <string.h>
 
-/* ---- a connection of its own, from its first call to its last ---- */
-
 struct place {
 	const char *listens; /* at */
 	const char *connects;
 };
-
-static void end_make(struct model *m, struct end *e, char actor, char letter)
-{
-	*e = (struct end){.actor = actor};
-	snprintf(e->name, sizeof(e->name), "%c%u", letter, m->serial);
-}
 
 /* Before connect() or listen(). */
 static void set_before(struct model *m, const struct end *e, const char *name)
@@ -88,8 +79,7 @@ static void act_early(struct model *m, struct connection *c)
 static void connect_to(struct model *m, struct end *e, const char *address)
 {
 	e->nonblock = chance(m, 40);
-	step(m, e, "socket %s %s%s", e->name,
-	     strchr(address, ':') ? "inet6" : "inet",
+	step(m, e, "socket %s %s%s", e->name, family(address),
 	     e->nonblock ? " nonblock" : "");
 	set_before(m, e, e->name);
 	if (!strchr(address, ':') && chance(m, 10))
@@ -129,7 +119,7 @@ static void begin(struct model *m, struct connection *c, char client)
 	m->serial++;
 	*c = (struct connection){.used = true, .address = place->listens};
 	end_make(m, &c->ends[0], client, 'y');
-	end_make(m, server, (char)('A' + 'B' - client), 'z');
+	end_make(m, server, other_actor(client), 'z');
 	listen_at(m, server, place->listens);
 	if (waits) {
 		step(m, server, "nonblock l%d 0", m->listener);
@@ -183,139 +173,4 @@ void write_fresh(struct model *m, struct connection *c, int i)
 							    (int)pick(m, 2));
 	exchange(m, &d);
 	write_finish(m, &d, (int)pick(m, 2));
-}
-
-/* ---- what programs do in a row ---- */
-
-/* A request that ends with its half, read by a thread that sleeps; the answer
- * ends with the connection. */
-void write_request_end(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i], *peer = &c->ends[!i];
-	unsigned size = 1 + pick(m, 20000);
-	bool all = chance(m, 60);
-
-	if (e->task || peer->task || e->actor == peer->actor ||
-	    !is_quiet(c, i) || !is_quiet(c, !i))
-		return;
-	unwatch(m, e);
-	unwatch(m, peer);
-	set_blocking(m, e);
-	set_blocking(m, peer);
-	line(m, "%c1& %s %s%s", peer->actor, all ? "recvend" : "recv",
-	     peer->name, all ? "" : " 3000 flags=waitall");
-	if (chance(m, 80))
-		line(m, "blocked %c1", peer->actor);
-	step(m, e, "send %s 2000 %u", e->name, next_pattern(m));
-	if (chance(m, 50))
-		line(m, "%c1& recvend %s", e->actor, e->name);
-	else
-		line(m, "%c1& poll 9000 %s:rdhup", e->actor, e->name);
-	step(m, e, "shutdown %s wr", e->name);
-	line(m, "%c1=", peer->actor);
-	if (chance(m, 50))
-		step(m, peer, "sendfile %s %u %u offset=%u", peer->name, size,
-		     next_pattern(m), pick(m, 100));
-	else
-		step(m, peer, "send %s %u %u via=writev", peer->name, size,
-		     next_pattern(m));
-	if (chance(m, 40))
-		step(m, peer, "shutdown %s wr", peer->name);
-	step(m, peer, "close %s", peer->name);
-	line(m, "%c1=", e->actor);
-	step(m, e, "recvend %s", e->name);
-	step(m, e, "poll 0 %s:in|out|rdhup", e->name);
-	step(m, e, "close %s", e->name);
-	memset(c, 0, sizeof(*c));
-}
-
-/* SO_PEEK_OFF (42): looks go on where the last one ended. */
-void write_peek_offset(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i];
-	unsigned size;
-
-	if (!e->unread)
-		return;
-	arrive(m, c, i);
-	c->moved = true;
-	step(m, e, "option %s 1 42 %u", e->name, pick(m, e->unread));
-	for (int k = 0; k < 3; k++) {
-		size = 1 + pick(m, e->unread);
-		step(m, e, "recv %s %u flags=peek|dontwait%s", e->name, size,
-		     chance(m, 20) ? "|trunc" : "");
-		if (chance(m, 40) && e->unread > 1) {
-			size = 1 + pick(m, e->unread / 2);
-			step(m, e, "recv %s %u", e->name, size);
-			taken(e, size);
-		}
-	}
-	step(m, e, "option %s 1 42 -1", e->name);
-	step(m, e, "recv %s %u flags=peek|dontwait", e->name, 1 + e->unread);
-}
-
-/* Limits of time, met with nothing, and with a part. */
-void write_timed(struct model *m, struct connection *c, int i)
-{
-	static const char *const reads[] = {"flags=waitall",
-					    "via=recvmsg flags=waitall",
-					    "via=readv", "flags=waitall|peek"};
-	struct end *e = &c->ends[i], *peer = &c->ends[!i];
-	unsigned size = 1 + pick(m, 3000);
-	const char *read = PICK(m, reads);
-
-	if (!is_quiet(c, i) || !can_send(c, !i))
-		return;
-	unwatch(m, e);
-	set_blocking(m, e);
-	step(m, e, "set %s rcvtimeo %u", e->name, 15 + pick(m, 20));
-	if (chance(m, 50))
-		step(m, e, "recv %s 100 %s", e->name, read);
-	step(m, peer, "send %s %u %u", peer->name, size, next_pattern(m));
-	sent(e, size);
-	arrive(m, c, i);
-	step(m, e, "recv %s %u %s", e->name, size + 1 + pick(m, 50), read);
-	if (!strstr(read, "peek"))
-		taken(e, size);
-	step(m, e, "set %s rcvtimeo 0", e->name);
-}
-
-/* Two threads wait for the same bytes, each in its way. */
-void write_two_waiters(struct model *m, struct connection *c, int i)
-{
-	struct end *e = &c->ends[i], *peer = &c->ends[!i];
-	unsigned serial = ++m->serial;
-
-	if (e->task || !is_quiet(c, i) || !can_send(c, !i) ||
-	    (e->actor == peer->actor && peer->task))
-		return;
-	unwatch(m, e);
-	step(m, e, "epnew w%u", serial);
-	step(m, e, "epctl w%u add %s events=in|rdhup%s", serial, e->name,
-	     chance(m, 50) ? "|et" : "");
-	line(m, "%c1& %s 9000 %s:in", e->actor,
-	     chance(m, 50) ? "poll" : "select", e->name);
-	line(m, "%c2& epwait w%u 9000", e->actor, serial);
-	line(m, "blocked %c1", e->actor);
-	line(m, "blocked %c2", e->actor);
-	switch (pick(m, 3)) {
-	case 0:
-		finish_sending(m, peer);
-		break;
-	case 1:
-		if (!e->read_shut && e->actor != peer->actor) {
-			step(m, e, "shutdown %s rd", e->name);
-			e->read_shut = true;
-			break;
-		}
-		/* fall through */
-	default:
-		step(m, peer, "send %s 30 %u", peer->name, next_pattern(m));
-		sent(e, 30);
-	}
-	line(m, "%c1=", e->actor);
-	line(m, "%c2=", e->actor);
-	arrive(m, c, i);
-	step(m, e, "epwait w%u 0", serial);
-	step(m, e, "close w%u", serial);
 }
