@@ -13,28 +13,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GUARD_MS  450
 #define ARRIVE_MS 60
 #define WORDS_MAX 40
-
-static char text[16384];
-static size_t used;
-volatile int alarms;
-static volatile int signals[65];
 
 static const struct kind *const rooms[] = {
     data_kinds, life_kinds, ready_kinds, odd_kinds,   sleep_kinds,
@@ -43,210 +33,6 @@ static const struct kind *const rooms[] = {
 #define ROOMS_FIRST 5 /* what the seeds before GAME_MORE know */
 #define ROOMS_MORE  8 /* those before GAME_ALL */
 #define ROOMS_ALL   9 /* and those before GAME_NEW */
-
-unsigned pick(struct random *r, unsigned below)
-{
-	r->state ^= r->state >> 12;
-	r->state ^= r->state << 25;
-	r->state ^= r->state >> 27;
-	return (unsigned)((r->state * 0x2545f4914f6cdd1du) >> 33) % below;
-}
-
-bool chance(struct random *r, unsigned percent)
-{
-	return pick(r, 100) < percent;
-}
-
-unsigned some(struct random *r, const unsigned *bits, unsigned count)
-{
-	unsigned all = 0, n = pick(r, 4);
-
-	while (n--)
-		all |= bits[pick(r, count)];
-	return all;
-}
-
-static struct random random_of(uint64_t seed, uint64_t number)
-{
-	struct random r = {(seed + 1) * 0x9e3779b97f4a7c15u ^
-			   (number + 1) * 0xd1342543de82ef95u};
-
-	for (int i = 0; i < 6; i++)
-		pick(&r, 2);
-	return r;
-}
-
-int in(const struct game *g, int slot)
-{
-	return g->table->slots[g->side][slot];
-}
-
-void put(struct game *g, int slot, int fd)
-{
-	if (fd >= 0)
-		g->table->slots[g->side][slot] = fd;
-}
-
-int socket_slot(struct game *g, struct random *r)
-{
-	if (chance(r, 3))
-		return (int)pick(r, SLOTS);
-	if (chance(r, 12))
-		return 4 + (int)pick(r, 2);
-	return (int)pick(r, g->crowd);
-}
-
-int any_slot(struct game *g, struct random *r)
-{
-	return chance(r, 40) ? (int)pick(r, SLOTS) : socket_slot(g, r);
-}
-
-static bool ours(int fd)
-{
-	return fd >= 0 && fd < FD_MAX;
-}
-
-void known_as(struct game *g, int fd, unsigned connection, int end)
-{
-	if (!ours(fd))
-		return;
-	g->table->connection[g->side][fd] = (uint16_t)connection;
-	g->table->end[g->side][fd] = (uint8_t)end;
-}
-
-void known_copy(struct game *g, int from, int to)
-{
-	if (ours(from))
-		known_as(g, to, g->table->connection[g->side][from],
-			 g->table->end[g->side][from]);
-}
-
-unsigned connection_of(const struct game *g, int fd)
-{
-	return ours(fd) ? g->table->connection[g->side][fd] : 0;
-}
-
-size_t sendable(const struct game *g, int fd, size_t size)
-{
-	unsigned c = connection_of(g, fd);
-	int to = ours(fd) ? !g->table->end[g->side][fd] : 0;
-
-	if (g->table->pieces[c][to] > PIECES_MAX ||
-	    g->table->flight[c][to] >= FLIGHT_MAX)
-		return 0;
-	if (g->table->flight[c][to] + size > FLIGHT_MAX)
-		return FLIGHT_MAX - g->table->flight[c][to];
-	return size;
-}
-
-void was_sent(struct game *g, int fd, ssize_t n)
-{
-	unsigned c = connection_of(g, fd);
-
-	if (n <= 0 || !c)
-		return;
-	g->table->flight[c][!g->table->end[g->side][fd]] += (uint32_t)n;
-	g->table->pieces[c][!g->table->end[g->side][fd]]++;
-}
-
-void was_taken(struct game *g, int fd, ssize_t n)
-{
-	unsigned c = connection_of(g, fd);
-	uint32_t *left;
-
-	if (n <= 0 || !c)
-		return;
-	left = &g->table->flight[c][g->table->end[g->side][fd]];
-	*left -= (uint32_t)n < *left ? (uint32_t)n : *left;
-	if (!*left)
-		g->table->pieces[c][g->table->end[g->side][fd]] = 0;
-}
-
-void say(struct game *g, const char *format, ...)
-{
-	va_list args;
-
-	if (!used)
-		used = (size_t)snprintf(text, sizeof(text), "%d.%d%s %c ",
-					g->move, g->phase, g->child ? "c" : "",
-					'A' + g->side);
-	va_start(args, format);
-	used +=
-	    (size_t)vsnprintf(text + used, sizeof(text) - used, format, args);
-	va_end(args);
-	if (used >= sizeof(text))
-		used = sizeof(text) - 1;
-}
-
-void say_result(struct game *g, long ret)
-{
-	int error = errno;
-
-	say(g, " = %ld", ret);
-	if (ret < 0)
-		say(g, " %s", strerrorname_np(error));
-}
-
-void say_end(struct game *g)
-{
-	for (int s = 1; s < 65; s++)
-		if (signals[s] && s != SIGUSR1) {
-			say(g, " SIG%s*%d", sigabbrev_np(s), signals[s]);
-			signals[s] = 0;
-		}
-	say(g, "\n");
-	if (write(FD_LOG, text, used) != (ssize_t)used)
-		_exit(3);
-	used = 0;
-}
-
-static void on_signal(int number)
-{
-	if (number == SIGALRM)
-		alarms++;
-	else if (number < 65)
-		signals[number]++;
-}
-
-static void guard_every(long ms)
-{
-	struct itimerval t = {{0, ms ? 50000 : 0}, {0, ms * 1000}};
-
-	setitimer(ITIMER_REAL, &t, NULL);
-}
-
-void guard_set(void)
-{
-	alarms = 0;
-	guard_every(GUARD_MS);
-}
-
-void guard_end(void)
-{
-	int error = errno;
-
-	guard_every(0);
-	errno = error;
-}
-
-void pattern(const struct game *g, unsigned char *bytes, size_t size)
-{
-	uint32_t x = (uint32_t)(g->move * 7919 + g->phase * 104729 + 1);
-
-	for (size_t i = 0; i < size; i++) {
-		x = x * 1664525u + 1013904223u;
-		bytes[i] = (unsigned char)(x >> 24);
-	}
-}
-
-uint32_t sum(const void *bytes, size_t size)
-{
-	uint32_t s = 2166136261u;
-
-	for (size_t i = 0; i < size; i++)
-		s = (s ^ ((const unsigned char *)bytes)[i]) * 16777619u;
-	return s;
-}
 
 /* Nagle, or a busy kernel, may hold up what has been sent. */
 static void arrive(struct game *g)
@@ -351,7 +137,7 @@ void game_phase(struct game *g, int move, int phase)
 	if (g->patient)
 		arrive(g);
 	k->make(g, &r);
-	if (used)
+	if (has_said())
 		say_end(g);
 	/* A connection that nobody has accepted yet has a state of its own; so
 	 * has one that carries more than buffers hold. */
@@ -373,7 +159,7 @@ void game_child(struct game *g, struct random *r)
 	room += pick(r, count);
 	if (room->phases == 1)
 		room->make(g, r);
-	if (used)
+	if (has_said())
 		say_end(g);
 }
 
@@ -393,13 +179,13 @@ static bool is_made(const struct game *g, int move)
 	return false;
 }
 
-static void turn_give(int side)
+void turn_give(int side)
 {
 	if (write(FD_TURN_SEND + side, "", 1) != 1)
 		_exit(4);
 }
 
-static void turn_take(int side)
+void turn_take(int side)
 {
 	char c;
 	ssize_t n;
@@ -433,101 +219,6 @@ void game_play(struct game *g, int move)
 	_exit(0);
 }
 
-static void signals_catch(void)
-{
-	struct sigaction a = {.sa_handler = on_signal};
-
-	sigaction(SIGALRM, &a, NULL);
-	sigaction(SIGUSR1, &a, NULL);
-	a.sa_flags = SA_RESTART;
-	sigaction(SIGPIPE, &a, NULL);
-	sigaction(SIGURG, &a, NULL);
-	sigaction(SIGIO, &a, NULL);
-}
-
-static int warm_socket(uint32_t *port, bool listens)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET,
-				.sin_addr = {htonl(INADDR_LOOPBACK)}};
-	socklen_t len = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
-
-	a.sin_port = htons((uint16_t)*port);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (listens ? bind(fd, (struct sockaddr *)&a, len) || listen(fd, 5) ||
-			  getsockname(fd, (struct sockaddr *)&a, &len)
-		    : connect(fd, (struct sockaddr *)&a, len))
-		_exit(8);
-	*port = ntohs(a.sin_port);
-	return fd;
-}
-
-/* To the end. */
-static void warm_read(int fd)
-{
-	char bytes[8];
-
-	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
-		;
-	close(fd);
-}
-
-static void warm_talk(struct game *g, int listener, uint32_t port)
-{
-	int client = -1;
-
-	for (int i = 0; i < 2; i++) {
-		if (listener < 0 || g->mine < 0)
-			client = warm_socket(&port, false);
-		if (listener >= 0 && g->mine >= 0) {
-			warm_read(accept(listener, NULL, NULL));
-			continue;
-		}
-		if (g->mine < 0) {
-			int server = accept(listener, NULL, NULL);
-
-			if (send(client, "warm", 4, 0) != 4)
-				_exit(8);
-			close(client);
-			warm_read(server);
-			continue;
-		}
-		if (send(client, "warm", 4, 0) != 4)
-			_exit(8);
-		shutdown(client, SHUT_WR);
-		warm_read(client);
-	}
-}
-
-/*
- * DUEL_WARM: each side's listeners have a port of their own, at which it has
- * served the other side before, so that the next client may knock
- * (smc_r/knock.h).
- */
-static void warm(struct game *g)
-{
-	for (int side = 0; side < SIDES; side++) {
-		uint32_t *port = &g->table->warm[side];
-		bool serves = g->mine < 0 || g->mine == side;
-		int listener = -1;
-
-		if (!serves)
-			turn_take(g->mine);
-		else
-			listener = warm_socket(port, true);
-		if (serves && g->mine >= 0)
-			turn_give(!g->mine);
-		warm_talk(g, listener, *port);
-		if (listener >= 0)
-			close(listener);
-		/* The other side begins with the next one. */
-		if (g->mine >= 0 && !serves)
-			turn_give(!g->mine);
-		else if (g->mine >= 0)
-			turn_take(g->mine);
-	}
-}
-
 /* duel --side SIDE SEED MOVES FROM ONLY */
 static int side_main(char **argv)
 {
@@ -548,7 +239,7 @@ static int side_main(char **argv)
 	g.crowd = 1 + pick(&r, 4);
 	signals_catch();
 	if (getenv("DUEL_WARM") && !strtol(argv[5], NULL, 10))
-		warm(&g);
+		game_warm(&g);
 	game_play(&g, (int)strtol(argv[5], NULL, 10));
 	return 0;
 }

@@ -95,6 +95,8 @@ extern const struct kind data_kinds[], life_kinds[], ready_kinds[], odd_kinds[],
 /* A move that is not over before its last phase. */
 void make_flow(struct game *g, struct random *r);
 
+/* The chance of one move of this seed, or of something else by its number. */
+struct random random_of(uint64_t seed, uint64_t number);
 unsigned pick(struct random *r, unsigned below);
 bool chance(struct random *r, unsigned percent);
 #define PICK(r, list) ((list)[pick(r, sizeof(list) / sizeof(*(list)))])
@@ -123,14 +125,33 @@ void say(struct game *g, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void say_result(struct game *g, long ret);
 void say_end(struct game *g);
+/* Since the last end? */
+bool has_said(void);
 
 /* A call that sleeps is interrupted after a while. */
 void guard_set(void);
 void guard_end(void);
 extern volatile int alarms;
 
+/* Waits until this thread of ours is asleep for a while. False: it is over. */
+bool thread_rests(pid_t tid, const volatile bool *over);
+
 void pattern(const struct game *g, unsigned char *bytes, size_t size);
 uint32_t sum(const void *bytes, size_t size);
+
+/* Counts signals from here on; they stand behind what is said. */
+void signals_catch(void);
+
+/* The other side's turn; waits for ours. */
+void turn_give(int side);
+void turn_take(int side);
+
+/*
+ * DUEL_WARM: each side's listeners have a port of their own, at which it has
+ * served the other side before, so that the next client may knock
+ * (smc_r/knock.h).
+ */
+void game_warm(struct game *g);
 
 /* Makes one phase of this move; with_kind NULL: the seed's. */
 void game_phase(struct game *g, int move, int phase);

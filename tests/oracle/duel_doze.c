@@ -127,27 +127,6 @@ static void *dozer_main(void *of)
 	return NULL;
 }
 
-/* Asleep for a while, or over. */
-static bool rests(const struct dozer *d)
-{
-	char path[64], text[512];
-	int same = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", d->tid);
-	for (int i = 0; i < 2000 && same < 6 && !d->over; i++) {
-		FILE *f = fopen(path, "r");
-		const char *state = f && fgets(text, sizeof(text), f)
-					? strrchr(text, ')')
-					: NULL;
-
-		same = state && state[2] == 'S' ? same + 1 : 0;
-		if (f)
-			fclose(f);
-		usleep(1000);
-	}
-	return !d->over;
-}
-
 static void instances_make(struct dozer *d, struct random *r)
 {
 	struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP}, in = {0};
@@ -196,7 +175,7 @@ static void doze_begin(struct game *g, struct random *r, int slot)
 	pthread_create(&d->thread, NULL, dozer_main, d);
 	while (!d->begun)
 		usleep(200);
-	say(g, " %s", rests(d) ? "rests" : "is over");
+	say(g, " %s", thread_rests(d->tid, &d->over) ? "rests" : "is over");
 }
 
 static long child_closes(int fd, bool closes)
@@ -286,7 +265,7 @@ static void doze_disturb_own(struct game *g, struct random *r, int slot)
 	say(g, " slot %d", slot);
 	say_result(g, ret);
 	usleep(2000);
-	say(g, " %s", rests(d) ? "rests" : "is over");
+	say(g, " %s", thread_rests(d->tid, &d->over) ? "rests" : "is over");
 }
 
 static void doze_disturb(struct game *g, struct random *r, int slot)
@@ -333,7 +312,8 @@ static void doze_end(struct game *g)
 	struct dozer *d = &dozer;
 	uint32_t *left = &g->table->flight[d->connection][d->end];
 
-	say(g, "woken? %s", rests(d) ? "rests" : "is over");
+	say(g, "woken? %s",
+	    thread_rests(d->tid, &d->over) ? "rests" : "is over");
 	for (int i = 0; !d->over; i++) {
 		pthread_kill(d->thread, SIGUSR1);
 		usleep(10000);

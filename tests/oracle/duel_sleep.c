@@ -88,27 +88,6 @@ static void *sleeper_main(void *of)
 	return NULL;
 }
 
-/* Asleep for a while, or over. */
-static bool rests(const struct sleeper *s)
-{
-	char path[64], line[512];
-	int same = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", s->tid);
-	for (int i = 0; i < 2000 && same < 6 && !s->over; i++) {
-		FILE *f = fopen(path, "r");
-		const char *state = f && fgets(line, sizeof(line), f)
-					? strrchr(line, ')')
-					: NULL;
-
-		same = state && state[2] == 'S' ? same + 1 : 0;
-		if (f)
-			fclose(f);
-		usleep(1000);
-	}
-	return !s->over;
-}
-
 static void sleep_begin(struct game *g, struct random *r, int slot)
 {
 	struct sleeper *s = &sleeper;
@@ -136,7 +115,7 @@ static void sleep_begin(struct game *g, struct random *r, int slot)
 	pthread_create(&s->thread, NULL, sleeper_main, s);
 	while (!s->begun)
 		usleep(200);
-	say(g, " %s", rests(s) ? "rests" : "is over");
+	say(g, " %s", thread_rests(s->tid, &s->over) ? "rests" : "is over");
 }
 
 /* What one does to a descriptor on which somebody sleeps. */
@@ -184,7 +163,8 @@ static void sleep_end(struct game *g)
 {
 	struct sleeper *s = &sleeper;
 
-	say(g, "woken? %s", rests(s) ? "rests" : "is over");
+	say(g, "woken? %s",
+	    thread_rests(s->tid, &s->over) ? "rests" : "is over");
 	for (int i = 0; !s->over; i++) {
 		pthread_kill(s->thread, SIGUSR1);
 		usleep(10000);
