@@ -1,46 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* linkgroup_knock: a client says beforehand which element it would take. */
-#include "peers.h"
+#include "peer_pair.h"
 
-#define LIMIT (64ull << 20)
-#define PORT  80
+#define PORT 80
 
-static struct peer server, client;
-static struct peer_message server_id, client_id;
 static uint32_t group; /* its number at the client */
-
-/* One connection; what the server and what the client hold. */
-struct pair {
-	struct peer_message s, c;
-};
-
-static struct pair connect_pair(void)
-{
-	struct pair p;
-
-	p.s = peer_serve(&server, &client_id, LIMIT);
-	cr_assert_eq(p.s.reason, REASON_NONE, "server: %x", p.s.reason);
-	p.c = peer_accept(&client, &server_id, &p.s);
-	cr_assert_eq(p.c.reason, REASON_NONE, "client: %x", p.c.reason);
-	return p;
-}
-
-static void part(const struct pair *p)
-{
-	peer_return(&client, p->c.held);
-	peer_return(&server, p->s.held);
-}
 
 /* They know each other. */
 static void setup(void)
 {
 	struct pair p;
 
-	place_make();
-	server = peer_start();
-	client = peer_start();
-	server_id = peer_identity(&server);
-	client_id = peer_identity(&client);
+	pair_setup();
 	p = connect_pair();
 	group = peer_ask(&client, (struct peer_message){.order = PEER_LEARN,
 							.held = p.c.held,
@@ -87,17 +58,6 @@ static bool take_back(const struct peer_message *k)
 						       .held = k->held,
 						       .knock = k->knock})
 	    .value;
-}
-
-static void assert_talk(const struct pair *p)
-{
-	struct peer_message m = {
-	    .order = PEER_WRITE, .held = p->s.held, .value = 77};
-
-	peer_ask(&server, m);
-	m.order = PEER_READ;
-	m.held = p->c.held;
-	cr_assert_eq(peer_ask(&client, m).value, 77);
 }
 
 Test(linkgroup_knock, the_server_takes_what_the_client_knocked_at)
