@@ -107,6 +107,30 @@ struct attack {
 	void (*run)(struct line *l, uint16_t port);
 };
 
+#define A(name)                                                                \
+	{                                                                      \
+#name, name                                                    \
+	}
+
+/* Three, of a peer that goes when up_to(l, port, stage) is done. */
+#define GONE(stage)                                                            \
+	static void close_##stage(struct line *l, uint16_t port)               \
+	{                                                                      \
+		up_to(l, port, stage);                                         \
+		close(l->fd);                                                  \
+	}                                                                      \
+	static void reset_##stage(struct line *l, uint16_t port)               \
+	{                                                                      \
+		up_to(l, port, stage);                                         \
+		line_reset(l);                                                 \
+	}                                                                      \
+	static void half_close_##stage(struct line *l, uint16_t port)          \
+	{                                                                      \
+		up_to(l, port, stage);                                         \
+		shutdown(l->fd, SHUT_WR);                                      \
+		line_must_end(l);                                              \
+	}
+
 extern const struct attack client_attacks[]; /* end with a NULL name */
 extern const struct attack server_attacks[];
 extern const struct attack ring_attacks[]; /* either side */

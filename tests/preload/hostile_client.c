@@ -331,33 +331,11 @@ static void up_to(struct line *l, uint16_t port, int stage)
 		line_ring_echo(l);
 }
 
-#define GONE(stage)                                                            \
-	static void close_##stage(struct line *l, uint16_t port)               \
-	{                                                                      \
-		up_to(l, port, stage);                                         \
-		close(l->fd);                                                  \
-	}                                                                      \
-	static void reset_##stage(struct line *l, uint16_t port)               \
-	{                                                                      \
-		up_to(l, port, stage);                                         \
-		line_reset(l);                                                 \
-	}                                                                      \
-	static void half_close_##stage(struct line *l, uint16_t port)          \
-	{                                                                      \
-		up_to(l, port, stage);                                         \
-		shutdown(l->fd, SHUT_WR);                                      \
-		line_must_end(l);                                              \
-	}
 GONE(0)
 GONE(1)
 GONE(2)
 GONE(3)
 GONE(4)
-
-#define A(name)                                                                \
-	{                                                                      \
-#name, name                                                    \
-	}
 
 const struct attack client_attacks[] = {
     A(none),

@@ -397,11 +397,6 @@ static void reset_with_bytes_unread(struct line *l, uint16_t port)
 	line_reset(l);
 }
 
-#define A(name)                                                                \
-	{                                                                      \
-#name, name                                                    \
-	}
-
 const struct attack ring_attacks[] = {
     A(data_on_tcp),
     A(cursor_huge),
