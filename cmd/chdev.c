@@ -2,12 +2,10 @@
 /*
  * chdev: changes attributes of a device.
  */
-#include <errno.h>
-
 #include "change.h"
 #include "command.h"
-#include "database.h"
 #include "parent.h"
+#include "target.h"
 
 static struct cmd cmd = {
     .name = "chdev",
@@ -17,8 +15,7 @@ static struct cmd cmd = {
 };
 
 struct request {
-	struct assign assign;
-	const char *name, *parent, *connection;
+	struct target target;
 	bool database_only, running_only, live;
 };
 
@@ -27,19 +24,6 @@ static int take_flag(void *request, int flag, char *argument)
 	struct request *r = request;
 
 	switch (flag) {
-	case 'a':
-		if (assign_add(&r->assign, argument) != 0)
-			return message_usage(&cmd, "-a needs Attribute=Value.");
-		break;
-	case 'l':
-		r->name = argument;
-		break;
-	case 'p':
-		r->parent = argument;
-		break;
-	case 'w':
-		r->connection = argument;
-		break;
 	case 'P':
 		r->database_only = true;
 		break;
@@ -52,14 +36,14 @@ static int take_flag(void *request, int flag, char *argument)
 	case 'g': /* no device of ours can be locked by somebody else */
 		break;
 	default:
-		return EXIT_REFUSED;
+		return target_take(&cmd, &r->target, flag, argument);
 	}
 	return EXIT_DONE;
 }
 
 static int check_request(const struct request *r)
 {
-	if (!r->name)
+	if (!r->target.name)
 		return message_usage(&cmd, "-l is needed.");
 	if (r->database_only + r->running_only + r->live > 1)
 		return message_usage(&cmd, "-P, -T and -U exclude each other.");
@@ -78,19 +62,15 @@ static enum change_scope scope_of(const struct request *r)
 static int change(struct method *m, void *request)
 {
 	const struct request *r = request;
+	const struct target *t = &r->target;
 	struct attrdb_device device;
-	int error =
-	    m->db ? attrdb_device_get(m->db, r->name, &device) : -ENOENT;
-	int status;
+	int status = target_find(m, t, &device);
 
-	if (error == -ENOENT)
-		return message_command(&cmd, MESSAGE_NO_DEVICE, r->name);
-	if (error)
-		return database_error(&cmd, m->db, error);
-	status =
-	    parent_set(m, &device, METHOD_CHANGE, r->parent, r->connection);
+	if (status == EXIT_DONE)
+		status = parent_set(m, &device, METHOD_CHANGE, t->parent,
+				    t->connection);
 	return status == EXIT_DONE
-		   ? change_attributes(m, &device, &r->assign, scope_of(r))
+		   ? change_attributes(m, &device, &t->assign, scope_of(r))
 		   : status;
 }
 
@@ -102,7 +82,7 @@ static int run(void *request, char *const *argv)
 	if (status == EXIT_DONE)
 		status = method_change(&cmd, false, argv, change, request);
 	if (status == EXIT_DONE)
-		message_result(&cmd, "%s changed", r->name);
+		message_result(&cmd, "%s changed", r->target.name);
 	return status;
 }
 
@@ -113,6 +93,6 @@ int main(int argc, char **argv)
 	struct request r = {0};
 	int status = command_main(&command, &r, argc, argv);
 
-	assign_fini(&r.assign);
+	target_fini(&r.target);
 	return status;
 }

@@ -2,7 +2,6 @@
 /*
  * mkdev: defines a device and makes it Available.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "database.h"
 #include "kind.h"
 #include "parent.h"
+#include "target.h"
 
 static struct cmd cmd = {
     .name = "mkdev",
@@ -27,8 +27,7 @@ static struct cmd cmd = {
 
 struct request {
 	struct attrdb_kind kind;
-	struct assign assign;
-	const char *name, *parent, *connection;
+	struct target target;
 	bool defines_only, stops, with_parents;
 	struct attrdb_device device; /* what it became */
 };
@@ -38,19 +37,6 @@ static int take_flag(void *request, int flag, char *argument)
 	struct request *r = request;
 
 	switch (flag) {
-	case 'a':
-		if (assign_add(&r->assign, argument) != 0)
-			return message_usage(&cmd, "-a needs Attribute=Value.");
-		break;
-	case 'l':
-		r->name = argument;
-		break;
-	case 'p':
-		r->parent = argument;
-		break;
-	case 'w':
-		r->connection = argument;
-		break;
 	case 'd':
 		r->defines_only = true;
 		break;
@@ -61,18 +47,21 @@ static int take_flag(void *request, int flag, char *argument)
 		r->with_parents = true;
 		break;
 	default:
-		return kind_take(&r->kind, flag, argument) ? EXIT_DONE
-							   : EXIT_REFUSED;
+		return kind_take(&r->kind, flag, argument)
+			   ? EXIT_DONE
+			   : target_take(&cmd, &r->target, flag, argument);
 	}
 	return EXIT_DONE;
 }
 
 static int check_request(const struct request *r)
 {
-	if (!kind_is_named(&r->kind) && !r->name)
+	const struct target *t = &r->target;
+
+	if (!kind_is_named(&r->kind) && !t->name)
 		return message_usage(&cmd, "-c, -s, -t or -l is needed.");
 	if (!kind_is_named(&r->kind) &&
-	    (r->assign.count || r->parent || r->connection || r->defines_only))
+	    (t->assign.count || t->parent || t->connection || r->defines_only))
 		return message_usage(
 		    &cmd, "-a, -d, -p and -w need -c, -s or -t as well.");
 	if (r->defines_only + r->stops + r->with_parents > 1)
@@ -141,10 +130,12 @@ static int define_new(struct method *m, const char *uniquetype,
 	return error ? database_failed(m, error) : EXIT_DONE;
 }
 
-/* The first form: a kind of device. */
+/* The first form: a kind of device. The second one names a device that is
+ * defined already. */
 static int define(struct method *m, const struct request *r,
 		  struct attrdb_device *out)
 {
+	const struct target *t = &r->target;
 	char uniquetype[ODM_UNIQUE_SIZE];
 	struct attrdb_device *list;
 	char why[512];
@@ -168,22 +159,11 @@ static int define(struct method *m, const struct request *r,
 		free(list);
 		status = define_new(m, uniquetype, out);
 	}
-	if (status == EXIT_DONE && r->name && strcmp(r->name, out->name) != 0)
-		return message_command(&cmd, MESSAGE_BAD_PARAMETER, r->name);
+	if (status == EXIT_DONE && t->name && strcmp(t->name, out->name) != 0)
+		return message_command(&cmd, MESSAGE_BAD_PARAMETER, t->name);
 	return status == EXIT_DONE
-		   ? parent_set(m, out, METHOD_DEFINE, r->parent, r->connection)
+		   ? parent_set(m, out, METHOD_DEFINE, t->parent, t->connection)
 		   : status;
-}
-
-/* The second form: a device that is defined already. */
-static int find_named(struct method *m, const struct request *r,
-		      struct attrdb_device *out)
-{
-	int error = m->db ? attrdb_device_get(m->db, r->name, out) : -ENOENT;
-
-	if (error == -ENOENT)
-		return message_command(&cmd, MESSAGE_NO_DEVICE, r->name);
-	return error ? database_failed(m, error) : EXIT_DONE;
 }
 
 static int configure_parents(struct method *m,
@@ -204,12 +184,13 @@ static int make(struct method *m, void *request)
 {
 	struct request *r = request;
 	struct attrdb_device *device = &r->device;
-	int status = kind_is_named(&r->kind) ? define(m, r, device)
-					     : find_named(m, r, device);
+	int status = kind_is_named(&r->kind)
+			 ? define(m, r, device)
+			 : target_find(m, &r->target, device);
 
 	/* Its attributes come first, so it is configured once. */
-	if (status == EXIT_DONE && r->assign.count)
-		status = change_attributes(m, device, &r->assign,
+	if (status == EXIT_DONE && r->target.assign.count)
+		status = change_attributes(m, device, &r->target.assign,
 					   CHANGE_DATABASE_ONLY);
 	if (status == EXIT_DONE && r->with_parents)
 		status = configure_parents(m, device, 8);
@@ -239,6 +220,6 @@ int main(int argc, char **argv)
 	struct request r = {0};
 	int status = command_main(&command, &r, argc, argv);
 
-	assign_fini(&r.assign);
+	target_fini(&r.target);
 	return status;
 }
