@@ -147,14 +147,19 @@ static struct cm_id *new_child(const struct arrival *a,
 	return id;
 }
 
-static void refuse_req(const struct arrival *a, const struct cm_message *m)
+static void refuse(const struct arrival *a, const struct cm_message *m)
 {
-	struct cm_message r = {.kind = CM_REJ,
-			       .transaction = m->transaction,
-			       .remote_id = m->local_id,
-			       .reason = CM_REASON_SERVICE_ID};
+	struct cm_message no_connection = {.kind = CM_REJ,
+					   .transaction = m->transaction,
+					   .remote_id = m->local_id,
+					   .reason = CM_REASON_SERVICE_ID};
+	struct cm_message no_datagrams = {.kind = CM_SIDR_REP,
+					  .transaction = m->transaction,
+					  .local_id = m->local_id,
+					  .status = CM_SIDR_UNSUPPORTED,
+					  .service_id = m->service_id};
 
-	answer(a, &r);
+	answer(a, m->kind == CM_REQ ? &no_connection : &no_datagrams);
 }
 
 static void repeat_answer(struct cm_id *id)
@@ -187,10 +192,16 @@ static uint8_t at_most(uint8_t v, uint8_t max)
 	return v < max ? v : max;
 }
 
-static void on_req(const struct arrival *a, const struct cm_message *m)
+/*
+ * The event of a request, with a new id for what is asked for; to be filled in
+ * and posted. NULL: it was asked for before, nobody listens, the request waits
+ * for somebody who does, or there is no room.
+ */
+static struct cm_event *new_request(const struct arrival *a,
+				    const struct cm_message *m,
+				    enum cm_state state)
 {
 	struct cm_id *id = earlier_request(a, m);
-	struct rdma_ucm_conn_param *c;
 	struct cm_id *listener;
 	struct cm_event *e;
 	struct cm_end from;
@@ -199,19 +210,38 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 
 	if (id) {
 		repeat_answer(id);
-		return;
+		return NULL;
 	}
 	rc = find_listener(a, m, &listener, &from, &to);
 	if (rc == -ECONNREFUSED)
-		refuse_req(a, m);
+		refuse(a, m);
 	if (rc < 0)
-		return;
+		return NULL;
 	id = new_child(a, m, listener);
 	if (!id)
-		return;
-	id->state = CM_REQ_RECEIVED;
+		return NULL;
+	id->state = state;
 	id->source = to;
 	id->dest = from;
+	e = cm_event_new(listener, CM_EVENT_CONNECT_REQUEST, 0);
+	if (!e) {
+		cm_id_destroy(id);
+		return NULL;
+	}
+	e->child = id;
+	e->resp.id = id->number;
+	return e;
+}
+
+static void on_req(const struct arrival *a, const struct cm_message *m)
+{
+	struct cm_event *e = new_request(a, m, CM_REQ_RECEIVED);
+	struct rdma_ucm_conn_param *c;
+	struct cm_id *id;
+
+	if (!e)
+		return;
+	id = e->child;
 	id->send_psn = m->psn;
 	id->receive_psn = (uint32_t)clock_ns() & PSN_MASK;
 	id->responder_resources = at_most(m->initiator_depth, MAX_RD_ATOM);
@@ -222,13 +252,6 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 	id->response_ns = timeout_ns(m->local_timeout);
 	id->max_retries = m->max_retries;
 	id->mtu = at_most(m->mtu, (uint8_t)device_mtu(id->device));
-	e = cm_event_new(listener, CM_EVENT_CONNECT_REQUEST, 0);
-	if (!e) {
-		cm_id_destroy(id);
-		return;
-	}
-	e->child = id;
-	e->resp.id = id->number;
 	c = &e->resp.param.conn;
 	copy_private(c, m, CM_IP_HEADER_BYTES);
 	c->qp_num = m->qpn;
@@ -242,41 +265,11 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 
 static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 {
-	struct cm_id *id = earlier_request(a, m);
-	struct cm_message refusal = {.kind = CM_SIDR_REP,
-				     .transaction = m->transaction,
-				     .local_id = m->local_id,
-				     .status = CM_SIDR_UNSUPPORTED,
-				     .service_id = m->service_id};
+	struct cm_event *e = new_request(a, m, CM_SIDR_RECEIVED);
 	struct rdma_ucm_ud_param *u;
-	struct cm_id *listener;
-	struct cm_event *e;
-	struct cm_end from;
-	struct cm_end to;
-	int rc;
 
-	if (id) {
-		repeat_answer(id);
+	if (!e)
 		return;
-	}
-	rc = find_listener(a, m, &listener, &from, &to);
-	if (rc == -ECONNREFUSED)
-		answer(a, &refusal);
-	if (rc < 0)
-		return;
-	id = new_child(a, m, listener);
-	if (!id)
-		return;
-	id->state = CM_SIDR_RECEIVED;
-	id->source = to;
-	id->dest = from;
-	e = cm_event_new(listener, CM_EVENT_CONNECT_REQUEST, 0);
-	if (!e) {
-		cm_id_destroy(id);
-		return;
-	}
-	e->child = id;
-	e->resp.id = id->number;
 	u = &e->resp.param.ud;
 	u->private_data_len = (uint8_t)(m->private_bytes - CM_IP_HEADER_BYTES);
 	memcpy(u->private_data, m->private_data + CM_IP_HEADER_BYTES,

@@ -90,6 +90,21 @@ static void start_discovery(unsigned ifindex, const uint8_t gid[16])
 	close(fd);
 }
 
+/* One question to the kernel: how much of its answer came, 0 for none; or
+ * -errno without a socket. */
+static ssize_t ask(const struct nlmsghdr *question, void *answer, size_t size)
+{
+	ssize_t n = 0;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return -errno;
+	if (send(fd, question, question->nlmsg_len, 0) >= 0)
+		n = recv(fd, answer, size, 0);
+	close(fd);
+	return n > 0 ? n : 0;
+}
+
 int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
 {
 	bool is_ip4 = gid_is_ip4(gid);
@@ -104,17 +119,13 @@ int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
 	_Alignas(8) char answer[1024];
 	int rc = -ENOENT;
 	ssize_t n;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	if (fd < 0)
-		return -errno;
 	memcpy(q.address, gid + 16 - size, size);
-	if (send(fd, &q, q.h.nlmsg_len, 0) >= 0) {
-		n = recv(fd, answer, sizeof(answer), 0);
-		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct ndmsg)))
-			rc = read_answer((void *)answer, mac);
-	}
-	close(fd);
+	n = ask(&q.h, answer, sizeof(answer));
+	if (n < 0)
+		return (int)n;
+	if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct ndmsg)))
+		rc = read_answer((void *)answer, mac);
 	if (rc < 0)
 		start_discovery(ifindex, gid);
 	return rc;
@@ -171,21 +182,16 @@ int neighbor_next_hop(unsigned ifindex, const uint8_t sgid[16],
 		  .nlmsg_flags = NLM_F_REQUEST},
 	    .r = {.rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_src_len = 32}};
 	_Alignas(8) char answer[2048];
-	int rc = -EHOSTUNREACH;
 	ssize_t n;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	if (fd < 0)
-		return -errno;
 	memcpy(hop, dgid, 16);
 	add(&q, RTA_DST, dgid + 12);
 	add(&q, RTA_SRC, sgid + 12);
 	add(&q, RTA_OIF, &ifindex);
-	if (send(fd, &q, q.h.nlmsg_len, 0) >= 0) {
-		n = recv(fd, answer, sizeof(answer), 0);
-		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)))
-			rc = read_route((void *)answer, ifindex, hop);
-	}
-	close(fd);
-	return rc;
+	n = ask(&q.h, answer, sizeof(answer));
+	if (n < 0)
+		return (int)n;
+	return n >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg))
+		   ? read_route((void *)answer, ifindex, hop)
+		   : -EHOSTUNREACH;
 }
