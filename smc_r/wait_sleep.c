@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* wait_sleep: the sleeps of a thread that waits in a call. */
+#include "wait_sleep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "bell.h"
+#include "ear.h"
+#include "inject.h"
+#include "patience.h"
+#include "real.h"
+#include "segment.h"
+#include "stall.h"
+#include "stoppable.h"
+#include "sys.h"
+#include "tcp_end.h"
+
+#define SLICE_FIRST_MS 1
+#define SLICE_MAX_MS   50
+#define SLEEPS_A_LOOK  64
+
+void wait_sleep_begin(struct wait_sleep *s, const struct timespec *timeout,
+		      bool has_part)
+{
+	*s = (struct wait_sleep){.has_part = has_part,
+				 .limited = timeout != NULL,
+				 .slice_ms = SLICE_FIRST_MS};
+	if (timeout)
+		s->end_ns = sys_end_ns(timeout);
+}
+
+static void look_at_clock(struct wait_sleep *s)
+{
+	uint64_t now;
+
+	if (!s->limited)
+		return;
+	now = sys_now_ns();
+	s->left = sys_timespec(now < s->end_ns ? s->end_ns - now : 0);
+}
+
+/* shutdown() by another thread or process of ours ends waits, too. */
+static bool is_shut(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) |
+		atomic_load(&c->slot->tx.flags)) &
+	       STREAM_SHUT;
+}
+
+/*
+ * ---- by the clock ----
+ *
+ * Several threads sleep for the same thing: a ring wakes one of them, so the
+ * others look by the clock, in slices. Nobody but the first takes rings; one
+ * that is not taken must not end every slice.
+ */
+
+static bool is_last(const struct wait_sleep *s)
+{
+	return s->limited && s->left.tv_sec == 0 &&
+	       s->left.tv_nsec <= (long)s->slice_ms * 1000000;
+}
+
+static void lengthen(struct wait_sleep *s)
+{
+	s->slice_ms =
+	    s->slice_ms * 2 < SLICE_MAX_MS ? s->slice_ms * 2 : SLICE_MAX_MS;
+}
+
+/* Does any handler end it, and a stop? */
+static bool ends_early(const struct wait_sleep *s)
+{
+	return s->limited || s->has_part;
+}
+
+static int sleep_a_slice(struct pollfd *p, const struct wait_sleep *s)
+{
+	struct timespec slice = {0, (long)s->slice_ms * 1000000};
+
+	if (is_last(s))
+		slice = s->left;
+	return ends_early(s) ? stoppable_poll(p, 1, &slice)
+			     : real.ppoll(p, 1, &slice, NULL);
+}
+
+/* A sleep with a limit of ours ends for every handler, the program's only for
+ * some. */
+static int interrupted(const struct wait_sleep *s)
+{
+	return ends_early(s) || patience_is_over(false) ? -EINTR : 0;
+}
+
+static int sleep_by_clock(int bell, struct wait_sleep *s)
+{
+	struct pollfd p = {.fd = s->rung ? -1 : bell, .events = POLLIN};
+	bool last = is_last(s);
+	int n = sleep_a_slice(&p, s);
+
+	if (n < 0)
+		return interrupted(s);
+	lengthen(s);
+	s->rung = n > 0;
+	return n == 0 && last ? -EAGAIN : 0;
+}
+
+/* ---- on TCP, the bell, an ear ---- */
+
+/* The bell told that the peer's end is gone. Nearly always its TCP end is gone
+ * too; if not, TCP is the one that will tell, and the ring may still move. */
+static int sleep_on_tcp(struct connection *c, int fd, struct wait_sleep *s)
+{
+	short events = tcp_end_is_half(c) ? 0 : POLLRDHUP | POLLIN;
+	struct pollfd p = {.fd = fd, .events = events};
+	bool last = is_last(s);
+	int n;
+
+	if (tcp_has_ended(c, fd) || is_shut(c))
+		return 0;
+	n = sleep_a_slice(&p, s);
+	if (n < 0)
+		return interrupted(s);
+	lengthen(s);
+	return n == 0 && last ? -EAGAIN : 0;
+}
+
+/* Somebody may have changed that by a way that we do not see: before the first
+ * sleep, and now and then, the kernel is asked. */
+static bool is_nonblocking(struct connection *c, int fd)
+{
+	long flags;
+
+	/* Those that sleep on began before it was changed. */
+	if (c->sleeps++ % SLEEPS_A_LOOK ||
+	    (atomic_load(&c->slot->socket_flags) & SOCKET_NONBLOCK))
+		return false;
+	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->orphan))
+		return false;
+	atomic_fetch_or(&c->slot->socket_flags, SOCKET_NONBLOCK);
+	return true;
+}
+
+/* With a time-out a signal ends the sleep in any case, as it does for TCP, and
+ * so does a stop. So the end of TCP alone can end it as well. */
+static int wait_beside_tcp(struct connection *c, int fd, int bell,
+			   const struct timespec *timeout)
+{
+	struct pollfd p[2] = {
+	    {.fd = bell, .events = POLLIN},
+	    {.fd = connection_fd(c, fd), .events = tcp_end_events(c)},
+	};
+	int n = stoppable_poll(p, 2, timeout);
+
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return BELL_TIMEOUT;
+	/* Closed by another thread: the bell will tell. */
+	if (p[1].revents & POLLNVAL)
+		return bell_wait(bell, timeout);
+	if (p[1].revents)
+		return BELL_HUNG_UP;
+	return ear_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
+}
+
+/* The kernel restarts no such sleep by itself. */
+static int listen_for(struct connection *c, int ear, const struct wait_sleep *s)
+{
+	struct pollfd p = {.fd = ear, .events = POLLIN};
+	int n = s->has_part ? stoppable_poll(&p, 1, NULL)
+			    : real.ppoll(&p, 1, NULL, NULL);
+
+	if (n < 0)
+		return interrupted(s);
+	return ear_drain(c, ear) ? BELL_HUNG_UP : BELL_RUNG;
+}
+
+static int sleep_on(struct connection *c, int fd, int bell, bool first,
+		    struct wait_sleep *s)
+{
+	int result;
+
+	look_at_clock(s);
+	if (is_nonblocking(c, fd))
+		return -EAGAIN;
+	segment_count(sleeps);
+	inject_nap();
+	if (!first)
+		return sleep_by_clock(bell, s);
+	if (s->limited)
+		result = wait_beside_tcp(c, fd, bell, &s->left);
+	else if (ear_is(c, bell))
+		result = listen_for(c, bell, s);
+	else
+		result = s->has_part ? bell_wait_once(bell, NULL)
+				     : bell_wait(bell, NULL);
+	if (result == BELL_RUNG)
+		ear_give_back(c, bell);
+	if (result == BELL_TIMEOUT)
+		return -EAGAIN;
+	if (result == BELL_HUNG_UP)
+		return sleep_on_tcp(c, fd, s);
+	return result;
+}
+
+int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
+			 struct wait_sleep *s)
+{
+	return sleep_on(c, fd, ear_data(c), first, s);
+}
+
+/* The stall ends the sleep, or the program's own limit if that is shorter. */
+static int sleep_with_limit(struct connection *c, int fd, int bell, int ms,
+			    struct wait_sleep *s)
+{
+	struct timespec limit = {ms / 1000, (long)(ms % 1000) * 1000000};
+	bool shorter;
+	int result;
+
+	look_at_clock(s);
+	if (is_nonblocking(c, fd))
+		return -EAGAIN;
+	segment_count(sleeps);
+	inject_nap();
+	shorter = s->limited && (s->left.tv_sec < limit.tv_sec ||
+				 (s->left.tv_sec == limit.tv_sec &&
+				  s->left.tv_nsec <= limit.tv_nsec));
+	if (s->limited)
+		result =
+		    wait_beside_tcp(c, fd, bell, shorter ? &s->left : &limit);
+	else
+		result = patience_wait(bell, ms, s->has_part);
+	if (result == BELL_RUNG && ear_is(c, bell))
+		ear_drain(c, bell);
+	else if (result == BELL_RUNG)
+		ear_give_back(c, bell);
+	if (result == BELL_TIMEOUT)
+		return shorter ? -EAGAIN : 0;
+	if (result == BELL_HUNG_UP)
+		return sleep_on_tcp(c, fd, s);
+	return result;
+}
+
+int wait_sleep_for_room(struct connection *c, int fd, bool first,
+			struct wait_sleep *s)
+{
+	int ms = first ? stall_left_ms(c) : -1;
+	int bell = ear_room(c);
+
+	return ms < 0 ? sleep_on(c, fd, bell, first, s)
+		      : sleep_with_limit(c, fd, bell, ms, s);
+}
