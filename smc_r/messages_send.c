@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* messages_send: our CLC messages of one connection, made and sent. */
+#include "messages_send.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "proposal.h"
+#include "segment.h"
+#include "sys.h"
+
+bool messages_have_ended(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+}
+
+static bool send_bytes(int fd, const void *bytes, int n)
+{
+	return SYS_CALL6(SYS_sendto, fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL,
+			 0, 0) == n;
+}
+
+static void send_decline(struct connection *c, int fd)
+{
+	struct clc_decline d = {0};
+	uint8_t bytes[64];
+	int n;
+
+	clc_decline(connection_clc(c), &d);
+	proposal_identity(d.peer_id);
+	n = clc_encode_decline(&d, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+	segment_count(declines_sent);
+}
+
+static void send_answer(struct connection *c, int fd, int type)
+{
+	struct clc_accept_confirm m = {.type = (uint8_t)type};
+	uint8_t bytes[CLC_BYTES_MAX];
+	int n;
+
+	proposal_describe(c, &m);
+	n = clc_encode_accept_confirm(&m, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+}
+
+/* A Proposal that went by the registry is not sent again. */
+static void send_proposal(struct connection *c, int fd)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	int n;
+
+	if (c->offer_entry)
+		return;
+	n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
+	if (n > 0)
+		send_bytes(fd, bytes, n);
+}
+
+void messages_send(struct connection *c, int fd, enum clc_send what)
+{
+	switch (what) {
+	case CLC_SEND_NOTHING:
+		break;
+	case CLC_SEND_PROPOSAL:
+		send_proposal(c, fd);
+		break;
+	case CLC_SEND_ACCEPT:
+		send_answer(c, fd, CLC_ACCEPT);
+		break;
+	case CLC_SEND_CONFIRM:
+		send_answer(c, fd, CLC_CONFIRM);
+		break;
+	case CLC_SEND_DECLINE:
+		if (c->slot->role != STATUS_SERVER || !messages_have_ended(fd))
+			send_decline(c, fd);
+		break;
+	}
+}
