@@ -56,6 +56,11 @@ static inline size_t ring_offset(const struct ring *r, uint64_t cursor,
 	return ((uint32_t)cursor - shift) & (r->bytes - 1);
 }
 
+static inline size_t ring_free(const struct ring *r, uint64_t used)
+{
+	return used < r->bytes ? (size_t)(r->bytes - used) : 0;
+}
+
 static inline uint8_t *rings_at(const struct rings *r, uint64_t cursor,
 				uint32_t shift)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * stream_steps: the steps that a read and a write are made of, for stream.c and
- * flat.c alone. In line, as four of each make half of a short answer's time.
+ * stream_steps: the steps that a read and a write are made of, for stream*.c
+ * and flat.c alone. In line, as four of each make half of a short answer's
+ * time.
  *
  * Locking: the stream lock is held, or a handler runs on top of its holder.
  */
