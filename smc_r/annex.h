@@ -2,16 +2,16 @@
 /*
  * annex: the second ring of a direction, for a writer whose reader is late.
  *
- * An RMBE that its caches hold is what makes a stream fast, and it is enough
- * while both ends run. Beside programs that compute they take turns of some
- * milliseconds, and a ring is filled and emptied once in a turn, where TCP
- * holds megabytes. So a writer that meets a full ring again, and had to wait a
- * while for its reader the last time, goes on in the annex. It comes back when
- * a conversation has left it empty, or after a good part of a gigabyte, as
- * nobody tells it that the reader is quick again.
+ * A stream is fast because the caches hold its RMBE, and that is enough while
+ * both ends run. Beside programs that compute the ends take turns of some
+ * milliseconds, and fill and empty the ring once in a turn, where TCP holds
+ * megabytes. So a writer goes on in the annex when it meets a full ring again,
+ * and its reader took a while the last time. Nobody tells it that the reader is
+ * quick again: it comes back when a conversation has emptied the annex, or
+ * after a good part of a gigabyte.
  *
- * Never while the reader stands still: who was told that there is no room must
- * not find some that nobody made.
+ * Never while the reader stands still: a writer that was told that there is no
+ * room must not find some that nobody made.
  *
  * Memory: annex_memory.h. Its writer pays for it from when it is first entered
  *         until the connection leaves the element. A peer that enters it and

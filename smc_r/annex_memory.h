@@ -2,9 +2,10 @@
 /*
  * annex_memory: what annexes cost, and who pays.
  *
- * A process has a few at a time: what helps one stream whose reader is late is
- * no help to fifty, whose bytes would lie in no cache any more. Within half of
- * max_memory, and what the control groups of this process allow.
+ * A process has a few annexes at a time: one helps a stream whose reader is
+ * late, but the bytes of fifty would be in no cache any more. All of them fit
+ * into half of max_memory, and into what the control groups of this process
+ * allow.
  *
  * Locking: engine lock held by the caller, but for annex_memory_is_scarce.
  */

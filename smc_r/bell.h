@@ -2,26 +2,26 @@
 /*
  * bell: how one process wakes another that sleeps in the kernel.
  *
- * A bell is a pipe, and a ring is one byte. Who is to be woken has the reading
- * end. Sleeping is a blocking read: a signal without SA_RESTART ends it with
- * EINTR, one with SA_RESTART does not, just as for a read of the TCP socket. A
- * peer that died held the only writing end, and the end of the file ends the
- * sleep too; so nobody keeps a writing end of a bell that he sleeps on.
+ * A bell is a pipe, and a ring is one byte. The sleeper has the reading end.
+ * It sleeps in a blocking read: a signal without SA_RESTART ends that with
+ * EINTR, one with SA_RESTART does not, just as for a read of the TCP socket.
+ * When the peer dies, which held the only writing end, the end of the file ends
+ * the sleep too; so nobody keeps a writing end of a bell that he sleeps on.
  *
- * Who rings has opened the pipe for himself, for both directions and without
- * blocking. Being a reader too he never meets SIGPIPE, and no flag that the
- * other side sets on its own descriptors makes him wait. But a ring does not
+ * The ringer has opened the pipe for itself, for both directions and without
+ * blocking. As it is a reader too it never meets SIGPIPE, and no flag that the
+ * other side sets on its own descriptors makes it wait. But a ring does not
  * tell whether anybody is there to hear it.
  *
- * Each side of an element has two bells, so that bytes and room, for which two
- * threads may sleep, wake the right one; or one, where descriptors are scarce,
- * and of two such threads one looks by the clock (sleepers.h). A pipe takes
- * half the time of a pair
- * of AF_UNIX sockets: who takes a byte from such a pair also looks for one who
- * waits to write.
+ * Each side of an element has two bells, one for bytes and one for room, as two
+ * threads may sleep for one each. Where descriptors are scarce it has one for
+ * both, and of two such threads one looks by the clock (sleepers.h). A pipe
+ * takes half the time of a pair of AF_UNIX sockets, where taking a byte also
+ * means to look for somebody who waits to write.
  *
  * A spurious ring costs one look; a missing one would be a hang. So whoever
- * publishes rings after the fact, and whoever sleeps looks again after arming.
+ * publishes something rings after it, and whoever sleeps looks again after
+ * arming.
  *
  * Hostile: what a peer sends may be any descriptor, and he may change the flags
  * of those that he sent.

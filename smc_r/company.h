@@ -3,11 +3,11 @@
  * company: do other threads want the processor of this one, and do they give it
  * back?
  *
- * A thread that waits awake yields. Who else waits so, or has an answer to
- * make, takes the processor for a moment: good company, for which one yields at
- * every step. A thread that computes takes it for whole time slices. Beside
- * such a one the processor is kept, for 20 ms, and twice as long each further
- * time.
+ * A thread that waits awake yields the processor. Another one that waits awake
+ * too, or has an answer to make, takes it for a moment: that is good company,
+ * for which one yields at every step. A thread that computes takes it for whole
+ * time slices. Beside such a thread the processor is kept for 20 ms, and for
+ * twice as long each further time.
  *
  * Pure: the times are the caller's, in ns of one clock. A struct that is all
  * zero is a new one. Locking: the owner's.

@@ -2,22 +2,21 @@
 /*
  * deferred: listeners with TCP_DEFER_ACCEPT.
  *
- * The kernel answers the SYN and drops the ACK that follows, so that connect()
- * returns and there is nothing to accept, until the client's first bytes come,
+ * The kernel answers the SYN and drops the ACK that follows. So connect()
+ * returns, but there is nothing to accept until the client's first bytes come,
  * or its end. When the time is over (the seconds of the option, rounded up to
- * 1, 3, 7, 15, 31 ... as SYN-ACKs would be repeated) the SYN-ACK goes out again
- * and the ACK to it makes the connection. Accepted sockets do not inherit the
- * option; clearing it holds for SYNs that come later.
+ * 1, 3, 7, 15, 31 ... as SYN-ACKs would be repeated) the SYN-ACK goes out
+ * again, and the ACK to it makes the connection. Accepted sockets do not
+ * inherit the option; clearing it holds for SYNs that come later.
  *
- * A Proposal would be taken for the client's first bytes. So a client is quiet:
- * it says it when it writes, or asks when it can, and not before. Whoever
- * listens on this host tells with its mark that it defers (option.h). Then the
- * kernel gives the connection out when there are bytes to come at once, and
- * accept() waits for them, that short time: who reads next without waiting
- * finds them.
+ * The kernel would take a Proposal for the client's first bytes. So a client is
+ * quiet: it sends its Proposal when it writes, or asks whether it can, and not
+ * before. It knows that the listener defers from the mark (option.h). When the
+ * kernel then gives the connection out, bytes are about to come; accept() waits
+ * for them, so that a read that follows and does not wait finds them.
  *
- * A client that was quiet for QUIET_MS stays on TCP without a word, as from the
- * first second on its connection may have been accepted, and be anybody's; the
+ * A client that was quiet for QUIET_MS stays on TCP without a word: from the
+ * first second on its connection may have been accepted, and be anybody's. The
  * server expects no Proposal any more, but would know one.
  *
  * Locking: none held.

@@ -3,12 +3,13 @@
  * ear: how a thread sleeps on a bell that other processes may sleep on as well.
  *
  * All processes of an end have the same bells. Those that sleep in a call agree
- * on who takes the rings (sleepers.h); one that waits by epoll is woken by each
- * ring, but finds nothing where another process was faster to take it, and has
- * asked for no further one. So where a connection is in an epoll instance, and
- * several processes hold it, the others sleep on an ear: an epoll instance of
- * their own with the bell in it, edge-triggered. It hears each ring and takes
- * none. What piles up is taken now and then, and a ring put in its place.
+ * on who takes the rings (sleepers.h). One that waits by epoll is woken by each
+ * ring, but finds nothing where another process has taken it already, and then
+ * has asked for no further ring. So where a connection is in an epoll instance
+ * and several processes hold it, those in a call sleep on an ear: an epoll
+ * instance of their own with the bell in it, edge-triggered. It hears each ring
+ * and takes none. Rings that pile up are taken now and then, and one is put in
+ * their place.
  *
  * Ownership: of the connection in one process; connection.c closes them.
  * Locking:   the engine lock is taken where one is made.

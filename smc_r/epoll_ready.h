@@ -5,12 +5,12 @@
  *
  * The peer sets a bit in the RMB's header when it tells us anything about an
  * element (connection.c); a wait reads one word for up to 32 connections. The
- * bit of a member that was found ready stays. That of another one is cleared,
- * and then the member is looked at once more; the few that were ready in nearly
- * every wait keep theirs for a while, so that its line need not go to and fro
- * between the two ends with each message. A bit too many costs a look; there
- * is never one too few, because whoever changes what a member waits for sets
- * it as well.
+ * bit of a member that was found ready stays set. The bit of another member is
+ * cleared, and then the member is looked at once more. The few members that
+ * were ready in nearly every wait keep their bits for a while, so that the
+ * cache line need not go to and fro between the ends with each message. A bit
+ * too many costs a look; there is never one too few, because whoever changes
+ * what a member waits for sets it as well.
  *
  * Used from EPOLL_READY_MIN members on; below that a look at each is cheaper
  * than keeping bits.

@@ -2,11 +2,11 @@
 /*
  * epoll_shadow: what the kernel tells of members, and how they become its own.
  *
- * EPOLL_CTL_ADD tells everything that is ready now, and so would tell an
- * edge-triggered registration again what it knows. One that was told all of it
- * is late: it stays in the shadow, asking the kernel for exactly what the
- * program asks for, until the kernel tells of the next edge. That edge is the
- * one that EPOLL_CTL_ADD tells of then.
+ * EPOLL_CTL_ADD reports everything that is ready now, so an edge-triggered
+ * registration would be told again what it knows. One that was told all of it
+ * moves late: it stays in the shadow, which asks the kernel for exactly what
+ * the program asks for, until the kernel tells of the next edge. That edge is
+ * then the one that EPOLL_CTL_ADD reports.
  */
 #ifndef SMC_R_EPOLL_SHADOW_H
 #define SMC_R_EPOLL_SHADOW_H

@@ -2,11 +2,11 @@
 /*
  * grace: whether the acceptors of a port are worth waiting for.
  *
- * A client that waits for its acceptor gains SMC, and seems slower than on
- * TCP when nobody accepts. So the connections to a port that waited in vain are
- * counted, up to GRACE_MISSES; until GRACE_MS after the first of them, or until
- * one of its acceptors answers in time. Connections that wait beside each other
- * count as one.
+ * A client that waits for its acceptor gains SMC, but seems slower than on TCP
+ * when nobody accepts. So the connections to a port that waited in vain are
+ * counted, up to GRACE_MISSES. The count ends GRACE_MS after the first of them,
+ * or when one of the port's acceptors answers in time. Connections that wait
+ * beside each other count as one.
  *
  * A word for each port of a small table; two ports may share one.
  */

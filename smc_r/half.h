@@ -2,12 +2,12 @@
 /*
  * half: the FIN of a half that is shut (shutdown(SHUT_WR)).
  *
- * The ring tells of it at once. TCP may still have to carry what is unread, to
- * a successor of the reader for one; when all is read, it has nothing left to
- * carry but the FIN, and that goes out then. Who shut the half sees to it in
- * the call itself, or in a later one; the reader wakes one that sleeps. So the
- * states of both sockets are those of TCP, and who closes last has sent its FIN
- * last, and keeps no TIME_WAIT.
+ * The ring tells of it at once. TCP may still have to carry what is unread, for
+ * example to a successor of the reader. When all is read only the FIN is left
+ * to carry, and goes out. The end that shut the half sends it in that call, or
+ * in a later one; the reader wakes one that sleeps. So the states of both
+ * sockets are those of TCP: the end that closes last has sent its FIN last, and
+ * keeps no TIME_WAIT.
  *
  * Locking: the writer's stream lock for a moment, and, for what is done in the
  * peer's place, the engine lock. errno stays.

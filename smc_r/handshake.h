@@ -2,13 +2,13 @@
 /*
  * handshake: from a TCP connection to SMC, or to plain TCP with a reason.
  *
- * The offer goes with the SYN (offer.h) or through the registry. The CLC
- * messages then are exchanged as the program calls: nothing here has a thread
- * of its own. connect() returns when TCP is connected; whoever has to write
- * waits for the peer, at most process.handshake_ms, and then stays on TCP. Who
- * must not wait is told that it can write when the peer has answered, or
- * HIDDEN_MS later; sooner when its own time is over, or half of it in an epoll
- * instance, or where acceptors are late (grace.h).
+ * The offer goes with the SYN (offer.h) or through the registry. Then the CLC
+ * messages are exchanged in the program's calls: nothing here has a thread of
+ * its own. connect() returns when TCP is connected. A write waits for the peer,
+ * process.handshake_ms at most, and then the connection stays on TCP. A program
+ * that must not wait is told that it can write when the peer has answered, or
+ * after HIDDEN_MS; sooner when the time of its own wait is over (half of it in
+ * an epoll instance), or where acceptors are late (grace.h).
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  */

@@ -4,16 +4,17 @@
  *
  * A client that shares a link group with its acceptor knocks at an element
  * before it connects (linkgroup_knock.h); where several processes accept, at
- * one of each. Who accepts finds that with the answer to its one question about
- * the new socket, takes the element, and is on SMC; the client sees it when it
- * comes to write, and takes the others back. Nothing goes through TCP.
+ * one element of each. The acceptor hears of the knock with the answer to its
+ * one question about the new socket, takes the element, and is on SMC. The
+ * client sees that when it comes to write, and takes its other knocks back.
+ * Nothing goes through TCP.
  *
- * The client's next write waits for the acceptor, for a moment; a poll or an
+ * The client's next write waits for the acceptor, for a moment. A poll or an
  * epoll instance waits for the bells that ring when the knock is taken, and
- * hides meanwhile that it can write. Every other call settles it first: the
- * client takes the knock back and sends its Proposal, as without one; or it was
- * taken, and the connection is active. So fork, exec and close meet nothing
- * new.
+ * hides meanwhile that the socket is writable. Every other call settles the
+ * knock first: either the client takes it back and sends its Proposal, as if
+ * there had been none, or it was taken and the connection is active. So fork,
+ * exec and close meet nothing new.
  *
  * Locking: engine lock, and the connection's rx lock inside it; but for
  *          knock_is_out(), knock_await(), knock_has_answer() and knock_hear().

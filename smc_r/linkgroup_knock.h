@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * linkgroup_knock: a client that shares a link group with those who may accept
- * it says beforehand which element it would take of each.
+ * linkgroup_knock: a client that shares a link group with each process that may
+ * accept it says beforehand which element it would take of each.
  *
- * It writes a random token into the elements, and the BPF program takes the
- * token along to the socket that one of them accepts (option.h). So an element
- * is tied to the connection by the kernel, and to the group by memory that only
- * two processes have. Whoever changes the token first decides: the server, who
- * takes the element, or the client, who has waited long enough, or has been
- * taken elsewhere.
+ * It writes a random token into these elements, and the BPF program takes the
+ * token along to the socket that one of the processes accepts (option.h). So
+ * the kernel ties an element to the connection, and memory that only two
+ * processes have ties it to the group. Whoever changes the token first decides:
+ * the server takes the element, or the client takes the token back, because it
+ * has waited long enough or another server took it.
  *
  * An element may be knocked at when both ends are done with its last use: the
  * word is open, and the client has released it.

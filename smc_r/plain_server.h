@@ -2,12 +2,12 @@
 /*
  * plain_server: the server without the engine that this process met last.
  *
- * Before it connects to an address of its own host a client asks the kernel
- * whether anybody who listens at the port has the engine. Who connects to a
- * server that has none does so again and again; the answer is good for some
- * milliseconds after a connection to it has come about, and a server with the
- * engine that takes its place meanwhile gets these few on TCP. A connect()
- * that failed proves nothing: its server may be about to begin.
+ * Before a client connects to an address of its own host it asks the kernel
+ * whether anybody who listens at the port has the engine. A client of a server
+ * without it mostly connects again and again. So the answer is good for some
+ * milliseconds after a connection to that server has come about; a server with
+ * the engine that takes its place meanwhile gets these few connections on TCP.
+ * A connect() that failed proves nothing: its server may be about to begin.
  *
  * Locking: none; all may be called by any thread.
  */

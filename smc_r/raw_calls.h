@@ -2,10 +2,10 @@
 /*
  * raw_calls: does the program enter the kernel past libc?
  *
- * One that waits for its connections by instructions of its own (rustix's in
- * Rust, Bun's), or is linked with a static liburing, is not seen when it does,
- * and what it asks the kernel for on a connection of ours would never come. So
- * its instructions are looked at.
+ * A program may wait for its connections by system call instructions of its own
+ * (rustix's in Rust, Bun's), or be linked with a static liburing. We do not see
+ * such calls, and what they ask the kernel for would never come on a connection
+ * of ours. So the program's instructions are looked at.
  *
  * Locking: none; two threads find the same.
  */

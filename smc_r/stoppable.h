@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * stoppable: a sleep that ends when the process was stopped and goes on, as
- * that of a socket call does which has a time-out or has moved bytes already:
- * see signal(7). The kernel goes on with a ppoll(2) of its own accord, unless
- * there is nowhere to write what is left of the time.
+ * stoppable: a sleep that ends when the process was stopped and goes on. A
+ * socket call that has a time-out, or has moved bytes already, ends so: see
+ * signal(7). A ppoll(2) does not, as the kernel goes on with it of its own
+ * accord, unless there is nowhere to write what is left of the time.
  *
  * Locking: none.
  */

@@ -2,12 +2,12 @@
 /*
  * talk: what a client has to say first is heard in one piece.
  *
- * On TCP a client that connects and writes does so while its acceptor is woken,
- * so that acceptors find what was written in pieces as a whole, and some count
- * on it. Here the first write waits for the acceptor, who is awake then and
+ * On TCP a client connects and writes while its acceptor is being woken. So the
+ * acceptor finds as a whole what was written in pieces, and some programs count
+ * on that. Here the first write waits for the acceptor, which is awake then and
  * would read the first piece before there is a second. So the client says that
- * it goes on, until it waits for anything; and the server, when the handshake
- * is over, waits for the end of that: no longer than a spin.
+ * it goes on talking, until it waits for anything else. When the handshake is
+ * over the server waits for the end of that, no longer than a spin.
  *
  * Only for clients that wait in a write: others have more than one connection,
  * and do not come back soon to the one they wrote to.

@@ -2,9 +2,9 @@
 /*
  * tcp_end: what TCP tells of the peer's end.
  *
- * The kernel closes connections: its FIN, or a reset, is the end of a peer that
- * said nothing of it in the ring. Whether it closed with bytes unread, as TCP
- * would tell by a reset, the cursors say.
+ * The kernel closes connections. Its FIN, or a reset, is the end of a peer that
+ * said nothing of its end in the ring. A peer that closes with bytes unread
+ * would cause a reset on TCP; here the cursors tell.
  *
  * Locking: none; what is found out is stored once, by atomic words. errno
  * stays.
