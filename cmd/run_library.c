@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/lib-names.h>
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
@@ -263,7 +264,24 @@ static bool gains_rights(int fd, const struct stat *st)
 	       fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
+static const char other_libc[] = "is of another C library";
+
+/* Programs name their loader, and each C library has its own. */
+static const char *loader_obstacle(int fd, const ElfW(Phdr) * part)
+{
+	char path[PATH_MAX];
+	size_t n = part->p_filesz;
+	const char *slash;
+
+	if (n == 0 || n > sizeof(path) ||
+	    pread(fd, path, n, (off_t)part->p_offset) != (ssize_t)n)
+		return "is damaged";
+	path[n - 1] = '\0';
+	slash = strrchr(path, '/');
+	return strcmp(slash ? slash + 1 : path, LD_SO) == 0 ? NULL : other_libc;
+}
+
+static const char *interpreter_obstacle(int fd, const ElfW(Ehdr) * header)
 {
 	ElfW(Phdr) part;
 	int i;
@@ -273,11 +291,11 @@ static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
 
 		if (header->e_phentsize != sizeof(part) ||
 		    pread(fd, &part, sizeof(part), at) != sizeof(part))
-			return false;
+			break;
 		if (part.p_type == PT_INTERP)
-			return true;
+			return loader_obstacle(fd, &part);
 	}
-	return false;
+	return "is statically linked";
 }
 
 static const char *elf_obstacle(int fd)
@@ -299,7 +317,7 @@ static const char *elf_obstacle(int fd)
 		close(self);
 	if (foreign)
 		return "is built for another machine";
-	return has_interpreter(fd, &header) ? NULL : "is statically linked";
+	return interpreter_obstacle(fd, &header);
 }
 
 /* Cuts the interpreter's path out of a line "#! /path argument". */
@@ -358,4 +376,9 @@ const char *run_library_obstacle(const char *path)
 			break;
 	}
 	return obstacle;
+}
+
+bool run_library_is_refused(const char *path)
+{
+	return run_library_obstacle(path) == other_libc;
 }

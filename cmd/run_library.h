@@ -9,6 +9,7 @@
 #define CMD_RUN_LIBRARY_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define RUN_LIBRARY_NAME     "libsmc_r.so"
@@ -49,10 +50,14 @@ int run_library_program(const char *name, char *out, size_t size);
 
 /*
  * Why the loader would not load the library into this program (as ld.so(8)
- * says: statically linked, set-user-ID and the like, another machine), as half
- * a sentence; NULL when nothing speaks against it. A script is judged by its
- * interpreter.
+ * says: statically linked, set-user-ID and the like, another machine, another C
+ * library), as half a sentence; NULL when nothing speaks against it. A script
+ * is judged by its interpreter.
  */
 const char *run_library_obstacle(const char *path);
+
+/* Would the program not start with the library in LD_PRELOAD? The loader of
+ * another C library gives up where it meets one that is not made for it. */
+bool run_library_is_refused(const char *path);
 
 #endif

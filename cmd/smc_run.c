@@ -56,7 +56,15 @@ static int make_rundir_absolute(void)
 	return error;
 }
 
-static int prepare(void)
+static bool is_refused(const char *program)
+{
+	char path[PATH_MAX];
+
+	return run_library_program(program, path, sizeof(path)) == 0 &&
+	       run_library_is_refused(path);
+}
+
+static int prepare(const char *program)
 {
 	char library[PATH_MAX], why[3 * PATH_MAX];
 	int error =
@@ -66,6 +74,8 @@ static int prepare(void)
 		fprintf(stderr, "smc_run: %s\n", why);
 		return error;
 	}
+	if (is_refused(program))
+		return 0;
 	error = run_library_preload(library);
 	if (error == -EINVAL) {
 		fprintf(stderr,
@@ -144,7 +154,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_OURS;
 	}
-	if (prepare() != 0)
+	if (prepare(argv[0]) != 0)
 		return EXIT_OURS;
 	if (verbose)
 		return run_and_report(argv, verbose > 1);

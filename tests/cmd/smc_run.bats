@@ -412,3 +412,15 @@ print(p.returncode)'
 	run smc_run -v "$BATS_TEST_TMPDIR/dynamic"
 	has "runs with the rights of its owner"
 }
+
+@test "a program of another C library runs without the library" {
+	command -v musl-gcc >/dev/null || skip "needs musl-gcc"
+	printf '#include <stdio.h>\nint main(void) { puts("here"); }\n' \
+		>"$BATS_TEST_TMPDIR/main.c"
+	musl-gcc -o "$BATS_TEST_TMPDIR/other" "$BATS_TEST_TMPDIR/main.c"
+	run smc_run "$BATS_TEST_TMPDIR/other"
+	[ "$status" -eq 0 ]
+	[ "$output" = here ]
+	run smc_run -v "$BATS_TEST_TMPDIR/other"
+	has "other is of another C library: the SMC-R library cannot be loaded"
+}
