@@ -628,8 +628,12 @@ PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 		       socklen_t *restrict n)
 {
 	struct connection *c = served_end(fd);
-	int result = real.getsockopt(fd, level, name, v, n);
+	int result;
 
+	/* It receives, and would take a message of the handshake, too. */
+	if (c && level == IPPROTO_TCP && name == TCP_ZEROCOPY_RECEIVE)
+		successor_descriptor(fd, REASON_DEMOTED_OPTION);
+	result = real.getsockopt(fd, level, name, v, n);
 	if (__builtin_expect(!c, 1) || result < 0)
 		return result;
 	if (level == SOL_SOCKET && name == SO_ERROR && *n >= sizeof(int))

@@ -258,6 +258,16 @@ memory_group() { # bytes
 	[ "$smc_new" = 60 ]
 }
 
+@test "TCP_ZEROCOPY_RECEIVE copies the program's bytes, and no message of ours" {
+	need python3
+	local copied=$BATS_TEST_DIRNAME/copied_out.py
+	python3 "$copied" "$port" >"$place/plain"
+	smc_run python3 "$copied" "$port" >"$place/smc"
+	diff "$place/plain" "$place/smc"
+	smc_count
+	[ "$smc_new" -ge 2 ]
+}
+
 @test "a client of a server without the engine asks the kernel now and then" {
 	[ "$(id -u)" = 0 ] || skip "without BPF each asks"
 	need strace
