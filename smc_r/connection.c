@@ -465,11 +465,17 @@ static void drop_kept(void)
 	}
 }
 
+static void none_calls(struct connection *c)
+{
+	atomic_store(&c->callers, 0);
+	atomic_store(&c->pollers, 0);
+}
+
 /* Or a close in the child would keep the socket for the parent's threads. */
 void connection_forked(void)
 {
 	for (struct connection *c = kept; c; c = c->next_kept)
-		atomic_store(&c->callers, 0);
+		none_calls(c);
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
@@ -480,7 +486,7 @@ void connection_forked(void)
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
 		/* What is not written to stays one page with the parent's. */
 		if (atomic_load(&c->callers))
-			atomic_store(&c->callers, 0);
+			none_calls(c);
 		if (c->annex != ANNEX_NONE)
 			c->annex = ANNEX_NONE; /* the parent pays */
 	}

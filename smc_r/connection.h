@@ -65,8 +65,8 @@ enum phase {
 /* The time-out is less than nothing: no call waits, and the kernel says 0. */
 #define SOCKET_RCVNEVER 1024u
 #define SOCKET_SNDNEVER 2048u
-#define SOCKET_BUFFERS  4096u /* SO_SNDBUF or SO_RCVBUF may be set: ask */
-#define SOCKET_WATCHED  8192u /* was in an epoll instance: ear.h */
+#define SOCKET_BUFFERS  4096u  /* SO_SNDBUF or SO_RCVBUF may be set: ask */
+#define SOCKET_WATCHED  8192u  /* was in an epoll instance: ear.h */
 #define SOCKET_APPENDS  16384u /* O_APPEND: sendfile() is refused */
 
 struct epoll_member;
@@ -135,9 +135,11 @@ struct connection {
 	_Atomic int ear_room;
 	_Atomic uint32_t deaf; /* nobody can ring: they are used no more */
 
-	_Atomic uint32_t callers; /* calls that slept, of this process */
-	_Atomic int orphan;       /* descriptor kept for them, 0 none */
-	int kept;                 /* the same until it is closed */
+	_Atomic uint32_t callers;    /* calls that slept, of this process */
+	_Atomic uint32_t pollers;    /* of those, in poll() */
+	_Atomic int orphan;          /* descriptor kept for them, 0 none */
+	_Atomic uint32_t numberless; /* because theirs was closed */
+	int kept;                    /* the same until it is closed */
 	struct connection *next_kept;
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */

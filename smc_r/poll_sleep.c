@@ -45,13 +45,18 @@ static __thread struct held {
 } held;
 
 /* Not below 0: a fork on top of the sleep has set it to that. */
+static void one_less(_Atomic uint32_t *count)
+{
+	uint32_t now = atomic_load(count);
+
+	while (now > 0 && !atomic_compare_exchange_weak(count, &now, now - 1))
+		;
+}
+
 static void release(struct connection *c)
 {
-	uint32_t now = atomic_load(&c->callers);
-
-	while (now > 0 &&
-	       !atomic_compare_exchange_weak(&c->callers, &now, now - 1))
-		;
+	one_less(&c->pollers);
+	one_less(&c->callers);
 	socket_call_over(c);
 }
 
@@ -81,8 +86,10 @@ static void hold(struct poll_call *p)
 		struct connection *c = poll_member(p->fds[i].fd);
 
 		held.members[i] = c;
-		if (c)
-			atomic_fetch_add(&c->callers, 1);
+		if (!c)
+			continue;
+		atomic_fetch_add(&c->callers, 1);
+		atomic_fetch_add(&c->pollers, 1);
 	}
 }
 

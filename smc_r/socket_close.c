@@ -124,7 +124,7 @@ static bool is_called(const struct connection *c)
  * would keep the file until that call is over; so do we, under a number of our
  * own. False: nobody is, or others hold the connection as well.
  */
-static bool leave_to_caller(struct connection *c, int fd)
+static bool leave_to_caller(struct connection *c, int fd, bool closed)
 {
 	struct fdentry *e;
 	sigset_t saved;
@@ -144,6 +144,11 @@ static bool leave_to_caller(struct connection *c, int fd)
 	epoll_forget(c, fd);
 	fdtable_clear(fd, &e);
 	connection_keep(c, kept);
+	/* From here on signals end such a sleep, so it must begin anew; but a
+	 * poll() would find out what became of its number. */
+	atomic_store(&c->numberless, closed);
+	if (closed && c->rmb && !atomic_load(&c->pollers))
+		connection_wake_readers(c);
 	engine_unlock(&saved);
 	return true;
 }
@@ -186,7 +191,7 @@ static int close_socket(struct connection *c, int fd)
 	int error;
 	sigset_t saved;
 
-	if (leave_to_caller(c, fd)) {
+	if (leave_to_caller(c, fd, true)) {
 		result = real.close(fd);
 		socket_call_over(c);
 		return result;
@@ -286,7 +291,7 @@ void socket_replaced(int fd)
 {
 	struct connection *c = connection_of(fd);
 
-	if (!c || process_is_foreign() || !leave_to_caller(c, fd))
+	if (!c || process_is_foreign() || !leave_to_caller(c, fd, false))
 		socket_forget(fd);
 	else
 		socket_call_over(c);

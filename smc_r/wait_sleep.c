@@ -88,20 +88,23 @@ static int sleep_a_slice(struct pollfd *p, const struct wait_sleep *s)
 }
 
 /* A sleep with a limit of ours ends for every handler, the program's only for
- * some. */
-static int interrupted(const struct wait_sleep *s)
+ * some; behind the others the kernel begins the call again, by its number. */
+static int interrupted(const struct connection *c, const struct wait_sleep *s)
 {
-	return ends_early(s) || patience_is_over(false) ? -EINTR : 0;
+	if (ends_early(s) || patience_is_over(false))
+		return -EINTR;
+	return atomic_load(&c->numberless) ? -EBADF : 0;
 }
 
-static int sleep_by_clock(int bell, struct wait_sleep *s)
+static int sleep_by_clock(const struct connection *c, int bell,
+			  struct wait_sleep *s)
 {
 	struct pollfd p = {.fd = s->rung ? -1 : bell, .events = POLLIN};
 	bool last = is_last(s);
 	int n = sleep_a_slice(&p, s);
 
 	if (n < 0)
-		return interrupted(s);
+		return interrupted(c, s);
 	lengthen(s);
 	s->rung = n > 0;
 	return n == 0 && last ? -EAGAIN : 0;
@@ -122,7 +125,7 @@ static int sleep_on_tcp(struct connection *c, int fd, struct wait_sleep *s)
 		return 0;
 	n = sleep_a_slice(&p, s);
 	if (n < 0)
-		return interrupted(s);
+		return interrupted(c, s);
 	lengthen(s);
 	return n == 0 && last ? -EAGAIN : 0;
 }
@@ -175,8 +178,18 @@ static int listen_for(struct connection *c, int ear, const struct wait_sleep *s)
 			    : real.ppoll(&p, 1, NULL, NULL);
 
 	if (n < 0)
-		return interrupted(s);
+		return interrupted(c, s);
 	return ear_drain(c, ear) ? BELL_HUNG_UP : BELL_RUNG;
+}
+
+/* The kernel restarts it, but for a call that it would not begin again. */
+static int wait_for_ring(struct connection *c, int bell,
+			 const struct wait_sleep *s)
+{
+	bool once = s->has_part || atomic_load(&c->numberless);
+	int result = once ? bell_wait_once(bell, NULL) : bell_wait(bell, NULL);
+
+	return once && result == -EINTR ? interrupted(c, s) : result;
 }
 
 static int sleep_on(struct connection *c, int fd, int bell, bool first,
@@ -190,14 +203,13 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	segment_count(sleeps);
 	inject_nap();
 	if (!first)
-		return sleep_by_clock(bell, s);
+		return sleep_by_clock(c, bell, s);
 	if (s->limited)
 		result = wait_beside_tcp(c, fd, bell, &s->left);
 	else if (ear_is(c, bell))
 		result = listen_for(c, bell, s);
 	else
-		result = s->has_part ? bell_wait_once(bell, NULL)
-				     : bell_wait(bell, NULL);
+		result = wait_for_ring(c, bell, s);
 	if (result == BELL_RUNG)
 		ear_give_back(c, bell);
 	if (result == BELL_TIMEOUT)
