@@ -594,6 +594,12 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	return result;
 }
 
+static int cursors_error(struct connection *c, int fd)
+{
+	tcp_ask(c, fd);
+	return (int)atomic_exchange(&c->slot->error, 0);
+}
+
 /* Also an error that only the cursors told of; or not one that TCP, had it
  * carried the bytes, would not have. */
 static void correct_error(struct connection *c, int fd, int *error)
@@ -601,7 +607,7 @@ static void correct_error(struct connection *c, int fd, int *error)
 	if (connection_phase(c) == PHASE_NATIVE)
 		*error = 0;
 	else if (*error == 0)
-		*error = (int)atomic_exchange(&c->slot->error, 0);
+		*error = cursors_error(c, fd);
 	else if (connection_phase(c) == PHASE_HANDSHAKE)
 		*error = handshake_error_of(c, fd, *error);
 	else if (connection_phase(c) == PHASE_ACTIVE)
@@ -617,6 +623,10 @@ static void correct_state(struct connection *c, int fd, void *info)
 
 	if (is_over ? socket_was_left(c, fd) : connection_was_left(c)) {
 		*(uint8_t *)info = TCP_CLOSE_WAIT;
+		return;
+	}
+	if (tcp_was_reset(c, fd)) {
+		*(uint8_t *)info = TCP_CLOSE;
 		return;
 	}
 	state = connection_phase(c) == PHASE_NATIVE ? 0 : socket_shut_state(c);
@@ -652,8 +662,9 @@ PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
 
 	int result;
 
-	if (c && connection_phase(c) != PHASE_NATIVE &&
-	    socket_shut_state(c) == TCP_CLOSE) {
+	if (c &&
+	    (tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
+				      socket_shut_state(c) == TCP_CLOSE))) {
 		errno = ENOTCONN;
 		return -1;
 	}

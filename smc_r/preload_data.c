@@ -22,6 +22,7 @@
 #include "splice_copy.h"
 #include "successor.h"
 #include "sys.h"
+#include "tcp_end.h"
 
 /* Does a message carry anything else than bytes? Where there is nothing of ours
  * nobody has to know. */
@@ -369,7 +370,8 @@ static int error_first(struct connection *c, int fd, int flags)
 	    !((atomic_load(&c->in_producer->flags) &
 	       (PRODUCER_CLOSED | PRODUCER_SHUT)) ||
 	      (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT) ||
-	      atomic_load(&c->tcp_ended) || atomic_load(&c->slot->error)))
+	      atomic_load(&c->tcp_ended) || atomic_load(&c->slot->error) ||
+	      tcp_ends_now(c, fd)))
 		return 0;
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) ? 0 : error;
 }
@@ -520,10 +522,8 @@ static ssize_t send_message(int fd, const struct msghdr *m, int flags)
 	name = m->msg_namelen < name ? m->msg_namelen : name;
 	if (!is_name(m->msg_name, name))
 		return SOCKET_KERNEL;
-	if (m->msg_control && m->msg_controllen) {
-		demote(c, fd, REASON_DEMOTED_CALL);
-		return SOCKET_KERNEL;
-	}
+	if (m->msg_control && m->msg_controllen)
+		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_CALL);
 	return socket_send(c, fd, m->msg_iov, m->msg_iovlen, flags);
 }
 

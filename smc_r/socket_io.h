@@ -31,6 +31,10 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 		       size_t count, int flags);
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags);
+/* For what only the kernel can send: back to TCP, unless the cursors tell of an
+ * end that TCP knows nothing of. */
+ssize_t socket_send_demoted(struct connection *c, int fd, int flags,
+			    uint32_t reason);
 ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 			 size_t count);
 

@@ -159,6 +159,15 @@ static ssize_t any_part(const struct receive *r)
 	return (ssize_t)(r->done ? r->done : r->seen);
 }
 
+/* A reset goes before what the program shut itself, but not before the peer's
+ * end. */
+static bool is_reset_first(struct connection *c, int fd)
+{
+	return connection_reads_no_more(c) &&
+	       !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	       tcp_was_reset(c, fd);
+}
+
 /* Nothing more for now. True: try again; false: *result is the answer. */
 static bool receive_waits(struct receive *r, ssize_t *result)
 {
@@ -178,6 +187,10 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 			break;
 		return true;
 	case INPUT_END:
+		if (!any_part(r) && is_reset_first(c, r->fd)) {
+			*result = pending_error(c);
+			return false;
+		}
 		break;
 	case INPUT_ERROR:
 		if (has_bytes_behind(c, r->fd))

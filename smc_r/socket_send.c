@@ -261,6 +261,21 @@ static bool is_zero_copy(int fd, int flags)
 	return on;
 }
 
+/* Moves nothing on TCP either, but tells an error. */
+static ssize_t send_nothing(struct sending *s)
+{
+	struct connection *c = s->c;
+
+	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		return shut_pipe(c, s->fd, s->flags);
+	if (has_error(c))
+		return reset_pipe(c, s->flags);
+	if ((atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	    tcp_error(c, s->fd))
+		return broken_pipe(s->flags);
+	return SOCKET_KERNEL;
+}
+
 /* Over rings. */
 static ssize_t send_active(struct sending *s, const struct iovec *v,
 			   size_t count)
@@ -269,13 +284,9 @@ static ssize_t send_active(struct sending *s, const struct iovec *v,
 	size_t want = socket_bytes(v, count);
 	struct place place;
 
-	if (want == 0 && (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
-		return broken_pipe(s->flags);
-	if (want == 0 && connection_owes_error(c))
-		return reset_pipe(c, s->flags);
-	if (want == 0)
-		return SOCKET_KERNEL; /* moves nothing there either */
 	output_watch(c, s->fd);
+	if (want == 0)
+		return send_nothing(s);
 	place_init(&place, v, count);
 	return send_ring(s, &place, want);
 }
@@ -294,6 +305,15 @@ static ssize_t send_native(struct connection *c, const struct iovec *v,
 	return (ssize_t)want;
 }
 
+ssize_t socket_send_demoted(struct connection *c, int fd, int flags,
+			    uint32_t reason)
+{
+	if (connection_phase(c) == PHASE_ACTIVE && tcp_was_reset(c, fd))
+		return reset_pipe(c, flags);
+	demote(c, fd, reason);
+	return SOCKET_KERNEL;
+}
+
 ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		    size_t count, int flags)
 {
@@ -306,14 +326,10 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return send_native(c, v, count);
 	if (flags & MSG_FASTOPEN)
 		return SOCKET_KERNEL;
-	if (__builtin_expect(flags & MSG_OOB, 0)) {
-		demote(c, fd, REASON_DEMOTED_URGENT);
-		return SOCKET_KERNEL;
-	}
-	if (is_zero_copy(fd, flags)) {
-		demote(c, fd, REASON_DEMOTED_CALL);
-		return SOCKET_KERNEL;
-	}
+	if (__builtin_expect(flags & MSG_OOB, 0))
+		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_URGENT);
+	if (is_zero_copy(fd, flags))
+		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_CALL);
 	s.call = socket_sleeper(c);
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
 		result = send_before(&s);

@@ -202,3 +202,9 @@ bool tcp_ends_now(struct connection *c, int fd)
 	tcp_ask(c, fd);
 	return atomic_load(&c->tcp_ended);
 }
+
+bool tcp_was_reset(struct connection *c, int fd)
+{
+	tcp_ask(c, fd);
+	return atomic_load(&c->slot->rx.flags) & STREAM_RESET;
+}

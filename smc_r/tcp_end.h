@@ -111,5 +111,8 @@ static inline void output_watch(struct connection *c, int fd)
 /* For a call that finds nothing, or no room, and must not wait: true when it
  * was told just now that the peer has ended, and should look again. */
 bool tcp_ends_now(struct connection *c, int fd);
+/* For calls that are rare: did the peer die with bytes of ours unread? A reset
+ * of which the kernel knows nothing. */
+bool tcp_was_reset(struct connection *c, int fd);
 
 #endif
