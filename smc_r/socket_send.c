@@ -261,6 +261,13 @@ static bool is_zero_copy(int fd, int flags)
 	return on;
 }
 
+/* TCP, which did not see the peer's end, would tell another error. */
+static bool is_reset_behind(struct connection *c, int fd)
+{
+	return (atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	       tcp_error(c, fd);
+}
+
 /* Moves nothing on TCP either, but tells an error. */
 static ssize_t send_nothing(struct sending *s)
 {
@@ -270,10 +277,8 @@ static ssize_t send_nothing(struct sending *s)
 		return shut_pipe(c, s->fd, s->flags);
 	if (has_error(c))
 		return reset_pipe(c, s->flags);
-	if ((atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
-	    tcp_error(c, s->fd))
-		return broken_pipe(s->flags);
-	return SOCKET_KERNEL;
+	return is_reset_behind(c, s->fd) ? broken_pipe(s->flags)
+					 : SOCKET_KERNEL;
 }
 
 /* Over rings. */
@@ -310,6 +315,8 @@ ssize_t socket_send_demoted(struct connection *c, int fd, int flags,
 {
 	if (connection_phase(c) == PHASE_ACTIVE && tcp_was_reset(c, fd))
 		return reset_pipe(c, flags);
+	if (connection_phase(c) == PHASE_ACTIVE && is_reset_behind(c, fd))
+		return broken_pipe(flags);
 	demote(c, fd, reason);
 	return SOCKET_KERNEL;
 }
