@@ -58,6 +58,10 @@ stranger() {
 	stranger
 }
 
+@test "asio" {
+	stranger
+}
+
 @test "axel" {
 	stranger
 }
@@ -182,7 +186,15 @@ stranger() {
 	stranger
 }
 
+@test "fcgi" {
+	stranger
+}
+
 @test "ffmpeg" {
+	stranger
+}
+
+@test "firebird" {
 	stranger
 }
 
@@ -319,6 +331,10 @@ stranger() {
 }
 
 @test "libfabric" {
+	stranger
+}
+
+@test "libtorrent" {
 	stranger
 }
 
@@ -542,6 +558,10 @@ stranger() {
 	stranger
 }
 
+@test "qt" {
+	stranger
+}
+
 @test "r_cluster" {
 	stranger
 }
@@ -594,6 +614,10 @@ stranger() {
 	stranger
 }
 
+@test "saned" {
+	stranger
+}
+
 @test "sbcl" {
 	stranger
 }
@@ -607,6 +631,10 @@ stranger() {
 }
 
 @test "shadowsocks" {
+	stranger
+}
+
+@test "slurm" {
 	stranger
 }
 
