@@ -98,14 +98,31 @@ scenarios_but() { # names...
 	done
 }
 
+every_other() { # 0 or 1, words...
+	local odd=$1 i=0 word
+	shift
+	for word; do
+		[ $((i++ % 2)) != "$odd" ] || echo "$word"
+	done
+}
+
 @test "scenarios with the library in both processes, on SMC" {
-	"$here/oracle.sh" -j 4 -m both all
+	"$here/oracle.sh" -j 6 -m both all
 	smc_count
 	[ "$smc_new" -ge 200 ]
 }
 
+# SMC_R_LONG: each scenario with the library in either process; else they take
+# turns.
 @test "scenarios with the library in one process" {
-	"$here/oracle.sh" -j 4 -m A,B all
+	local i sides=(A B)
+	[ -z "${SMC_R_LONG-}" ] || sides=('A,B' 'A,B')
+	scenarios_but
+	for i in 0 1; do
+		# shellcheck disable=SC2046 # no name has a blank
+		"$here/oracle.sh" -j 6 -m "${sides[i]}" \
+			$(every_other "$i" "${scripts[@]}")
+	done
 	smc_count
 	# Eight connections have both ends where the library is: in
 	# two_ends_one_process, passed_after_both_ends, epoll_pwait2_plain,
@@ -144,7 +161,7 @@ scenarios_but() { # names...
 @test "scenarios between processes that know each other" {
 	# Listeners that do not fit another process's client.
 	scenarios_but bound_connect disconnect listener_odd
-	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both "${scripts[@]}"
+	ORACLE_WARM=1 "$here/oracle.sh" -j 6 -m both "${scripts[@]}"
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds" 73
 }
 
