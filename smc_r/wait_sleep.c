@@ -192,20 +192,40 @@ static int wait_for_ring(struct connection *c, int bell,
 	return once && result == -EINTR ? interrupted(c, s) : result;
 }
 
-static int sleep_on(struct connection *c, int fd, int bell, bool first,
-		    struct wait_sleep *s)
+/* A stall cuts the sleep short. What an ear has heard is taken, or it would end
+ * each further sleep. */
+static int wait_for_stall(struct connection *c, int bell, int ms,
+			  const struct wait_sleep *s)
 {
+	int result = patience_wait(bell, ms, s->has_part);
+
+	if (result == BELL_RUNG && ear_is(c, bell) && ear_drain(c, bell))
+		return BELL_HUNG_UP;
+	return result;
+}
+
+static bool is_longer(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec ||
+	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/* The stall, in "stall_ms", or none: -1, ends the sleep, or the program's own
+ * limit if that is not longer. */
+static int sleep_by_ring(struct connection *c, int fd, int bell, int stall_ms,
+			 struct wait_sleep *s)
+{
+	struct timespec stall = {stall_ms / 1000,
+				 (long)(stall_ms % 1000) * 1000000};
+	bool stalls =
+	    stall_ms >= 0 && (!s->limited || is_longer(&s->left, &stall));
 	int result;
 
-	look_at_clock(s);
-	if (is_nonblocking(c, fd))
-		return -EAGAIN;
-	segment_count(sleeps);
-	inject_nap();
-	if (!first)
-		return sleep_by_clock(c, bell, s);
 	if (s->limited)
-		result = wait_beside_tcp(c, fd, bell, &s->left);
+		result =
+		    wait_beside_tcp(c, fd, bell, stalls ? &stall : &s->left);
+	else if (stalls)
+		result = wait_for_stall(c, bell, stall_ms, s);
 	else if (ear_is(c, bell))
 		result = listen_for(c, bell, s);
 	else
@@ -213,56 +233,33 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	if (result == BELL_RUNG)
 		ear_give_back(c, bell);
 	if (result == BELL_TIMEOUT)
-		return -EAGAIN;
+		return stalls ? 0 : -EAGAIN;
 	if (result == BELL_HUNG_UP)
 		return sleep_on_tcp(c, fd, s);
 	return result;
 }
 
-int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
-			 struct wait_sleep *s)
+static int sleep_on(struct connection *c, int fd, int bell, bool first,
+		    int stall_ms, struct wait_sleep *s)
 {
-	return sleep_on(c, fd, ear_data(c), first, s);
-}
-
-/* The stall ends the sleep, or the program's own limit if that is shorter. */
-static int sleep_with_limit(struct connection *c, int fd, int bell, int ms,
-			    struct wait_sleep *s)
-{
-	struct timespec limit = {ms / 1000, (long)(ms % 1000) * 1000000};
-	bool shorter;
-	int result;
-
 	look_at_clock(s);
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
 	inject_nap();
-	shorter = s->limited && (s->left.tv_sec < limit.tv_sec ||
-				 (s->left.tv_sec == limit.tv_sec &&
-				  s->left.tv_nsec <= limit.tv_nsec));
-	if (s->limited)
-		result =
-		    wait_beside_tcp(c, fd, bell, shorter ? &s->left : &limit);
-	else
-		result = patience_wait(bell, ms, s->has_part);
-	if (result == BELL_RUNG && ear_is(c, bell))
-		ear_drain(c, bell);
-	else if (result == BELL_RUNG)
-		ear_give_back(c, bell);
-	if (result == BELL_TIMEOUT)
-		return shorter ? -EAGAIN : 0;
-	if (result == BELL_HUNG_UP)
-		return sleep_on_tcp(c, fd, s);
-	return result;
+	return first ? sleep_by_ring(c, fd, bell, stall_ms, s)
+		     : sleep_by_clock(c, bell, s);
+}
+
+int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
+			 struct wait_sleep *s)
+{
+	return sleep_on(c, fd, ear_data(c), first, -1, s);
 }
 
 int wait_sleep_for_room(struct connection *c, int fd, bool first,
 			struct wait_sleep *s)
 {
-	int ms = first ? stall_left_ms(c) : -1;
-	int bell = ear_room(c);
-
-	return ms < 0 ? sleep_on(c, fd, bell, first, s)
-		      : sleep_with_limit(c, fd, bell, ms, s);
+	return sleep_on(c, fd, ear_room(c), first, first ? stall_left_ms(c) : -1,
+			s);
 }
