@@ -86,7 +86,7 @@ wrongs() {
 
 # Most of them make somebody wait in vain.
 @test "a library that is wrong is noticed, whatever is wrong" {
-	wrongs | xargs -L 1 -P 8 "$here/oracle.sh" -w
+	wrongs | xargs -L 1 -P 16 "$here/oracle.sh" -w
 }
 
 scenarios_but() { # names...
