@@ -260,6 +260,6 @@ int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
 int wait_sleep_for_room(struct connection *c, int fd, bool first,
 			struct wait_sleep *s)
 {
-	return sleep_on(c, fd, ear_room(c), first, first ? stall_left_ms(c) : -1,
-			s);
+	return sleep_on(c, fd, ear_room(c), first,
+			first ? stall_left_ms(c) : -1, s);
 }
