@@ -124,13 +124,14 @@ void engine_start(void)
 {
 	real_init();
 	process_init();
+	/* What it executes may have to be spared us, off or not. */
+	image_init();
 	if (process.off || fdtable_init() < 0) {
 		process.off = true;
 		return;
 	}
 	/* At once, as threads would make it slow. */
 	barrier_register();
-	image_init();
 	offer_init(rundir_path());
 	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -111,7 +111,8 @@ static bool gains_rights(int fd)
 				       NULL, 0) > 0);
 }
 
-/* Is it our loader that loads it? Others know neither LD_PRELOAD nor us. */
+/* Is it our loader that loads it? That of another C library (musl) takes
+ * LD_PRELOAD for its own, and cannot load us. */
 static bool has_our_loader(int fd, const ElfW(Phdr) * part)
 {
 	char path[HEAD_BYTES];
@@ -125,7 +126,13 @@ static bool has_our_loader(int fd, const ElfW(Phdr) * part)
 	return strcmp(slash ? slash + 1 : path, LD_SO) == 0;
 }
 
-static bool is_dynamic(int fd)
+enum loader {
+	LOADER_NONE, /* static, or of another width */
+	LOADER_OURS,
+	LOADER_OTHER,
+};
+
+static enum loader loader_of(int fd)
 {
 	const unsigned char class =
 	    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -135,15 +142,16 @@ static bool is_dynamic(int fd)
 	if (!read_at(fd, &header, sizeof(header), 0) ||
 	    header.e_ident[EI_CLASS] != class ||
 	    header.e_phentsize != sizeof(part))
-		return false;
+		return LOADER_NONE;
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		if (!read_at(fd, &part, sizeof(part),
 			     header.e_phoff + i * sizeof(part)))
-			return false;
+			break;
 		if (part.p_type == PT_INTERP)
-			return has_our_loader(fd, &part);
+			return has_our_loader(fd, &part) ? LOADER_OURS
+							 : LOADER_OTHER;
 	}
-	return false;
+	return LOADER_NONE;
 }
 
 /* The path in "#! /path argument", in place. */
@@ -159,18 +167,30 @@ enum namer {
 	NAMER_NONE,
 	NAMER_HOST,        /* LOADER_FILE alone */
 	NAMER_ENVIRONMENT, /* LD_PRELOAD as well */
+	NAMER_IN_VAIN,     /* LD_PRELOAD, and its loader dies of us */
 };
 
 static enum namer namer_of(int fd)
 {
-	if (!is_dynamic(fd))
+	enum loader loader = loader_of(fd);
+
+	if (loader == LOADER_NONE)
 		return NAMER_NONE;
-	return gains_rights(fd) ? NAMER_HOST : NAMER_ENVIRONMENT;
+	if (gains_rights(fd))
+		return loader == LOADER_OURS ? NAMER_HOST : NAMER_NONE;
+	return loader == LOADER_OURS ? NAMER_ENVIRONMENT : NAMER_IN_VAIN;
 }
 
-/* Takes the descriptor. */
-static enum namer find_namer(int fd)
+static int open_image(const struct image *image)
 {
+	return image->search && !strchr(image->path, '/')
+		   ? open_in_path(image->path)
+		   : open_file(image->dir, image->path);
+}
+
+static enum namer find_namer(const struct image *image)
+{
+	int fd = open_image(image);
 	char head[HEAD_BYTES];
 
 	for (int i = 0; i < INTERPRETERS_MAX && fd >= 0; i++) {
@@ -238,31 +258,39 @@ static bool is_library_there(void)
 
 /* ---- the environment ---- */
 
+static bool is_named(const char *list)
+{
+	return list && strstr(list, name);
+}
+
 enum image_engine image_engine(const struct image *image)
 {
 	const char *off = entry_of(image->env, "SMC_R=");
 	const char *list = entry_of(image->env, PRELOAD);
 	const char *place = entry_of(image->env, RUNDIR);
-	bool search = image->search && !strchr(image->path, '/');
 	enum namer namer;
-	bool is_named;
 
 	/* Another run directory is another device's. */
 	if ((off && strcmp(off, "SMC_R=0") == 0) ||
 	    (place && (!rundir || strcmp(place, rundir) != 0)))
 		return IMAGE_NONE;
-	namer = find_namer(search ? open_in_path(image->path)
-				  : open_file(image->dir, image->path));
+	namer = find_namer(image);
 	/* One that gains rights has the default run directory. */
-	if (namer == NAMER_NONE || (namer == NAMER_HOST && rundir) ||
-	    !is_library_there())
+	if (namer == NAMER_NONE || namer == NAMER_IN_VAIN ||
+	    (namer == NAMER_HOST && rundir) || !is_library_there())
 		return IMAGE_NONE;
-	is_named = (namer == NAMER_ENVIRONMENT && list && strstr(list, name)) ||
-		   host_names_us();
-	if (is_named && (place || !rundir))
+	if (((namer == NAMER_ENVIRONMENT && is_named(list)) ||
+	     host_names_us()) &&
+	    (place || !rundir))
 		return IMAGE_LOADS;
 	return namer == NAMER_ENVIRONMENT && *library == '/' ? IMAGE_ASKED
 							     : IMAGE_NONE;
+}
+
+bool image_is_misled(const struct image *image)
+{
+	return is_named(entry_of(image->env, PRELOAD)) && *library == '/' &&
+	       (!is_library_there() || find_namer(image) == NAMER_IN_VAIN);
 }
 
 static size_t count_of(char *const *env)
@@ -282,20 +310,38 @@ size_t image_environment_bytes(char *const *env)
 	       strlen(library) + 1 + (list ? strlen(list) : 0) + 1;
 }
 
-char *const *image_environment(char *const *env, void *memory)
+/* The words of the list but those that name us, behind what is in text. */
+static void add_others(char *text, const char *list)
+{
+	while (*(list += strspn(list, " :"))) {
+		size_t word = strcspn(list, " :");
+		size_t n = strlen(name), end = strlen(text);
+
+		if (word < n || memcmp(list + word - n, name, n) != 0) {
+			if (text[end - 1] != '=')
+				text[end++] = ':';
+			memcpy(text + end, list, word);
+			text[end + word] = '\0';
+		}
+		list += word;
+	}
+}
+
+char *const *image_environment(enum image_words words, char *const *env,
+			       void *memory)
 {
 	const char *list = entry_of(env, PRELOAD);
 	char **out = memory;
 	char *text = (char *)(out + count_of(env) + 3);
 
 	strcpy(text, PRELOAD);
-	strcat(text, library);
-	if (list && list[PRELOAD_BYTES]) {
-		strcat(text, ":");
-		strcat(text, list + PRELOAD_BYTES);
-	}
-	*out++ = text;
-	if (rundir && !entry_of(env, RUNDIR))
+	if (words == IMAGE_WITH_US)
+		strcat(text, library);
+	if (list)
+		add_others(text, list + PRELOAD_BYTES);
+	if (text[PRELOAD_BYTES])
+		*out++ = text;
+	if (words == IMAGE_WITH_US && rundir && !entry_of(env, RUNDIR))
 		*out++ = (char *)(uintptr_t)rundir;
 	for (; env && *env; env++)
 		if (strncmp(*env, PRELOAD, PRELOAD_BYTES) != 0)

@@ -32,9 +32,20 @@ void image_init(void);
 
 enum image_engine image_engine(const struct image *image);
 
-/* A copy of env with our library first in LD_PRELOAD, and our run directory;
- * how much memory it takes, aligned as a pointer. */
+/* Would its loader stumble over our name in LD_PRELOAD? That of another C
+ * library dies of us; ours complains where, behind chroot, we are not. */
+bool image_is_misled(const struct image *image);
+
+enum image_words {
+	IMAGE_AS_IS,
+	IMAGE_WITH_US, /* our library first in LD_PRELOAD, our run directory */
+	IMAGE_WITHOUT_US, /* not in LD_PRELOAD */
+};
+
+/* A copy of env that says so, not as it is; how much memory it takes, aligned
+ * as a pointer. */
 size_t image_environment_bytes(char *const *env);
-char *const *image_environment(char *const *env, void *memory);
+char *const *image_environment(enum image_words words, char *const *env,
+			       void *memory);
 
 #endif

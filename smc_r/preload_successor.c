@@ -62,9 +62,10 @@ PRELOAD pid_t _Fork(void)
 #define PREPARE(from, file, in_path, env, heir)                                \
 	do {                                                                   \
 		struct image image = {from, file, in_path, env};               \
-		if (successor_exec(&image, heir))                              \
+		enum image_words words = successor_exec(&image, heir);         \
+		if (words != IMAGE_AS_IS)                                      \
 			(env) = image_environment(                             \
-			    env, alloca(image_environment_bytes(env)));        \
+			    words, env, alloca(image_environment_bytes(env))); \
 	} while (0)
 
 PRELOAD int execve(const char *path, char *const argv[], char *const env[])

@@ -117,9 +117,10 @@ static bool is_ours(int fd)
 }
 
 /* A standard stream is given on purpose. */
-bool successor_exec(const struct image *image, enum heir heir)
+enum image_words successor_exec(const struct image *image, enum heir heir)
 {
 	enum image_engine engine = IMAGE_LOADS;
+	enum image_words words = IMAGE_AS_IS;
 	bool has_listener = false;
 	int end = fdtable_end();
 	int error = errno;
@@ -147,15 +148,19 @@ bool successor_exec(const struct image *image, enum heir heir)
 	if ((!has_listener || engine == IMAGE_NONE) && heir != HEIR_BESIDE &&
 	    !process_is_foreign())
 		leave_registry();
+	if (image_is_misled(image))
+		words = IMAGE_WITHOUT_US;
+	else if (engine == IMAGE_ASKED)
+		words = IMAGE_WITH_US;
 	errno = error;
-	return engine == IMAGE_ASKED;
+	return words;
 }
 
 void successor_shell(void)
 {
 	const struct image shell = {AT_FDCWD, "/bin/sh", false, environ};
 
-	if (successor_exec(&shell, HEIR_BESIDE))
+	if (successor_exec(&shell, HEIR_BESIDE) != IMAGE_AS_IS)
 		give_listeners(fdtable_end());
 }
 

@@ -21,10 +21,10 @@
  *
  * A listener that is marked promises that whoever accepts has the engine, and
  * clients count on it already. So a program that inherits one gets the engine
- * with it: true says that its environment must name it. One that cannot
- * load it takes the mark from the listener.
+ * with it: IMAGE_WITH_US says that its environment must name it. One that
+ * cannot load it takes the mark from the listener.
  */
-bool successor_exec(const struct image *image, enum heir heir);
+enum image_words successor_exec(const struct image *image, enum heir heir);
 /* libc's own shell, as of system(3): it inherits, and its environment is ours
  * as it stands. */
 void successor_shell(void);

@@ -309,3 +309,40 @@ make_root() { # directory, program
 	diff "$place/plain" "$place/smc"
 	[ "$(wc -l <"$place/plain")" = 8 ]
 }
+
+@test "a program that starts one of another C library, which keeps what else is preloaded" {
+	need musl-gcc
+	local way start='import os, sys; os.execvp(sys.argv[1], sys.argv[1:])'
+	cat >"$place/main.c" <<-'EOT'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			const char *list = getenv("LD_PRELOAD");
+			puts(list ? list : "nothing");
+		}
+	EOT
+	musl-gcc -o "$place/other" "$place/main.c"
+	printf '#!%s\n' "$place/other" >"$place/script"
+	chmod +x "$place/script"
+	for way in other script; do
+		run smc_run sh -c "$place/$way; exit \$?"
+		[ "$status" -eq 0 ]
+		[ "$output" = nothing ]
+	done
+	run smc_run sh -c "SMC_R=0 exec $place/other"
+	[ "$output" = nothing ]
+	run smc_run sh -c "LD_PRELOAD=a.so:\$LD_PRELOAD:b.so
+		export LD_PRELOAD; exec $place/other" 2>/dev/null
+	[[ $output == *a.so:b.so ]]
+	run smc_run python3 -c "$start" "$place/other"
+	[ "$output" = nothing ]
+}
+
+@test "behind chroot, where there is no library, nothing is said of it" {
+	[ "$(id -u)" = 0 ] || skip "only root may change its root"
+	make_root "$place/root" /bin/echo
+	run smc_run chroot "$place/root" /program here
+	[ "$status" -eq 0 ]
+	[ "$output" = here ]
+}
