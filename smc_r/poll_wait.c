@@ -9,6 +9,7 @@
 #include "handshake.h"
 #include "poll_call.h"
 #include "real.h"
+#include "socket_listen.h"
 #include "spin.h"
 #include "sys.h"
 #include "talk.h"
@@ -147,6 +148,27 @@ static int look_through(struct poll_call *p, int ready)
 	return any ? poll_look_all(p->fds, p->all, p->n) : ready;
 }
 
+/* On TCP a connection to ourselves can be written to with the very poll that
+ * tells of it at the listener. So it is told where that is ahead of it in the
+ * array, which programs go through in its order. */
+static int look_behind_listener(struct poll_call *p, int ready)
+{
+	bool accepts = false, any = false;
+
+	for (nfds_t i = 0; i < p->n; i++) {
+		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
+		struct connection *c;
+
+		if (listener_of(p->fds[i].fd))
+			accepts |= p->fds[i].revents & (POLLIN | POLLRDNORM);
+		if (!asked || !accepts)
+			continue;
+		c = poll_member(p->fds[i].fd);
+		any |= c && handshake_tells_first(c);
+	}
+	return any ? poll_look_all(p->fds, p->all, p->n) : ready;
+}
+
 static int call(struct poll_call p)
 {
 	struct pollfd stack[ON_STACK * POLL_PER_FD];
@@ -171,6 +193,8 @@ static int call(struct poll_call p)
 	result = wait_rounds(&p);
 	if (p.only_looks && result > 0)
 		result = look_through(&p, result);
+	else if (result > 0 && connections_starting() == 1)
+		result = look_behind_listener(&p, result);
 	if (p.n > ON_STACK) {
 		int error = errno;
 
