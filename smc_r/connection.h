@@ -173,7 +173,7 @@ struct connection {
 	bool late;         /* was told late, and counted */
 	bool crowded;      /* began beside many others */
 	bool looks_again;  /* was hidden a little longer: we were away */
-	bool own;          /* nobody but this thread would accept it */
+	bool own;          /* nobody but this process would accept it */
 	bool quiet;        /* client: has not proposed yet, deferred.h */
 	bool silent;       /* server: the client let its time pass */
 	uint64_t begun_ns; /* the handshake */

@@ -126,8 +126,9 @@ bool handshake_tells_output(struct connection *c);
  * TCP. So it hides as long as there is anything else to tell.
  *
  * True: it is told from now on. first: the listener's event is told by the same
- * wait, and before it, as on TCP; not where several begin, as there are
- * programs that accept one at a time. alone: nothing else is ready.
+ * wait, and before it, as on TCP, whatever threads there are; not where several
+ * begin, as there are programs that accept one at a time. alone: nothing else
+ * is ready.
  */
 bool handshake_is_own(const struct connection *c);
 bool handshake_tells_first(struct connection *c);

@@ -52,19 +52,6 @@ static uint64_t moving_until(const struct connection *c, uint64_t since)
 	return met == 0 ? 0 : until < most ? until : most;
 }
 
-void handshake_start_clock(struct connection *c)
-{
-	uint64_t now = sys_now_ns();
-
-	c->begun_ns = now;
-	c->own = handshake_nobody_accepts(c);
-	c->hidden_until_ns = now;
-	if (c->slot->role != STATUS_CLIENT ||
-	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
-		GRACE_MISSES)
-		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
-}
-
 static const struct listener *own_listener(const struct connection *c)
 {
 	if (c->slot->role != STATUS_CLIENT)
@@ -77,6 +64,26 @@ static const struct listener *own_listener(const struct connection *c)
 			return l;
 	}
 	return NULL;
+}
+
+/* Not one that a fork left to others as well. */
+static bool is_ours(const struct listener *l)
+{
+	return l && l->marked_by == process.pid &&
+	       l->forks == atomic_load(&process.forks);
+}
+
+void handshake_start_clock(struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+
+	c->begun_ns = now;
+	c->own = is_ours(own_listener(c));
+	c->hidden_until_ns = now;
+	if (c->slot->role != STATUS_CLIENT ||
+	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
+		GRACE_MISSES)
+		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
 }
 
 /* An acceptor of ours that answers who was not hidden may have done so because
@@ -109,11 +116,7 @@ static void note_miss(const struct connection *c, struct grace *g,
 /* Only this thread would, and it is here. */
 bool handshake_nobody_accepts(const struct connection *c)
 {
-	const struct listener *l =
-	    __libc_single_threaded ? own_listener(c) : NULL;
-
-	return l && l->marked_by == process.pid &&
-	       l->forks == atomic_load(&process.forks);
+	return __libc_single_threaded && is_ours(own_listener(c));
 }
 
 /* ---- writes ---- */
@@ -270,9 +273,10 @@ bool handshake_is_own(const struct connection *c)
 	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
 }
 
+/* Whoever else could accept: who is told of the listener is about to. */
 bool handshake_tells_first(struct connection *c)
 {
-	return connections_starting() == 1 && handshake_is_own(c) &&
+	return connections_starting() == 1 && c->own &&
 	       handshake_tells_output(c);
 }
 
