@@ -2,7 +2,8 @@
 /*
  * preload: the names of libc that this library defines. Each looks the
  * descriptor up and either goes straight to the real function (tail call; the
- * cancellation point is that function's own) or to the engine.
+ * cancellation point is that function's own) or to the engine, which may not
+ * sleep; so the calls that are cancellation points look for a cancel first.
  *
  * preload.map lists the names; everything else stays local.
  */
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/single_threaded.h>
 
 #include "connection.h"
 #include "real.h"
@@ -46,6 +48,32 @@ static inline struct connection *served_end(int fd)
 			 STREAM_ENDED)
 		   ? NULL
 		   : c;
+}
+
+/* A cancel that is pending acts here, before anything is moved. */
+static inline void cancellation_point(void)
+{
+	if (__builtin_expect(!__libc_single_threaded, 0))
+		pthread_testcancel();
+}
+
+/* For the calls that are cancellation points. */
+static inline struct connection *served_point(int fd)
+{
+	struct connection *c = served(fd);
+
+	if (c)
+		cancellation_point();
+	return c;
+}
+
+static inline struct connection *served_end_point(int fd)
+{
+	struct connection *c = served_end(fd);
+
+	if (c)
+		cancellation_point();
+	return c;
 }
 
 extern void __chk_fail(void) __attribute__((noreturn));

@@ -107,7 +107,7 @@ static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 			 struct sockaddr *restrict a, socklen_t *restrict l)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -130,7 +130,7 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 
 PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -142,7 +142,7 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 
 PRELOAD ssize_t read(int fd, void *p, size_t n)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
 
 	/* Of nothing: 0 without a wait, other than recv(). */
@@ -153,7 +153,7 @@ PRELOAD ssize_t read(int fd, void *p, size_t n)
 
 static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 
 	if (!c)
 		return SOCKET_KERNEL;
@@ -278,7 +278,7 @@ static ssize_t receive_message(struct connection *c, int fd, struct msghdr *m,
 
 PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
 
 	if (c)
@@ -379,7 +379,7 @@ static int error_first(struct connection *c, int fd, int flags)
 PRELOAD int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
 		     struct timespec *t)
 {
-	struct connection *c = served(fd);
+	struct connection *c = served_point(fd);
 	struct sleeper call;
 	volatile int done;
 	int error;
@@ -436,7 +436,7 @@ static bool is_name(const void *a, socklen_t l)
 PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 		       const struct sockaddr *a, socklen_t l)
 {
-	struct connection *c = served_end(fd);
+	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -449,7 +449,7 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 {
-	struct connection *c = served_end(fd);
+	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -462,7 +462,7 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
 {
-	struct connection *c = served_end(fd);
+	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
 
@@ -475,7 +475,7 @@ PRELOAD ssize_t write(int fd, const void *p, size_t n)
 
 static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
-	struct connection *c = served_end(fd);
+	struct connection *c = served_end_point(fd);
 
 	if (!c || n < 0 || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
@@ -540,6 +540,8 @@ PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r;
 
+	if (served_end(fd))
+		cancellation_point();
 	if (has_control(m))
 		successor_message(m);
 	r = send_message(fd, m, flags);
@@ -552,6 +554,8 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 {
 	unsigned done = 0;
 
+	if (served_end(fd))
+		cancellation_point();
 	/* As the kernel does. */
 	if (n > IOV_MAX)
 		n = IOV_MAX;
@@ -629,8 +633,10 @@ PRELOAD ssize_t splice(int in, loff_t *ia, int out, loff_t *oa, size_t n,
 {
 	ssize_t r = SOCKET_KERNEL;
 
-	if ((served(in) || served(out)) && !ia && !oa)
+	if ((served(in) || served(out)) && !ia && !oa) {
+		cancellation_point();
 		r = splice_copy(in, out, n, flags);
+	}
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(out, real.splice(in, ia, out, oa, n, flags), NULL, 0);

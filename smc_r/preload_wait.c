@@ -56,6 +56,7 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	if (!is_ours(fds, n))
 		return real.poll(fds, n, ms);
+	cancellation_point();
 	return poll_members_ms(fds, n, ms);
 }
 
@@ -64,6 +65,7 @@ PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 {
 	if (is_no_time(t) || is_no_mask(mask) || !is_ours(fds, n))
 		return real.ppoll(fds, n, t, mask);
+	cancellation_point();
 	return poll_members(fds, n, t, mask);
 }
 
@@ -114,6 +116,7 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 	n = select_reach(n, r, w, x);
 	if (!select_has_members(n, r, w, x))
 		return real.select(n, r, w, x, t);
+	cancellation_point();
 	if (!t)
 		return select_members(n, r, w, x, NULL, NULL);
 	if (t->tv_sec < 0 || t->tv_usec < 0)
@@ -137,6 +140,7 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 	if (is_no_time(t) || is_no_mask(mask) ||
 	    !select_has_members(n, r, w, x))
 		return real.pselect(n, r, w, x, t, mask);
+	cancellation_point();
 	return select_members(n, r, w, x, t, mask);
 }
 
@@ -191,6 +195,7 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 {
 	int n;
 
+	cancellation_point();
 	do {
 		if (__builtin_expect(!epoll_is_settled(e), 0))
 			epoll_meet(e);

@@ -40,6 +40,10 @@ both_ways() { # how
 	both_ways cancel-send
 }
 
+@test "a thread that is cancelled before a call that would not sleep" {
+	both_ways cancel-ready
+}
+
 @test "a writer whose number is given to something else" {
 	"$programs/preload/replaced" 300
 	smc_run "$programs/preload/replaced" 300

@@ -8,6 +8,8 @@
  *   astray cancel	a thread is cancelled in recv()
  *   astray cancel-poll	in poll()
  *   astray cancel-send	and in send()
+ *   astray cancel-ready	before a call that would not sleep: it moves
+ * nothing
  *
  * After that the connection carries bytes as before, another sleep on it is
  * woken at once and burns no time, and a close is seen by the peer.
@@ -19,9 +21,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +99,142 @@ static void *send_for_ever(void *argument)
 		check(send(*(int *)argument, block, sizeof(block), 0) > 0,
 		      "send");
 	return NULL;
+}
+
+/* ---- calls that would not sleep ---- */
+
+static ssize_t by_recv(int fd, char *p)
+{
+	return recv(fd, p, 1, MSG_DONTWAIT);
+}
+
+static ssize_t by_read(int fd, char *p)
+{
+	return read(fd, p, 1);
+}
+
+static ssize_t by_recvmsg(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+	return recvmsg(fd, &m, 0);
+}
+
+static ssize_t by_readv(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+
+	return readv(fd, &v, 1);
+}
+
+static ssize_t by_recvmmsg(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+	struct mmsghdr m = {.msg_hdr = {.msg_iov = &v, .msg_iovlen = 1}};
+
+	return recvmmsg(fd, &m, 1, 0, NULL);
+}
+
+static ssize_t by_send(int fd, char *p)
+{
+	return send(fd, p, 1, 0);
+}
+
+static ssize_t by_write(int fd, char *p)
+{
+	return write(fd, p, 1);
+}
+
+static ssize_t by_writev(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+
+	return writev(fd, &v, 1);
+}
+
+static ssize_t by_sendmsg(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+	return sendmsg(fd, &m, 0);
+}
+
+static ssize_t by_sendmmsg(int fd, char *p)
+{
+	struct iovec v = {p, 1};
+	struct mmsghdr m = {.msg_hdr = {.msg_iov = &v, .msg_iovlen = 1}};
+
+	return sendmmsg(fd, &m, 1, 0);
+}
+
+static ssize_t by_poll(int fd, char *p)
+{
+	struct pollfd f = {.fd = fd, .events = POLLIN};
+
+	(void)p;
+	return poll(&f, 1, -1);
+}
+
+static ssize_t by_select(int fd, char *p)
+{
+	fd_set in;
+
+	(void)p;
+	FD_ZERO(&in);
+	FD_SET(fd, &in);
+	return select(fd + 1, &in, NULL, NULL, NULL);
+}
+
+static ssize_t by_epoll(int fd, char *p)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	static int ep;
+
+	(void)p;
+	if (ep == 0) {
+		ep = epoll_create1(0);
+		check(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
+	}
+	return epoll_wait(ep, &e, 1, -1);
+}
+
+static ssize_t (*const ready_calls[])(int fd, char *p) = {
+    by_recv, by_read,   by_recvmsg, by_readv,   by_recvmmsg,
+    by_send, by_write,  by_writev,  by_sendmsg, by_sendmmsg,
+    by_poll, by_select, by_epoll};
+
+static ssize_t (*ready_call)(int fd, char *p);
+
+static void *call_cancelled(void *argument)
+{
+	char byte = 'r';
+
+	pthread_cancel(pthread_self());
+	check(ready_call(*(int *)argument, &byte) == 12345, "it came back");
+	return NULL;
+}
+
+/* A byte is there to be read, and room for one. */
+static void cancel_ready(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	check(poll(&p, 1, -1) == 1, "poll");
+	for (size_t i = 0; i < sizeof(ready_calls) / sizeof(*ready_calls);
+	     i++) {
+		pthread_t thread;
+		void *result;
+
+		ready_call = ready_calls[i];
+		check(!pthread_create(&thread, NULL, call_cancelled, &fd),
+		      "pthread_create");
+		check(!pthread_join(thread, &result), "pthread_join");
+		check(result == PTHREAD_CANCELED, "was cancelled");
+	}
+	check(recv(fd, &byte, 1, 0) == 1 && byte == 'x', "the byte is there");
 }
 
 static void cancel(int fd, void *(*what)(void *))
@@ -197,7 +338,10 @@ int main(int argc, char **argv)
 	}
 	close(listener);
 	fd = duct_connect(port);
-	check(recv_all(fd, &(char){0}, 1) == 1, "first byte");
+	if (!strcmp(how, "cancel-ready"))
+		cancel_ready(fd);
+	else
+		check(recv_all(fd, &(char){0}, 1) == 1, "first byte");
 	if (!strcmp(how, "jump"))
 		jump_out(fd);
 	else if (!strcmp(how, "jump-poll") || closes)
@@ -209,8 +353,9 @@ int main(int argc, char **argv)
 	else if (sends)
 		cancel(fd, send_for_ever);
 	else
-		check(false, "astray jump|jump-poll|jump-close|cancel|"
-			     "cancel-poll|cancel-send");
+		check(!strcmp(how, "cancel-ready"),
+		      "astray jump|jump-poll|jump-close|cancel|"
+		      "cancel-poll|cancel-send|cancel-ready");
 	if (sends)
 		mark(fd);
 	if (!closes)
