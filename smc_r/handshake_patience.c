@@ -273,10 +273,11 @@ bool handshake_is_own(const struct connection *c)
 	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
 }
 
-/* Whoever else could accept: who is told of the listener is about to. */
+/* Whoever else could accept: who is told of the listener is about to. One that
+ * came to be late is seen without that. */
 bool handshake_tells_first(struct connection *c)
 {
-	return connections_starting() == 1 && c->own &&
+	return connections_starting() == 1 && c->own && !c->late &&
 	       handshake_tells_output(c);
 }
 
