@@ -164,7 +164,7 @@ asleep() { # its leader
 }
 
 @test "connections that come and go leave nothing behind" {
-	both 200 leak 200
+	both 1000 leak 1000
 }
 
 @test "more children than can be counted, each with a connection" {
@@ -464,7 +464,7 @@ on_smc() {
 @test "an ordinary user, without BPF" {
 	local before
 	own_device
-	"${user[@]}" smc_run "$edges" leak 30
+	"${user[@]}" smc_run "$edges" leak 1000
 	"${user[@]}" smc_run "$edges" crowd 90
 	"${user[@]}" smc_run "$programs/preload/demote" 5
 	[ "$(on_smc)" -ge 100 ]

@@ -240,13 +240,9 @@ static int anonymous_kb(void)
 	return kb;
 }
 
-static bool is_back(int fds, int maps)
-{
-	return count_fds() <= fds + 4 &&
-	       count_lines("/proc/self/maps") <= maps + 12;
-}
-
-/* What is let go may stay until others follow, and a server's child ends. */
+/* A server whose children end late keeps up to 16 elements for the next ones,
+ * of four descriptors each. Of a thousand, what is lost with every tenth one is
+ * more than that. */
 static void leak(int count)
 {
 	int port, fds, maps, kb;
@@ -257,18 +253,14 @@ static void leak(int count)
 	kb = anonymous_kb();
 	maps = count_lines("/proc/self/maps");
 	come_and_go(port, count);
-	nap_us(1200000);
-	come_and_go(port, 10);
-	for (int i = 0; i < 200 && !is_back(fds, maps); i++) {
-		nap_us(20000);
-		come_and_go(port, 1);
-	}
 	server_end(server);
 	printf("descriptors %d, then %d; mappings %d, then %d; %d KiB, %d\n",
 	       fds, count_fds(), maps, count_lines("/proc/self/maps"), kb,
 	       anonymous_kb());
-	check(is_back(fds, maps), "descriptors or mappings are left");
-	check(anonymous_kb() < kb + 2 * count, "memory is left");
+	fflush(stdout);
+	check(count_fds() <= fds + 64, "descriptors are left");
+	check(count_lines("/proc/self/maps") <= maps + 32, "mappings are left");
+	check(anonymous_kb() < kb + count / 4, "memory is left");
 }
 
 static void crowd(int count)
