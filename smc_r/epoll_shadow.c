@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "epoll_common.h"
@@ -269,6 +270,25 @@ static bool observer_saw(int o)
 	return SYS_CALL6(SYS_epoll_pwait, o, &event, 1, 0, 0, 0) != 0;
 }
 
+static bool peer_has_ended(uint8_t state)
+{
+	return state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK ||
+	       state == TCP_CLOSING || state == TCP_TIME_WAIT ||
+	       state == TCP_CLOSE;
+}
+
+/* Of what the peer does nobody was told before the connection was decided; but
+ * perhaps of the same bits, if the program shut its own half. */
+static bool is_first_news(const struct epoll_member *m)
+{
+	int bytes = 0;
+
+	if (m->connection->rmb)
+		return false;
+	SYS_CALL3(SYS_ioctl, m->fd, FIONREAD, &bytes);
+	return bytes > 0 || peer_has_ended(tcp_now(m->fd).state);
+}
+
 static bool knows_all(struct epoll_member *m)
 {
 	struct pollfd p = {.fd = m->fd,
@@ -285,7 +305,7 @@ static bool knows_all(struct epoll_member *m)
 	if ((bits & EPOLLPRI) && !(atomic_load(&m->bits_seen) & EPOLLPRI))
 		return false;
 	bits &= atomic_load(&m->events) | EPOLL_ALWAYS;
-	return bits && !epoll_has_edge(m, &now, bits);
+	return bits && !epoll_has_edge(m, &now, bits) && !is_first_news(m);
 }
 
 /* From here on the shadow tells what the program's own registration would. */

@@ -119,9 +119,9 @@ void write_child(struct model *m, struct connection *c, int i)
 	if (child_in_use(m, e->actor, child.task))
 		return;
 	unwatch(m, e);
-	/* What lies in a ring that the stream has left cannot be shared with
-	 * somebody who has no library. */
-	if (c->moved && *image)
+	/* What lies in a ring that the stream has left, or of a socket that is
+	 * shut both ways, cannot be shared with somebody who has no library. */
+	if ((c->moved || (e->read_shut && e->fin_sent)) && *image)
 		read_all(m, c, i);
 	c->moved |= *image != 0;
 	step(m, e, "fork %d keep=%s%s via=%s", child.task, e->name, image,
