@@ -152,7 +152,8 @@ struct connection {
 	uint8_t annex;       /* enum annex */
 	uint32_t forks;      /* process.forks, when it was attached */
 	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
-	_Atomic uint64_t refused_at; /* tx.position, plus one: no room */
+	_Atomic uint64_t refused_at; /* tx.position, plus one: no room; 0 when
+				      * the program was told of room */
 	_Atomic uint64_t full_at;    /* and the reader has stood here */
 
 	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
@@ -288,6 +289,15 @@ static inline bool connection_is_shut(const struct connection *c)
 {
 	return atomic_load(&c->slot->rx.flags) &
 	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+}
+
+/* Its program is told that it may write. */
+static inline void connection_told_room(struct connection *c)
+{
+	if (__builtin_expect(
+		atomic_load_explicit(&c->refused_at, memory_order_relaxed) != 0,
+		0))
+		atomic_store(&c->refused_at, 0);
 }
 
 /* An error behind what a call has moved already is for the next one (the

@@ -55,8 +55,8 @@ bool epoll_marks_stand(const struct epoll_member *m,
 	return (k->input & (END_IN | END_OUT)) == own_ends(m->connection);
 }
 
-/* Only its half is shut, and it may be written to. Before it is active there is
- * no ring to ask. */
+/* Only its half is shut, and it may be written to; a half that the program has
+ * shut itself tells the same. Before it is active there is no ring to ask. */
 static bool is_half_shut(const struct connection *c)
 {
 	uint32_t peer;
@@ -68,6 +68,7 @@ static bool is_half_shut(const struct connection *c)
 	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
 	       !(atomic_load(&c->slot->tx.flags) &
 		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) &&
 	       !atomic_load(&c->tcp_ended);
 }
 

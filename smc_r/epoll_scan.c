@@ -111,6 +111,8 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	if ((events & EPOLLONESHOT) &&
 	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
 		return 0;
+	if (bits & EPOLL_OUTPUT)
+		connection_told_room(m->connection);
 	return bits;
 }
 

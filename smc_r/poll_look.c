@@ -50,6 +50,8 @@ int poll_look_members(struct pollfd *fds, nfds_t n)
 		}
 		fds[i].revents =
 		    (short)(readiness(c, fds[i].fd, asked) & asked);
+		if (fds[i].revents & (POLLOUT | POLLWRNORM))
+			connection_told_room(c);
 		ready += fds[i].revents != 0;
 	}
 	return ready;
