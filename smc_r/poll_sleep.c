@@ -514,8 +514,29 @@ static int look_after(struct poll_call *p, int ready)
 	return poll_count_ready(p->fds, p->n);
 }
 
+/* Before it tells of a signal the kernel looks once more, at what the numbers
+ * name by then. */
+static bool names_others(const struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++)
+		if ((p->notes[i] & IS_MEMBER) &&
+		    left_member(p, i) != connection_of(p->fds[i].fd))
+			return true;
+	return false;
+}
+
+static int look_interrupted(const struct poll_call *p)
+{
+	int error = errno;
+	int ready = poll_look_all(p->fds, p->all, p->n);
+
+	errno = error;
+	return ready > 0 ? ready : -1;
+}
+
 int poll_sleep(struct poll_call *p)
 {
+	bool renamed;
 	int ready;
 	int error;
 
@@ -533,7 +554,10 @@ int poll_sleep(struct poll_call *p)
 		ready = sleep_now(p);
 	error = errno;
 	leave(p);
+	renamed = ready < 0 && names_others(p);
 	sleeper_end(&p->call);
 	errno = error;
-	return ready < 0 ? -1 : look_after(p, ready);
+	if (ready < 0)
+		return renamed ? look_interrupted(p) : -1;
+	return look_after(p, ready);
 }
