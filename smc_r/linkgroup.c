@@ -232,7 +232,7 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 	*first = g == NULL;
 	/* As for a client: linkgroup_take_named(). */
 	if (process_may_be_foreign())
-		return REASON_INTERNAL;
+		return REASON_FORK;
 	if (g) {
 		reason = take_again(g, s, rmb, element);
 		if (!reason)

@@ -87,13 +87,15 @@ struct rmb {
 /*
  * Server: takes a fresh element for a connection with this peer; makes group
  * and RMB as needed and has told the peer of them when it returns.
- * 0, or a reason (reason.h). *first says whether the group is new.
+ * 0, or a reason (reason.h): REASON_FORK in a child that shares our memory, but
+ * not our descriptors. *first says whether the group is new.
  */
 uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 			const struct snapshot *s, struct rmb **rmb,
 			uint32_t *element, bool *first);
 
-/* Client: takes the element that a CLC Accept names. 0 or a reason. */
+/* Client: takes the element that a CLC Accept names. 0 or a reason, as above.
+ */
 uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 			      const uint8_t nonce[NONCE_BYTES],
 			      uint32_t rmb_number, uint32_t element,

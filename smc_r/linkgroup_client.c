@@ -138,7 +138,7 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 	/* What a child by vfork is sent, its parent would know by numbers that
 	 * are none in its own table. */
 	if (process_may_be_foreign())
-		return REASON_INTERNAL;
+		return REASON_FORK;
 	if (!g) {
 		linkgroup_list_drop_dead();
 		lost = accept_all();
