@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "inject.h"
 #include "peer_socket.h"
 #include "sys.h"
 
@@ -104,7 +105,11 @@ static bool is_our_own_end(const struct connection *c, int fd, short bits)
 	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
 	    (bits & POLLERR))
 		return false;
-	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	inject_nap();
+	/* Another thread has closed it since: the bits tell of its end. */
+	if (SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n,
+		      0) < 0)
+		return true;
 	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
 	       state == TCP_FIN_WAIT2;
 }

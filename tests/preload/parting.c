@@ -3,10 +3,11 @@
  * parting: what one thread does to a descriptor, as another one is in a call on
  * it.
  *
- *   parting read COUNT	  reads, asleep; the other thread shuts the connection
- *and closes it: that is the end of file, and nothing else parting write COUNT
- *writes, asleep; the same: all that it can be told is how much was written, or
- *that the pipe is broken
+ *   parting read COUNT	   reads, asleep; the other thread shuts the connection
+ *			   and closes it: that is the end of file, and nothing
+ *			   else, whether or not the peer has read everything
+ *   parting write COUNT   writes, asleep; the same: all that it can be told is
+ *			   how much was written, or that the pipe is broken
  */
 #include <errno.h>
 #include <pthread.h>
@@ -81,6 +82,8 @@ static void part(bool writes, char *bytes, uint64_t *state)
 	duct_pair(ends);
 	send_all(ends[1], "x", 1);
 	check(recv(ends[0], &c, 1, 0) == 1, "a byte");
+	if (!writes && dice(state, 2))
+		send_all(ends[0], "unread", 6);
 	p.fd = ends[0];
 	check(!pthread_create(&thread, NULL, writes ? writer : reader, &p),
 	      "a thread");
