@@ -614,6 +614,19 @@ static void correct_error(struct connection *c, int fd, int *error)
 		*error = tcp_error_of(c, *error);
 }
 
+/* As much of it as the program asks for; it is told all the same. */
+static void correct_error_part(struct connection *c, int fd, void *v,
+			       socklen_t n)
+{
+	int error = 0;
+
+	if (n > 0)
+		memcpy(&error, v, n);
+	correct_error(c, fd, &error);
+	if (n > 0)
+		memcpy(v, &error, n);
+}
+
 /* The kernel's socket stays ESTABLISHED while either end may still need it; but
  * what a reset has ended has ended. */
 static void correct_state(struct connection *c, int fd, void *info)
@@ -646,8 +659,8 @@ PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 	result = real.getsockopt(fd, level, name, v, n);
 	if (__builtin_expect(!c, 1) || result < 0)
 		return result;
-	if (level == SOL_SOCKET && name == SO_ERROR && *n >= sizeof(int))
-		correct_error(c, fd, v);
+	if (level == SOL_SOCKET && name == SO_ERROR)
+		correct_error_part(c, fd, v, *n);
 	else if (level == SOL_SOCKET && name == SO_LINGER &&
 		 (atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
 		memset(v, 0, *n);
