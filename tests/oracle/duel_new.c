@@ -47,6 +47,7 @@ static void say_next(struct game *g, struct random *r, int fd)
 		was_taken(g, fd, n);
 		break;
 	case 2:
+		pattern(g, g->bytes, 10);
 		n = sendable(g, fd, 10) == 10
 			? send(fd, g->bytes, 10, MSG_NOSIGNAL | MSG_DONTWAIT)
 			: 0;
