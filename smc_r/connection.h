@@ -168,6 +168,7 @@ struct connection {
 	bool withdrawn;    /* our Accept: messages_withdraw */
 	bool lingers;      /* SO_LINGER may be set */
 	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
+	uint32_t said;     /* bytes of CLC messages that we sent */
 	bool end_woke;     /* half_tell(): the peer slept then */
 	bool talks;        /* talk.h */
 	bool told;         /* that it can write, before the peer answered */

@@ -465,6 +465,12 @@ bool handshake_leave(struct connection *c, int fd)
 	return leaves;
 }
 
+void handshake_before_reset(struct connection *c, int fd)
+{
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		handshake_step(c, fd);
+}
+
 void handshake_left(struct connection *c, int fd)
 {
 	uint64_t until = sys_now_ns() + CROSSING_MS * 1000000u;

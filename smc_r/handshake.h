@@ -94,8 +94,11 @@ bool handshake_leave(struct connection *c, int fd);
 /* After it did, and the peer can know: a message may be on its way that must
  * not meet a closed socket. */
 void handshake_left(struct connection *c, int fd);
+/* Before the program resets it: that is none of the resets that a message
+ * causes which nobody has read, and that the peer forgives. */
+void handshake_before_reset(struct connection *c, int fd);
 
-/* After that: waits, not for ever, for what the peer still owes, as a program
+/* After an end: waits, not for ever, for what the peer still owes, as a program
  * that follows us could not read it. */
 void handshake_for_successor(struct connection *c, int fd);
 /* TCP at once, if the client has not acted on our Accept. */

@@ -2,7 +2,10 @@
 /* messages_send: our CLC messages of one connection, made and sent. */
 #include "messages_send.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
 #include "proposal.h"
@@ -16,10 +19,32 @@ bool messages_have_ended(int fd)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 }
 
-static bool send_bytes(int fd, const void *bytes, int n)
+/* They come before all that the program sends. A client's SYN counts as one
+ * byte, a server's does not. */
+uint32_t messages_unheard(const struct connection *c, int fd)
 {
-	return SYS_CALL6(SYS_sendto, fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL,
-			 0, 0) == n;
+	struct tcp_info info = {0};
+	socklen_t n = sizeof(info);
+	uint64_t heard;
+
+	if (!c->said ||
+	    SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &n, 0) <
+		0 ||
+	    n < offsetof(struct tcp_info, tcpi_bytes_received))
+		return 0;
+	heard = info.tcpi_bytes_acked;
+	if (heard > 0 && c->slot->role == STATUS_CLIENT)
+		heard--;
+	return heard < c->said ? c->said - (uint32_t)heard : 0;
+}
+
+static void send_bytes(struct connection *c, int fd, const void *bytes, int n)
+{
+	long sent = SYS_CALL6(SYS_sendto, fd, bytes, n,
+			      MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+
+	if (sent > 0)
+		c->said += (uint32_t)sent;
 }
 
 static void send_decline(struct connection *c, int fd)
@@ -32,7 +57,7 @@ static void send_decline(struct connection *c, int fd)
 	proposal_identity(d.peer_id);
 	n = clc_encode_decline(&d, bytes, sizeof(bytes));
 	if (n > 0)
-		send_bytes(fd, bytes, n);
+		send_bytes(c, fd, bytes, n);
 	segment_count(declines_sent);
 }
 
@@ -45,7 +70,7 @@ static void send_answer(struct connection *c, int fd, int type)
 	proposal_describe(c, &m);
 	n = clc_encode_accept_confirm(&m, bytes, sizeof(bytes));
 	if (n > 0)
-		send_bytes(fd, bytes, n);
+		send_bytes(c, fd, bytes, n);
 }
 
 /* A Proposal that went by the registry is not sent again. */
@@ -58,7 +83,7 @@ static void send_proposal(struct connection *c, int fd)
 		return;
 	n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
 	if (n > 0)
-		send_bytes(fd, bytes, n);
+		send_bytes(c, fd, bytes, n);
 }
 
 void messages_send(struct connection *c, int fd, enum clc_send what)

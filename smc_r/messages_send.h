@@ -13,6 +13,10 @@
 
 void messages_send(struct connection *c, int fd, enum clc_send what);
 
+/* So many bytes of them TCP still counts as sent and not acknowledged: they are
+ * none of the program's. No lock is needed. */
+uint32_t messages_unheard(const struct connection *c, int fd);
+
 /* Has the peer's end of the stream come, or an error? */
 bool messages_have_ended(int fd);
 

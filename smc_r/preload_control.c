@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* preload_control: sockets come, change and go. */
+/* preload_control: sockets come, are named, and go. */
 #include "preload.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "deferred.h"
-#include "demote.h"
 #include "engine.h"
 #include "epoll_adopt.h"
 #include "epoll_common.h"
@@ -24,9 +21,7 @@
 #include "socket_io.h"
 #include "socket_listen.h"
 #include "socket_name.h"
-#include "socket_option.h"
 #include "socket_shutdown.h"
-#include "stream.h"
 #include "successor.h"
 #include "sys.h"
 #include "tcp_end.h"
@@ -78,14 +73,6 @@ PRELOAD int listen(int fd, int backlog)
 	return result;
 }
 
-/* A reset that the program asks for is none of those that a message causes
- * which nobody has read, and that the peer forgives. */
-static void read_before_reset(struct connection *c, int fd)
-{
-	if (connection_phase(c) == PHASE_HANDSHAKE)
-		handshake_step(c, fd);
-}
-
 /* The kernel resets the connection, and the socket begins anew. */
 static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 {
@@ -94,7 +81,7 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 	int error;
 
 	if (c && !process_is_foreign())
-		read_before_reset(c, fd);
+		handshake_before_reset(c, fd);
 	result = real.connect(fd, a, n);
 	error = errno;
 	if (result == 0 && plain_is(fd))
@@ -235,6 +222,24 @@ PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
 PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
 {
 	return accept4(fd, a, n, 0);
+}
+
+PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
+{
+	struct connection *c = served_end(fd);
+
+	int result;
+
+	if (c &&
+	    (tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
+				      socket_shut_state(c) == TCP_CLOSE))) {
+		errno = ENOTCONN;
+		return -1;
+	}
+	result = real.getpeername(fd, a, n);
+	if (__builtin_expect(!c || result == 0, 1) || errno != ENOTCONN)
+		return result;
+	return socket_peer_name(c, fd, a, n);
 }
 
 /* ---- ending ---- */
@@ -390,308 +395,6 @@ PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
 	if (connection_of(fd) && is_same_socket(fd, (int)result))
 		socket_dup(fd, (int)result);
 	return (int)result;
-}
-
-/* ---- flags ---- */
-
-static int after_fcntl(int fd, int command, long argument, int result)
-{
-	int error = errno;
-
-	switch (command) {
-	case F_DUPFD:
-	case F_DUPFD_CLOEXEC:
-		if (plain_is(result))
-			plain_drop(result);
-		if (fdtable_get(fd) || fdtable_get(result))
-			socket_dup(fd, result);
-		break;
-	case F_SETFL:
-		socket_note_nonblock(fd, argument & O_NONBLOCK);
-		socket_note_append(fd, argument & O_APPEND);
-		break;
-	default:
-		break;
-	}
-	errno = error;
-	return result;
-}
-
-/* Signals for readiness come from the kernel's socket only, and not of what
- * came before. */
-static void begin_signals(struct connection *c, int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-	int error = errno;
-	bool ended;
-
-	ended = connection_phase(c) == PHASE_ACTIVE &&
-		(atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
-	if (demote_for_successor(c, fd, REASON_DEMOTED_AIO, HEIR_BESIDE) &&
-	    ended)
-		SYS_CALL3(SYS_poll, &p, 1, DEMOTE_WAIT_MS);
-	errno = error;
-}
-
-PRELOAD int fcntl(int fd, int command, ...)
-{
-	struct connection *c = served(fd);
-	va_list ap;
-	long argument;
-	int result;
-
-	va_start(ap, command);
-	argument = va_arg(ap, long);
-	va_end(ap);
-	if (c && (command == F_SETSIG || command == F_SETOWN ||
-		  command == F_SETOWN_EX ||
-		  (command == F_SETFL && (argument & O_ASYNC))))
-		begin_signals(c, fd);
-	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		plain_share(fd);
-	result = real.fcntl(fd, command, argument);
-	if (result >= 0 && fdtable)
-		return after_fcntl(fd, command, argument, result);
-	return result;
-}
-
-int fcntl64(int, int, ...);
-int __fcntl(int, int, ...);
-PRELOAD_ALIAS(fcntl64, fcntl);
-PRELOAD_ALIAS(__fcntl, fcntl);
-
-/* Bytes in the ring were sent before the mark, which only TCP has. */
-static int at_mark(struct connection *c, int fd, int *out)
-{
-	demote(c, fd, REASON_DEMOTED_AIO);
-	if (connection_phase(c) == PHASE_ACTIVE && stream_fill(c) > 0) {
-		*out = 0;
-		return 0;
-	}
-	return real.ioctl(fd, SIOCATMARK, out);
-}
-
-/* SIOCOUTQNSD; <linux/sockios.h> and <net/if.h> do not agree. */
-#define SIOCOUTQNSD_NUMBER 0x894B
-
-static int ioctl_served(struct connection *c, int fd, unsigned long request,
-			long argument)
-{
-	/* What is written to no address the kernel refuses. */
-	if (!argument)
-		return real.ioctl(fd, request, argument);
-	switch (request) {
-	case FIONREAD:
-		return socket_input_bytes(c, fd, (int *)argument);
-	case TIOCOUTQ: /* delivered is what the peer has in its memory */
-	case SIOCOUTQNSD_NUMBER:
-		if (connection_phase(c) == PHASE_ACTIVE &&
-		    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP)) {
-			*(int *)argument = 0;
-			return 0;
-		}
-		return real.ioctl(fd, request, argument);
-	case SIOCATMARK:
-		return at_mark(c, fd, (int *)argument);
-	case FIOASYNC:
-	case 0x8901: /* FIOSETOWN */
-	case 0x8902: /* SIOCSPGRP */
-		begin_signals(c, fd);
-		return real.ioctl(fd, request, argument);
-	default:
-		return real.ioctl(fd, request, argument);
-	}
-}
-
-static bool gives_number(unsigned long request)
-{
-	return request == FIONREAD || request == SIOCATMARK ||
-	       request == TIOCOUTQ || request == SIOCOUTQNSD_NUMBER;
-}
-
-PRELOAD int ioctl(int fd, unsigned long request, ...)
-{
-	struct connection *c = served(fd);
-	va_list ap;
-	long argument;
-	int result;
-
-	va_start(ap, request);
-	argument = va_arg(ap, long);
-	va_end(ap);
-	if (!c)
-		return real.ioctl(fd, request, argument);
-	/* What writes to nowhere is the kernel's to refuse. */
-	if (gives_number(request) &&
-	    !pages_hold((const void *)argument, sizeof(int), true))
-		return real.ioctl(fd, request, argument);
-	result = ioctl_served(c, fd, request, argument);
-	if (result == 0 && request == FIONBIO)
-		socket_note_nonblock(fd, *(int *)argument);
-	return result;
-}
-
-/* What the kernel says of a layer that it does not have; a socket without a
- * connection gets ENOTCONN for one that it has. */
-static int layer_error(const void *name, socklen_t n)
-{
-	long fd = SYS_CALL3(SYS_socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	long result = -ENOTCONN;
-
-	if (fd >= 0) {
-		result = SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_ULP,
-				   name, n, 0);
-		sys_close((int)fd);
-	}
-	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
-}
-
-/* After a call that worked: the value was there. */
-static void note_option(int fd, int level, int name, const void *v)
-{
-	const struct timeval *t = v;
-
-	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
-		socket_note_time_out(fd, name, t->tv_sec < 0);
-	else if (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT && fdtable)
-		socket_defer_changed(fd);
-	socket_note_option(fd, level, name);
-}
-
-PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
-{
-	struct connection *c = served(fd);
-	int result;
-
-	if (!process.off)
-		traits_option(fd, level, name);
-	if (__builtin_expect(!c, 1)) {
-		result = real.setsockopt(fd, level, name, v, n);
-		if (result == 0 && fdtable && !process.off)
-			note_option(fd, level, name, v);
-		return result;
-	}
-	/* Bytes in the ring would lie ahead of the offset. */
-	if (level == SOL_SOCKET && name == SO_PEEK_OFF)
-		successor_descriptor(fd, REASON_DEMOTED_OPTION);
-	if (level == SOL_SOCKET && name == SO_LINGER) {
-		read_before_reset(c, fd);
-		c->lingers = true;
-		atomic_fetch_and(&c->slot->socket_flags,
-				 ~(uint32_t)SOCKET_GUARDED);
-	}
-	/* As the kernel's SMC: no kernel TLS on top. */
-	if (level == IPPROTO_TCP && name == TCP_ULP &&
-	    connection_phase(c) == PHASE_ACTIVE) {
-		errno = layer_error(v, n);
-		return -1;
-	}
-	if (socket_option_demotes(level, name))
-		demote(c, fd, REASON_DEMOTED_OPTION);
-	result = real.setsockopt(fd, level, name, v, n);
-	if (result == 0)
-		note_option(fd, level, name, v);
-	return result;
-}
-
-static int cursors_error(struct connection *c, int fd)
-{
-	tcp_ask(c, fd);
-	return (int)atomic_exchange(&c->slot->error, 0);
-}
-
-/* Also an error that only the cursors told of; or not one that TCP, had it
- * carried the bytes, would not have. */
-static void correct_error(struct connection *c, int fd, int *error)
-{
-	if (connection_phase(c) == PHASE_NATIVE)
-		*error = 0;
-	else if (*error == 0)
-		*error = cursors_error(c, fd);
-	else if (connection_phase(c) == PHASE_HANDSHAKE)
-		*error = handshake_error_of(c, fd, *error);
-	else if (connection_phase(c) == PHASE_ACTIVE)
-		*error = tcp_error_of(c, *error);
-}
-
-/* As much of it as the program asks for; it is told all the same. */
-static void correct_error_part(struct connection *c, int fd, void *v,
-			       socklen_t n)
-{
-	int error = 0;
-
-	if (n > 0)
-		memcpy(&error, v, n);
-	correct_error(c, fd, &error);
-	if (n > 0)
-		memcpy(v, &error, n);
-}
-
-/* The kernel's socket stays ESTABLISHED while either end may still need it; but
- * what a reset has ended has ended. */
-static void correct_state(struct connection *c, int fd, void *info)
-{
-	bool is_over = *(uint8_t *)info == TCP_CLOSE;
-	int state;
-
-	if (is_over ? socket_was_left(c, fd) : connection_was_left(c)) {
-		*(uint8_t *)info = TCP_CLOSE_WAIT;
-		return;
-	}
-	if (tcp_was_reset(c, fd)) {
-		*(uint8_t *)info = TCP_CLOSE;
-		return;
-	}
-	state = connection_phase(c) == PHASE_NATIVE ? 0 : socket_shut_state(c);
-	if (state && !is_over)
-		*(uint8_t *)info = (uint8_t)state; /* tcpi_state */
-}
-
-PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
-		       socklen_t *restrict n)
-{
-	struct connection *c = served_end(fd);
-	int result;
-
-	/* It receives, and would take a message of the handshake, too. */
-	if (c && level == IPPROTO_TCP && name == TCP_ZEROCOPY_RECEIVE)
-		successor_descriptor(fd, REASON_DEMOTED_OPTION);
-	result = real.getsockopt(fd, level, name, v, n);
-	if (__builtin_expect(!c, 1) || result < 0)
-		return result;
-	if (level == SOL_SOCKET && name == SO_ERROR)
-		correct_error_part(c, fd, v, *n);
-	else if (level == SOL_SOCKET && name == SO_LINGER &&
-		 (atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
-		memset(v, 0, *n);
-	else if (level == IPPROTO_TCP && name == TCP_INFO && *n > 0)
-		correct_state(c, fd, v);
-	return result;
-}
-
-PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
-{
-	struct connection *c = served_end(fd);
-
-	int result;
-
-	if (c &&
-	    (tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
-				      socket_shut_state(c) == TCP_CLOSE))) {
-		errno = ENOTCONN;
-		return -1;
-	}
-	result = real.getpeername(fd, a, n);
-	if (__builtin_expect(!c || result == 0, 1) || errno != ENOTCONN)
-		return result;
-	return socket_peer_name(c, fd, a, n);
-}
-
-PRELOAD int sockatmark(int fd)
-{
-	int mark = 0;
-
-	return ioctl(fd, SIOCATMARK, &mark) < 0 ? -1 : mark != 0;
 }
 
 /* ---- the end of the library's own life ---- */
