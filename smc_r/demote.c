@@ -409,6 +409,9 @@ void demote_settle(struct connection *c)
 	if (!(atomic_load(&c->slot->rx.flags) & STREAM_TCP) ||
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP))
 		return;
+	/* TCP does not know of it. */
+	if (connection_owes_error(c))
+		return;
 	engine_lock(&saved);
 	if (connection_phase(c) == PHASE_ACTIVE) {
 		connection_set_native(c);

@@ -73,10 +73,9 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
 			   size_t count)
 {
 	struct msghdr h = {.msg_iov = v, .msg_iovlen = count};
-	int there = 0;
 	int at_mark = 0;
 
-	if ((real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0) &&
+	if (!tcp_has_bytes(r->fd) &&
 	    (!(r->flags & MSG_WAITALL) || tcp_error_waits(r->fd)))
 		return 0;
 	/* No call reads across the mark of urgent data (SO_OOBINLINE). */
@@ -89,17 +88,13 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
  * it is an end to the program, and a reset to TCP. */
 static ssize_t receive_tcp(const struct receive *r)
 {
-	int there = 0;
-
 	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_ENDED) &&
-	    (real.ioctl(r->fd, FIONREAD, &there) < 0 || there <= 0))
+	    !tcp_has_bytes(r->fd))
 		return 0;
-	if (connection_owes_error(r->c) &&
-	    !(real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))
+	if (connection_owes_error(r->c) && !tcp_has_bytes(r->fd))
 		return pending_error(r->c);
 	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
-	    !atomic_load(&r->c->slot->error) ||
-	    (real.ioctl(r->fd, FIONREAD, &there) == 0 && there > 0))
+	    !atomic_load(&r->c->slot->error) || tcp_has_bytes(r->fd))
 		return SOCKET_KERNEL;
 	return pending_error(r->c);
 }
@@ -136,10 +131,7 @@ static ssize_t receive_rest(const struct receive *r)
 /* A peer that was killed after it went back to TCP left some there, too. */
 static bool has_bytes_behind(struct connection *c, int fd)
 {
-	int there = 0;
-
-	return stream_is_sealed(c) && stream_fill(c) == 0 &&
-	       real.ioctl(fd, FIONREAD, &there) == 0 && there > 0;
+	return stream_is_sealed(c) && stream_fill(c) == 0 && tcp_has_bytes(fd);
 }
 
 /* Who looks waits for one byte more than were seen: what ends a later sleep

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "inject.h"
@@ -62,6 +63,19 @@ int tcp_error(struct connection *c, int fd)
 
 	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
 	return tcp_error_of(c, error);
+}
+
+/* Who looks takes no error. A count ends at the mark of urgent data. */
+bool tcp_has_bytes(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	int there = 0;
+
+	if (SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) < 0)
+		return false;
+	return there > 0 ||
+	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
+		(p.revents & (POLLIN | POLLRDHUP | POLLHUP)) == POLLIN);
 }
 
 bool tcp_error_waits(int fd)

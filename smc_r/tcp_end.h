@@ -55,6 +55,9 @@ int tcp_error_of(struct connection *c, int error);
  * the kernel would give it to who asks now. */
 bool tcp_error_waits(int fd);
 
+/* Are there bytes of the program's in the kernel's socket? */
+bool tcp_has_bytes(int fd);
+
 /* Behind the FIN of a half, for a call that may never sleep. Rarely a system
  * call. */
 void tcp_end_watch_half(struct connection *c, int fd);
