@@ -301,15 +301,11 @@ static bool time_is_over(struct timespec *left, uint64_t end)
 
 /* The number may be another socket's since the call began. */
 static ssize_t receive_next(struct connection *c, int fd, struct msghdr *m,
-			    int flags, int part)
+			    int flags)
 {
-	ssize_t r = SOCKET_KERNEL;
-
-	fd = connection_fd(c, fd);
-	if (connection_phase(c) != PHASE_NATIVE)
-		r = receive_message(c, fd, m, flags | part);
-	return r == SOCKET_KERNEL ? real.recvmsg(connection_fd(c, fd), m, flags)
-				  : r;
+	return connection_phase(c) == PHASE_NATIVE
+		   ? SOCKET_KERNEL
+		   : receive_message(c, connection_fd(c, fd), m, flags);
 }
 
 /* The kernel's own code for "interrupted" reaches the program this way. */
@@ -331,6 +327,17 @@ static int several_end(struct connection *c, unsigned done)
 	return (int)done;
 }
 
+/* All that are left, so that it keeps what ends them. */
+static int several_of_kernel(struct connection *c, int fd, struct mmsghdr *m,
+			     unsigned n, int flags, struct timespec *t,
+			     unsigned done)
+{
+	int r =
+	    real.recvmmsg(connection_fd(c, fd), m + done, n - done, flags, t);
+
+	return r < 0 ? several_end(c, done) : (int)done + r;
+}
+
 /* One message after the other. The end of the stream is a message, too. */
 static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 			   unsigned n, int flags, struct timespec *t)
@@ -344,8 +351,12 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 
 		if (done > 0 && (flags & MSG_WAITFORONE))
 			how |= MSG_DONTWAIT;
-		r = receive_next(c, fd, &m[done].msg_hdr, how,
-				 done > 0 ? SOCKET_HAS_PART : 0);
+		r = receive_next(c, fd, &m[done].msg_hdr,
+				 how | (done > 0 ? SOCKET_HAS_PART : 0));
+		if (r == SOCKET_KERNEL)
+			return several_of_kernel(c, fd, m, n,
+						 how | (flags & MSG_WAITFORONE),
+						 t, done);
 		if (r < 0)
 			return several_end(c, done);
 		if (!pages_hold(&m[done], sizeof(*m), true)) {

@@ -91,7 +91,9 @@ static ssize_t receive_tcp(const struct receive *r)
 	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_ENDED) &&
 	    !tcp_has_bytes(r->fd))
 		return 0;
-	if (connection_owes_error(r->c) && !tcp_has_bytes(r->fd))
+	/* It is not told behind the peer's end. */
+	if (connection_owes_error(r->c) && !tcp_has_bytes(r->fd) &&
+	    !tcp_has_ended(r->c, r->fd))
 		return pending_error(r->c);
 	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
 	    !atomic_load(&r->c->slot->error) || tcp_has_bytes(r->fd))
