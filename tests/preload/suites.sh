@@ -174,7 +174,7 @@ list)
 	;;
 python)
 	"$python" -c 'import test.test_socket' 2>/dev/null || {
-		echo "libpython3-testsuite is not installed"
+		echo "libpython3.11-testsuite is not installed"
 		exit 77
 	}
 	for name in "$@"; do
