@@ -327,17 +327,6 @@ static int several_end(struct connection *c, unsigned done)
 	return (int)done;
 }
 
-/* All that are left, so that it keeps what ends them. */
-static int several_of_kernel(struct connection *c, int fd, struct mmsghdr *m,
-			     unsigned n, int flags, struct timespec *t,
-			     unsigned done)
-{
-	int r =
-	    real.recvmmsg(connection_fd(c, fd), m + done, n - done, flags, t);
-
-	return r < 0 ? several_end(c, done) : (int)done + r;
-}
-
 /* One message after the other. The end of the stream is a message, too. */
 static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 			   unsigned n, int flags, struct timespec *t)
@@ -353,10 +342,13 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 			how |= MSG_DONTWAIT;
 		r = receive_next(c, fd, &m[done].msg_hdr,
 				 how | (done > 0 ? SOCKET_HAS_PART : 0));
+		/* All of it, so that the kernel keeps what ends it. */
+		if (r == SOCKET_KERNEL && done == 0)
+			return real.recvmmsg(connection_fd(c, fd), m, n, flags,
+					     t);
 		if (r == SOCKET_KERNEL)
-			return several_of_kernel(c, fd, m, n,
-						 how | (flags & MSG_WAITFORONE),
-						 t, done);
+			r = real.recvmsg(connection_fd(c, fd), &m[done].msg_hdr,
+					 how);
 		if (r < 0)
 			return several_end(c, done);
 		if (!pages_hold(&m[done], sizeof(*m), true)) {
