@@ -4,7 +4,7 @@
 # programs: Firefox
 # needs: firefox-esr nginx file
 # length: long
-# gets: smc=2 may=TIMEOUT,CLOSED
+# gets: smc=1 may=TIMEOUT,CLOSED
 stranger() {
 	local i
 	mkdir -p www home && chmod 777 home
