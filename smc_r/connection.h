@@ -168,17 +168,17 @@ struct connection {
 	bool withdrawn;    /* our Accept: messages_withdraw */
 	bool lingers;      /* SO_LINGER may be set */
 	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
-	uint32_t said;     /* bytes of CLC messages that we sent */
-	bool end_woke;     /* half_tell(): the peer slept then */
-	bool talks;        /* talk.h */
-	bool told;         /* that it can write, before the peer answered */
-	bool late;         /* was told late, and counted */
-	bool crowded;      /* began beside many others */
-	bool looks_again;  /* was hidden a little longer: we were away */
-	bool own;          /* nobody but this process would accept it */
-	bool quiet;        /* client: has not proposed yet, deferred.h */
-	bool silent;       /* server: the client let its time pass */
-	uint64_t begun_ns; /* the handshake */
+	_Atomic uint32_t said; /* bytes of CLC messages that we sent */
+	bool end_woke;         /* half_tell(): the peer slept then */
+	bool talks;            /* talk.h */
+	bool told;             /* that it can write, before the peer answered */
+	bool late;             /* was told late, and counted */
+	bool crowded;          /* began beside many others */
+	bool looks_again;      /* was hidden a little longer: we were away */
+	bool own;              /* nobody but this process would accept it */
+	bool quiet;            /* client: has not proposed yet, deferred.h */
+	bool silent;           /* server: the client let its time pass */
+	uint64_t begun_ns;     /* the handshake */
 	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
 	struct epoll_member *members;
 	bool watched_by_kernel; /* epoll_ctl.c: it is no member */

@@ -25,9 +25,10 @@ uint32_t messages_unheard(const struct connection *c, int fd)
 {
 	struct tcp_info info = {0};
 	socklen_t n = sizeof(info);
+	uint32_t said = atomic_load(&c->said);
 	uint64_t heard;
 
-	if (!c->said ||
+	if (!said ||
 	    SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &n, 0) <
 		0 ||
 	    n < offsetof(struct tcp_info, tcpi_bytes_received))
@@ -35,7 +36,7 @@ uint32_t messages_unheard(const struct connection *c, int fd)
 	heard = info.tcpi_bytes_acked;
 	if (heard > 0 && c->slot->role == STATUS_CLIENT)
 		heard--;
-	return heard < c->said ? c->said - (uint32_t)heard : 0;
+	return heard < said ? said - (uint32_t)heard : 0;
 }
 
 static void send_bytes(struct connection *c, int fd, const void *bytes, int n)
@@ -44,7 +45,7 @@ static void send_bytes(struct connection *c, int fd, const void *bytes, int n)
 			      MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 
 	if (sent > 0)
-		c->said += (uint32_t)sent;
+		atomic_fetch_add(&c->said, (uint32_t)sent);
 }
 
 static void send_decline(struct connection *c, int fd)

@@ -327,6 +327,23 @@ static int several_end(struct connection *c, unsigned done)
 	return (int)done;
 }
 
+/* All of it, so that the kernel keeps what ends it; its time began with the
+ * call. */
+static int several_of_kernel(int fd, struct mmsghdr *m, unsigned n, int flags,
+			     struct timespec *t, uint64_t end)
+{
+	struct timespec left;
+	int r;
+
+	if (!t)
+		return real.recvmmsg(fd, m, n, flags, NULL);
+	time_is_over(&left, end);
+	r = real.recvmmsg(fd, m, n, flags, &left);
+	if (r > 0)
+		*t = left;
+	return r;
+}
+
 /* One message after the other. The end of the stream is a message, too. */
 static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 			   unsigned n, int flags, struct timespec *t)
@@ -342,10 +359,9 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
 			how |= MSG_DONTWAIT;
 		r = receive_next(c, fd, &m[done].msg_hdr,
 				 how | (done > 0 ? SOCKET_HAS_PART : 0));
-		/* All of it, so that the kernel keeps what ends it. */
 		if (r == SOCKET_KERNEL && done == 0)
-			return real.recvmmsg(connection_fd(c, fd), m, n, flags,
-					     t);
+			return several_of_kernel(connection_fd(c, fd), m, n,
+						 flags, t, end);
 		if (r == SOCKET_KERNEL)
 			r = real.recvmsg(connection_fd(c, fd), &m[done].msg_hdr,
 					 how);
