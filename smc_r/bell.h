@@ -91,7 +91,7 @@ void bells_close_all(struct bells *b, unsigned elements, uint32_t which);
 void bell_ring(int bell);
 
 /* Rings a bell that is our own: another thread or process of this end sleeps on
- * it. */
+ * it. Needs no free descriptor. */
 void bell_ring_own(int bell);
 
 /* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A stop of

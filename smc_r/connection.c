@@ -225,6 +225,14 @@ void (*connection_on_native)(struct connection *c, bool gone);
 void (*connection_on_rings)(struct connection *c);
 void (*connection_on_knock_over)(struct connection *c, int taken);
 
+void connection_pass_on(void *owner)
+{
+	struct connection *c = owner;
+
+	if (c->members)
+		connection_on_rings(c);
+}
+
 static void count_opened(const struct connection *c)
 {
 	if (c->slot->role == STATUS_CLIENT)
@@ -504,8 +512,9 @@ void connection_forked(void)
  */
 static bool take_arm(_Atomic uint32_t *armed)
 {
-	return atomic_load_explicit(armed, memory_order_relaxed) &&
-	       atomic_exchange(armed, RMB_RINGING);
+	/* The look is sequentially consistent, as the store of the cursor in
+	 * front of it is: neither passes the other. */
+	return atomic_load(armed) && atomic_exchange(armed, RMB_RINGING);
 }
 
 static void drop_arm(_Atomic uint32_t *armed)
@@ -518,19 +527,19 @@ static void drop_arm(_Atomic uint32_t *armed)
 
 static void ring_data(struct connection *c)
 {
-	inject_nap();
+	inject_step(STEP_TAKEN);
 	segment_count(doorbells);
 	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
 				  memory_order_relaxed);
 	bell_ring(c->bells.peer_data);
+	inject_step(STEP_RUNG);
 }
 
 /* An epoll instance of the peer that has this connection sleeps: any bell of
  * the connection is in its set. */
 static bool wake_waiter(struct connection *c)
 {
-	uint32_t told =
-	    atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed);
+	uint32_t told = atomic_load(&c->peer_wait->waiter);
 	uint32_t w = told & ~RMB_WAITER_BITS;
 	_Atomic uint32_t *armed;
 
@@ -541,10 +550,9 @@ static bool wake_waiter(struct connection *c)
 	if (told & RMB_WAITER_BITS) {
 		uint64_t bit = 1ull << c->element;
 
-		if (!(atomic_load_explicit(c->peer_ready,
-					   memory_order_relaxed) &
-		      bit))
+		if (!(atomic_load(c->peer_ready) & bit))
 			atomic_fetch_or(c->peer_ready, bit);
+		inject_step(STEP_BIT_SET);
 	}
 	armed = &c->peer_waiters->armed[w];
 	if (!take_arm(armed))
@@ -582,13 +590,12 @@ bool connection_signal_data(struct connection *c)
 	struct rmb_wait *w = c->peer_wait;
 	bool rang = false;
 
-	inject_nap();
+	inject_step(STEP_PUBLISHED);
 	if (take_arm(&w->armed_data)) {
 		ring_data(c);
 		drop_arm(&w->armed_data);
 		rang = true;
 	}
-	inject_nap();
 	return wake_waiter(c) || rang;
 }
 
@@ -596,13 +603,14 @@ void connection_signal_room(struct connection *c)
 {
 	struct rmb_wait *w = c->peer_wait;
 
-	inject_nap();
+	inject_step(STEP_PUBLISHED);
 	if (take_arm(&w->armed_room)) {
-		inject_nap();
+		inject_step(STEP_TAKEN);
 		segment_count(doorbells);
 		atomic_fetch_add_explicit(&w->rings_room, 1,
 					  memory_order_relaxed);
 		bell_ring(c->bells.peer_room);
+		inject_step(STEP_RUNG);
 		drop_arm(&w->armed_room);
 		wake_waiter(c);
 	}

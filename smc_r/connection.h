@@ -370,6 +370,29 @@ static inline bool connection_settle(const struct connection *c)
 	return !atomic_load(&c->in_producer->unfenced) || barrier_all();
 }
 
+/* Does the reader of what we write leave the fence between its cursor and its
+ * look for a writer that sleeps to us? Not where barriers do not reach it. */
+static inline bool connection_reader_is_unfenced(const struct connection *c)
+{
+	return atomic_load_explicit(&c->out_consumer->barrier,
+				    memory_order_relaxed) == READER_REGISTERED;
+}
+
+/* The same for who waits for room. */
+static inline bool connection_settle_room(const struct connection *c)
+{
+	return !connection_reader_is_unfenced(c) || barrier_all();
+}
+
+/* Do we, as a reader? */
+static inline bool connection_reads_unfenced(const struct connection *c)
+{
+	return atomic_load_explicit(&c->in_consumer->barrier,
+				    memory_order_relaxed) ==
+		   READER_REGISTERED &&
+	       barrier_reaches_us();
+}
+
 /* May a writer of this process leave the fence to sleepers, on this stream? */
 static inline bool connection_is_unfenced(const struct connection *c)
 {
@@ -396,6 +419,8 @@ extern void (*connection_on_native)(struct connection *c, bool gone);
 /* Called for one that is in an epoll instance, by who took rings of it that may
  * have been for that, or made it active. */
 extern void (*connection_on_rings)(struct connection *c);
+/* The same for one that may be in none; struct connection. */
+void connection_pass_on(void *c);
 /* Called for one that is in an epoll instance, before the elements that it
  * knocked at are given back; but for the taken one of `at`, or -1. */
 extern void (*connection_on_knock_over)(struct connection *c, int taken);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "barrier.h"
 #include "epoll_common.h"
 #include "epoll_instance.h"
 #include "epoll_order.h"
@@ -25,8 +24,8 @@ static void take_waiter_word(struct epoll_member *m)
 		    !atomic_compare_exchange_strong(&c->own_wait->waiter, &none,
 						    m->epoll->waiter);
 	/* From here on writers without fences see the word and fence. */
-	if (!m->shared && atomic_load(&c->in_producer->unfenced))
-		barrier_all();
+	if (!m->shared && !connection_settle(c))
+		m->epoll->unsure = true;
 }
 
 /* It may be there already, under a member that another process made. known: it

@@ -129,19 +129,29 @@ void epoll_common_forked(void)
 
 /* ---- sleeping ---- */
 
+/* The thread may have taken signs of e before it was cancelled, or jumped. */
+static void pass_on(void *e)
+{
+	epoll_pass_on(e);
+}
+
 /* Who comes to it while we sleep sees the count; or we see him. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 {
-	*s = (struct sleeper){.count = &e->common->sleepers};
+	*s = (struct sleeper){
+	    .count = &e->common->sleepers, .astray = pass_on, .owner = e};
 	sleeper_begin(s, NULL);
+	sleeper_takes(s);
 	if (__builtin_expect(epoll_is_settled(e), 1))
 		return true;
+	sleeper_wake(s);
 	sleeper_end(s);
 	return false;
 }
 
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s)
 {
+	sleeper_wake(s);
 	sleeper_end(s);
 	if (__builtin_expect(epoll_is_ours(e), 1))
 		return true;

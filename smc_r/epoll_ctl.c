@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "epoll_adopt.h"
+#include "epoll_arm.h"
 #include "epoll_attach.h"
 #include "epoll_common.h"
 #include "epoll_instance.h"

@@ -8,6 +8,7 @@
 #include "epoll_nested.h"
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
+#include "inject.h"
 #include "readiness.h"
 #include "sys.h"
 
@@ -68,13 +69,26 @@ static void settle(struct epoll *e)
 			settle(e->nested[i].inner);
 }
 
+/* Its signs, which were taken, were for all threads that sleep on it, and for
+ * us if we do so next. */
+static void pass_on(struct epoll *e)
+{
+	epoll_pass_on(e);
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			pass_on(e->nested[i].inner);
+}
+
 bool epoll_kernel_ready(struct epoll *e)
 {
 	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+	bool ready;
 
 	settle(e);
-	epoll_pass_on(e);
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1)
+	inject_step(STEP_SETTLED);
+	ready = SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	pass_on(e);
+	if (ready)
 		return true;
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {
 		struct epoll_nested *d = &e->nested[i];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "epoll_arm.h"
 #include "epoll_common.h"
 #include "epoll_instance.h"
 #include "process.h"

@@ -129,15 +129,18 @@ static struct epoll_group *make(struct epoll *e, struct connection *c)
 	return NULL;
 }
 
-/* A writer without fences may not have seen that when he looks for a sleeper,
- * and we not his bytes. */
+/* A writer without fences may not have seen that when it looks for a sleeper,
+ * and we not its bytes. Where the kernel refuses the barrier the member is
+ * looked at every time. */
 static void ask_for_bits(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 
 	atomic_fetch_or(&c->own_wait->waiter, RMB_WAITER_BITS);
-	if (atomic_load(&c->in_producer->unfenced))
-		barrier_all();
+	if (!connection_settle(c)) {
+		m->epoll->unsure = true;
+		epoll_ready_leave(m);
+	}
 	epoll_ready_mark(m);
 }
 
@@ -240,7 +243,7 @@ static bool take_bit(struct epoll_group *g, uint32_t i,
 {
 	inject_nap();
 	atomic_fetch_and(word_of(g), ~(1ull << i));
-	inject_nap();
+	inject_step(STEP_BIT_TAKEN);
 	if (atomic_load(&g->members[i]) == m)
 		return true;
 	atomic_fetch_or(word_of(g), 1ull << i);
@@ -426,17 +429,21 @@ void epoll_ready_found(struct epoll_member *m)
 		atomic_store_explicit(&e->found, 1, memory_order_relaxed);
 }
 
-void epoll_ready_arm(struct epoll *e)
+void epoll_ready_fills(struct epoll_member *m)
+{
+	struct epoll_group *g = m->group;
+
+	if (g)
+		atomic_fetch_or(&g->full, 1u << m->connection->element);
+}
+
+void epoll_ready_groups(struct epoll *e,
+			void (*visit)(struct epoll *e, struct epoll_group *g))
 {
 	struct epoll_row *row = atomic_load(&e->rows);
 	struct epoll_group *g;
 	uint32_t at = 0;
 
-	while ((g = next_group(&row, &at)) != NULL) {
-		_Atomic uint32_t *armed = &g->waiters->armed[e->waiter];
-
-		if (atomic_load_explicit(armed, memory_order_relaxed) !=
-		    RMB_ARMED)
-			atomic_store(armed, RMB_ARMED);
-	}
+	while ((g = next_group(&row, &at)) != NULL)
+		visit(e, g);
 }

@@ -32,6 +32,7 @@ struct epoll_group {
 	struct rmb_waiters *waiters; /* ours, there */
 	_Atomic uint32_t mask;       /* bit: element is a member */
 	_Atomic uint32_t hot;        /* bit: was ready a moment ago */
+	_Atomic uint32_t full;       /* bit: its bells fill up */
 	struct epoll_member *_Atomic members[RMB_ELEMENTS_MAX];
 };
 
@@ -82,7 +83,11 @@ static inline bool epoll_has_others(struct epoll *e)
 	       atomic_load_explicit(&e->joined, memory_order_relaxed);
 }
 
-/* Every RMB's word of this instance asks for a bell. */
-void epoll_ready_arm(struct epoll *e);
+/* The bells of this member must be emptied before its word is armed. */
+void epoll_ready_fills(struct epoll_member *m);
+
+/* Each group of the instance. */
+void epoll_ready_groups(struct epoll *e,
+			void (*visit)(struct epoll *e, struct epoll_group *g));
 
 #endif

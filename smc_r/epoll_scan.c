@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_scan: which members are ready, and who shall be rung for. */
+/* epoll_scan: which members are ready. */
 #include "epoll_scan.h"
 
-#include "bell.h"
+#include "epoll_arm.h"
 #include "epoll_attach.h"
 #include "epoll_edge.h"
 #include "epoll_instance.h"
@@ -11,18 +11,12 @@
 #include "epoll_ready.h"
 #include "epoll_shadow.h"
 #include "handshake.h"
-#include "inject.h"
 #include "knock.h"
-#include "process.h"
 #include "readiness.h"
-#include "stall.h"
-#include "stream.h"
 #include "sys.h"
 
 #define QUIET_NS    20000000u
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
-#define RINGS_MAX   64u   /* outstanding bytes in a bell before it is emptied */
-#define ARMS_A_LOOK 32u   /* so often a bell may have rung, unseen */
 
 /* ---- one member ---- */
 
@@ -143,58 +137,6 @@ static bool follow_phase(struct epoll_member *m)
 
 /* ---- all members ---- */
 
-/* A bell is never emptied on the way; but it must not fill up either, as a ring
- * that finds no place wakes nobody. The rings of who begins to sleep in a call
- * on the connection are not ours: they come behind those that are there before
- * we see nobody asleep. */
-static bool empty_bell(int bell, uint32_t rings, uint32_t *drained,
-		       const struct status_slot *slot)
-{
-	int there;
-
-	if (rings - *drained <= RINGS_MAX)
-		return false;
-	there = bell_rings(bell);
-	inject_nap();
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load(&slot->rx.sleepers) > 0 ||
-	    atomic_load(&slot->tx.sleepers) > 0)
-		return false;
-	*drained = rings;
-	bell_take(bell, there);
-	return true;
-}
-
-/* Some of what was taken may have been for them. */
-static void wake_other_instances(const struct epoll_member *m)
-{
-	const struct epoll_member *o = m->connection->members;
-
-	for (; o; o = o->next)
-		if (o->epoll != m->epoll)
-			epoll_wake(o->epoll);
-}
-
-static void empty_data_bell(const struct epoll_member *m)
-{
-	struct connection *c = m->connection;
-
-	if (empty_bell(c->bells.data, rings_of_data_bell(c), &c->drained_data,
-		       c->slot))
-		wake_other_instances(m);
-}
-
-static void empty_room_bell(const struct epoll_member *m)
-{
-	struct connection *c = m->connection;
-	uint32_t rings = atomic_load_explicit(&c->own_wait->rings_room,
-					      memory_order_relaxed);
-
-	if (!bells_are_one(&c->bells) &&
-	    empty_bell(c->bells.room, rings, &c->drained_room, c->slot))
-		wake_other_instances(m);
-}
-
 struct scan {
 	struct epoll_event *events;
 	int max;
@@ -265,55 +207,10 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 	}
 }
 
-/* Once for each member that ever waits. */
-static void hear_room(struct epoll_member *m)
-{
-	sigset_t saved;
-
-	engine_lock(&saved);
-	if (atomic_load(&m->live))
-		epoll_attach_room(m);
-	engine_unlock(&saved);
-}
-
-/* Edge-triggered, a program waits for room only after a refusal, which may have
- * been told when nobody asked for room here yet. */
-static void note_stall(struct epoll_member *m, uint32_t events)
-{
-	struct connection *c = m->connection;
-
-	if (!m->hears_room && m->attached)
-		hear_room(m);
-	if (connection_phase(c) != PHASE_ACTIVE)
-		return;
-	if (!(events & EPOLLET))
-		epoll_stalled(c);
-	else if (atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
-		 !stream_knows_room(c))
-		atomic_store(&m->epoll->stalled, 1);
-}
-
-/* Nobody rings for who is awake but by what was armed for an earlier sleep. */
-static void empty_bells(struct epoll_member *m)
-{
-	uint32_t arms =
-	    atomic_load_explicit(&m->epoll->arms, memory_order_relaxed);
-
-	if (!m->hears_room &&
-	    arms - atomic_load_explicit(&m->arms, memory_order_relaxed) <
-		ARMS_A_LOOK)
-		return;
-	atomic_store_explicit(&m->arms, arms, memory_order_relaxed);
-	empty_data_bell(m);
-	if (m->hears_room)
-		empty_room_bell(m);
-}
-
 /* For epoll_ready_each. A member that waits for room says so here, as nobody
  * goes through all of them before a sleep. */
 static bool look_one(struct epoll_member *m, bool *again, void *owner)
 {
-	struct connection *c = m->connection;
 	uint32_t events = atomic_load(&m->events);
 	struct scan *s = owner;
 	uint32_t bits;
@@ -328,11 +225,10 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return true;
 	}
-	empty_bells(m);
+	epoll_note_rings(m);
 	bits = add_events(s, m);
 	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
-		note_stall(m, events);
-		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
+		epoll_arm_room(m, events);
 		if (!bits)
 			bits = add_events(s, m);
 	}
@@ -415,94 +311,4 @@ void epoll_follow(struct epoll *e)
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
 			epoll_follow(e->nested[i].inner);
-}
-
-/* ---- ringing ---- */
-
-/* Where the bell cannot be heard, nothing is to be waited for. */
-static void hear_knock(struct epoll_member *m)
-{
-	struct connection *c = m->connection;
-	sigset_t saved;
-
-	if (!m->hears_knock) {
-		engine_lock(&saved);
-		if (atomic_load(&m->live))
-			epoll_attach_knock(m);
-		if (!m->hears_knock)
-			handshake_step_locked(c, m->fd);
-		engine_unlock(&saved);
-	}
-	if (m->hears_knock)
-		knock_hear(c);
-}
-
-/* True: the writer leaves the fence to us. */
-static bool arm_member(struct epoll_member *m)
-{
-	struct connection *c = m->connection;
-	uint32_t events = atomic_load(&m->events);
-	_Atomic uint32_t *armed;
-	bool unfenced = false;
-
-	if (__builtin_expect(knock_is_out(c), 0))
-		hear_knock(m);
-	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
-		return false;
-	if (m->shared) {
-		unfenced = readiness_arm(c, events);
-	} else {
-		armed = &c->own_waiters->armed[m->epoll->waiter];
-		if (atomic_load_explicit(armed, memory_order_relaxed) !=
-		    RMB_ARMED)
-			atomic_store(armed, RMB_ARMED);
-		if (events & EPOLL_OUTPUT)
-			atomic_store(&c->own_wait->armed_room, RMB_ARMED);
-	}
-	if ((events & EPOLL_OUTPUT) && !stream_knows_room(c))
-		note_stall(m, events);
-	empty_data_bell(m);
-	if (m->hears_room)
-		empty_room_bell(m);
-	return unfenced;
-}
-
-/* For epoll_ready_any: none is what it looks for. */
-static bool arm_marked(struct epoll_member *m)
-{
-	arm_member(m);
-	return false;
-}
-
-void epoll_arm_marked(struct epoll *e)
-{
-	if (e->uses_bits)
-		epoll_ready_any(e, arm_marked);
-}
-
-void epoll_arm(struct epoll *e)
-{
-	uint32_t count = atomic_load(&e->count);
-	bool unfenced = false;
-
-	if (e->uses_bits)
-		epoll_ready_arm(e);
-	atomic_fetch_add_explicit(&e->arms, 1, memory_order_relaxed);
-	/* Who sleeps outside of it does not look at each as a wait on it does.
-	 */
-	if (e->is_nested)
-		epoll_arm_marked(e);
-	for (uint32_t i = 0;
-	     i < count && (!e->uses_bits || epoll_has_others(e)); i++) {
-		struct epoll_member *m = epoll_member_at(e, i);
-
-		if (m && !(e->uses_bits && m->group))
-			unfenced |= arm_member(m);
-	}
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours)
-			epoll_arm(e->nested[i].inner);
-	atomic_thread_fence(memory_order_seq_cst);
-	if (unfenced)
-		barrier_all();
 }

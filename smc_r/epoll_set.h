@@ -128,6 +128,7 @@ struct epoll {
 	_Atomic uint32_t found; /* the last one did */
 	_Atomic uint32_t others_first; /* those without a bit have the turn */
 	bool uses_bits;
+	bool unsure; /* a barrier was refused, of a writer without fences */
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count;        /* that are ours */
 	_Atomic uint32_t nested_turn; /* where the next look begins */
@@ -195,12 +196,12 @@ bool epoll_is_ready(struct epoll *e);
  * the kernel. A wait on e does it by itself; who looked at e from outside calls
  * this before it sleeps. Takes the engine lock. */
 void epoll_follow(struct epoll *e);
-/* Lets members ring although nobody sleeps in epoll_wait. */
-void epoll_arm(struct epoll *e);
-/* Of many, those that were marked and that nobody has looked at since: they may
- * wait for room. */
-void epoll_arm_marked(struct epoll *e);
-/* Who took the kernel's signs of e: for those that sleep in it. errno stays. */
+/* Members ring for e: only epoll_arm() makes one. */
+struct epoll_armed {
+	bool sure; /* else a ring may be missing: look by the clock as well */
+};
+/* A thread that took signs of e arms, looks, and wakes one of the others that
+ * sleep in it, or on it. errno stays. */
 void epoll_pass_on(struct epoll *e);
 
 #endif

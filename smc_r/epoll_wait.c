@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/single_threaded.h>
 
+#include "epoll_arm.h"
 #include "epoll_ask.h"
 #include "epoll_common.h"
 #include "epoll_edge.h"
@@ -27,6 +29,7 @@
 #define SPIN_ASK_NS  5000u /* of a spin */
 #define NS_PER_MS    1000000ull
 #define SLEEP_MAX_NS 3600000000000ull /* the kernel counts in int ms */
+#define UNSURE_MS    10               /* where a ring may be missing */
 #define TELL_PART    2 /* of a wait that has an end: left when all is told */
 
 /* ---- waiting ---- */
@@ -193,10 +196,20 @@ static int sleep_ms(const struct wait_until *u, int pending)
 	return sooner((int)((left + NS_PER_MS - 1) / NS_PER_MS), pending);
 }
 
+/* In which something is to be looked at by the clock, or -1. */
+static int changes_ms(struct epoll *e, struct epoll_armed armed)
+{
+	int ms = sooner(pending_ms(e), linkgroup_rest_ms());
+
+	return armed.sure ? ms : sooner(UNSURE_MS, ms);
+}
+
 static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
 			   int ms, const sigset_t *mask, struct sleeper *s)
 {
 	volatile int n;
+
+	inject_step(STEP_LOOKED);
 
 	segment_count(sleeps);
 	pthread_cleanup_push(sleeper_end, s);
@@ -213,6 +226,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	struct sleeper sleeper;
 	bool woken = false;
 	bool slept = false;
+	struct epoll_armed armed;
 	int ms, n;
 
 	if (!epoll_begin_sleep(e, &sleeper))
@@ -221,18 +235,17 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	 * after arming: a ring that is taken then would wake nobody. */
 	if (epoll_must_harvest(e))
 		epoll_harvest(e);
-	inject_nap();
-	epoll_arm(e);
-	inject_nap();
+	armed = epoll_arm(e);
 	n = epoll_gather(e, events, max);
+	if (n == 0 && epoll_arm_again(&armed))
+		n = epoll_gather(e, events, max);
 	if (n == 0 && version == atomic_load(&e->version)) {
 		if (linkgroup_rest_ms() == 0)
 			linkgroup_rest();
-		ms =
-		    sleep_ms(until, sooner(pending_ms(e), linkgroup_rest_ms()));
-		inject_nap();
+		ms = sleep_ms(until, changes_ms(e, armed));
 		n = sleep_in_kernel(e, events, max, ms, mask, &sleeper);
 		slept = true;
+		inject_step(STEP_WOKEN);
 		epoll_was_asked(e);
 	}
 	if (n > 0)
@@ -321,22 +334,38 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 	return n;
 }
 
-/* Of threads that share an instance a ring wakes one: it disarms all members,
+/* The kernel told of an instance inside, and nobody has looked there. */
+static bool nested_is_woken(const struct epoll *e)
+{
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours &&
+		    e->nested[i].woken)
+			return true;
+	return false;
+}
+
+/*
+ * Of threads that share an instance a ring wakes one: it disarms all members,
  * and the kernel's sign of it goes to the first that looks. Who may have taken
  * it lets them ring again for those that sleep on, and wakes one if there is
- * more to tell, as the kernel does. */
+ * more to tell, as the kernel does. A thread that sleeps on e from outside, by
+ * poll() or in an instance around it, looks at members alone.
+ */
 void epoll_pass_on(struct epoll *e)
 {
+	bool asleep = atomic_load(&e->common->sleepers) > 0;
 	int error = errno;
 
-	if (atomic_load(&e->common->sleepers) == 0 || e->shadow < 0 ||
-	    epoll_is_anothers(e))
+	if ((!asleep && !e->is_nested) || e->shadow < 0 || epoll_is_anothers(e))
 		return;
-	inject_nap();
-	epoll_arm_marked(e);
-	epoll_arm(e);
-	inject_nap();
-	if (epoll_members_ready(e) || pending_ms(e) >= 0)
+	inject_step(STEP_TOOK);
+	epoll_arm_for_others(e);
+	inject_step(STEP_PASSED);
+	/* There may be nobody else: who arms for its own next sleep looks. */
+	if (!asleep && __libc_single_threaded)
+		return;
+	if (epoll_members_ready(e) ||
+	    (asleep && (nested_is_woken(e) || pending_ms(e) >= 0)))
 		epoll_wake(e);
 	errno = error;
 }
@@ -352,11 +381,9 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	if (n > 0 && n < max && connections_starting() == 1 &&
 	    atomic_load(&e->asked_ns) != asked)
 		n = epoll_own_first(e, events, n, max);
-	if (took && n != EPOLL_CHANGED)
-		epoll_pass_on(e);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
-	if (e->is_nested)
-		epoll_arm(e);
+	if ((took || e->is_nested) && n != EPOLL_CHANGED)
+		epoll_pass_on(e);
 	return n;
 }
 

@@ -10,6 +10,7 @@
 
 #include "bell.h"
 #include "ear.h"
+#include "epoll_arm.h"
 #include "epoll_member.h"
 #include "handshake.h"
 #include "inject.h"
@@ -251,7 +252,7 @@ static void prepare(struct poll_call *p)
 		p->notes[i] = 0;
 		if (poll_instance(fd)) {
 			poll_instance(fd)->is_nested = true;
-			epoll_arm(poll_instance(fd));
+			p->crowded |= !epoll_arm(poll_instance(fd)).sure;
 		}
 		if (c)
 			at = add_member(p, at, c, i);
@@ -302,31 +303,41 @@ static bool has_rung(const struct poll_call *p, nfds_t *at, int bell)
 	return false;
 }
 
+static bool is_on_rings(const struct connection *c)
+{
+	return c->rmb && connection_phase(c) == PHASE_ACTIVE;
+}
+
 /* Empties the bells that rang: a byte that stays would wake every poll from
- * here on. One who waits for the same in an epoll instance looks again, as his
- * ring may have been among them. */
-static void leave_member(const struct poll_call *p, nfds_t *at,
+ * here on. */
+static void drain_member(const struct poll_call *p, nfds_t *at,
 			 struct connection *c, nfds_t i)
 {
-	bool active = c->rmb && connection_phase(c) == PHASE_ACTIVE;
 	short on = p->notes[i];
 
-	/* As long as we are the first; then rings are another's to take. */
-	if (active && (on & FIRST_DATA) && has_rung(p, at, ear_data(c)) &&
+	if ((on & FIRST_DATA) && has_rung(p, at, ear_data(c)) &&
 	    ear_drain(c, ear_data(c))) {
 		atomic_store(&c->deaf, 1);
 		tcp_has_ended(c, p->fds[i].fd);
 	}
-	if (active && (on & FIRST_ROOM) && has_rung(p, at, ear_room(c)))
+	if ((on & FIRST_ROOM) && has_rung(p, at, ear_room(c)))
 		ear_drain(c, ear_room(c));
-	inject_nap();
+}
+
+/* From here on rings are another one's to take. One who waits for the same in
+ * an epoll instance looks again, as his ring may have been among ours. */
+static void leave_member(const struct poll_call *p, struct connection *c,
+			 nfds_t i)
+{
 	sleepers_leave(place_for_data(c));
-	if (on & ON_ROOM)
+	if (p->notes[i] & ON_ROOM)
 		sleepers_leave(place_for_room(c));
-	if (active && c->members)
+	if (is_on_rings(c) && c->members)
 		epoll_poke(c);
 }
 
+/* All bells first: two entries may name one connection, whose place is given up
+ * by the first of them. */
 static void leave(const struct poll_call *p)
 {
 	nfds_t at = p->n;
@@ -334,8 +345,15 @@ static void leave(const struct poll_call *p)
 	for (nfds_t i = 0; i < p->n; i++) {
 		struct connection *c = left_member(p, i);
 
+		if (c && (p->notes[i] & ON_DATA) && is_on_rings(c))
+			drain_member(p, &at, c, i);
+	}
+	inject_step(STEP_DRAINED);
+	for (nfds_t i = 0; i < p->n; i++) {
+		struct connection *c = left_member(p, i);
+
 		if (c && (p->notes[i] & ON_DATA))
-			leave_member(p, &at, c, i);
+			leave_member(p, c, i);
 	}
 }
 
@@ -472,12 +490,12 @@ static int sleep_now(struct poll_call *p)
 		left = p->slice_ms * 1000000ull;
 	segment_count(sleeps);
 	if (enter_handshakes(p)) {
-		inject_nap();
+		inject_step(STEP_LOOKED);
 		ready = call_kernel(p, entries, left);
 		p->slept = ready >= 0;
 	}
 	error = errno;
-	inject_nap();
+	inject_step(STEP_WOKEN);
 	leave_handshakes(p);
 	drop_bells(instance);
 	errno = error;
@@ -545,7 +563,7 @@ int poll_sleep(struct poll_call *p)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (p->unfenced && !barrier_all())
 		p->crowded = true;
-	inject_nap();
+	inject_step(STEP_ARMED);
 	ready = poll_look_members(p->fds, p->n);
 	for (nfds_t i = 0; i < p->n && ready == 0; i++)
 		if (poll_instance(p->fds[i].fd))

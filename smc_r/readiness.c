@@ -242,8 +242,14 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 
 bool readiness_arm(struct connection *c, uint32_t events)
 {
+	bool unfenced;
+
 	atomic_store(&c->own_wait->armed_data, RMB_ARMED);
-	if (events & ALL_OUT)
+	unfenced = atomic_load(&c->in_producer->unfenced);
+	if (events & ALL_OUT) {
 		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
-	return atomic_load(&c->in_producer->unfenced);
+		unfenced |=
+		    !stream_knows_room(c) && connection_reader_is_unfenced(c);
+	}
+	return unfenced;
 }

@@ -22,6 +22,7 @@ struct record {
 	struct sleep_place place; /* without a stream: awake */
 	_Atomic uint32_t *count;
 	void (*over)(void *owner);
+	void (*astray)(void *owner); /* while it is asleep */
 	void *owner;
 };
 
@@ -76,6 +77,8 @@ static void end(struct record *r)
 	leave(r);
 	r->of = NULL;
 	decrease(was.count);
+	if (was.astray)
+		was.astray(was.owner);
 	if (was.over)
 		was.over(was.owner);
 }
@@ -124,16 +127,28 @@ void sleeper_begin(struct sleeper *s, const struct sleep_place *place)
 	}
 	r->frame = (uintptr_t)__builtin_frame_address(0) - SLACK_BYTES;
 	r->place = place ? *place : (struct sleep_place){0};
-	if (place)
-		sleepers_join(*place);
+	if (!place)
+		return;
+	r->astray = s->astray;
+	sleepers_join(*place);
+}
+
+void sleeper_takes(struct sleeper *s)
+{
+	struct record *r = s->begun ? record_of(s) : NULL;
+
+	if (r)
+		r->astray = s->astray;
 }
 
 void sleeper_wake(struct sleeper *s)
 {
 	struct record *r = s->begun ? record_of(s) : NULL;
 
-	if (r)
-		leave(r);
+	if (!r)
+		return;
+	r->astray = NULL;
+	leave(r);
 }
 
 void sleeper_end(void *argument)

@@ -31,12 +31,17 @@ struct sleep_place {
 struct sleeper {
 	_Atomic uint32_t *count;   /* of such calls */
 	void (*over)(void *owner); /* may be NULL */
+	/* The thread left its sleep and not by its end: cancelled, or by
+	 * longjmp. What it took there may have been another one's. Or NULL. */
+	void (*astray)(void *owner);
 	void *owner;
 	bool begun;
 };
 
 /* It sleeps there; NULL: only the count counts. */
 void sleeper_begin(struct sleeper *s, const struct sleep_place *place);
+/* A sleep without a place may take what is meant for others as well. */
+void sleeper_takes(struct sleeper *s);
 /* It is awake, and goes on. */
 void sleeper_wake(struct sleeper *s);
 /* struct sleeper; void, as a cleanup handler has it. The call is over, and its

@@ -44,8 +44,10 @@ void socket_call_over(void *c);
  * use of connection_fd(). */
 static inline struct sleeper socket_sleeper(struct connection *c)
 {
-	return (struct sleeper){
-	    .count = &c->callers, .over = socket_call_over, .owner = c};
+	return (struct sleeper){.count = &c->callers,
+				.over = socket_call_over,
+				.astray = connection_pass_on,
+				.owner = c};
 }
 
 #endif

@@ -138,9 +138,14 @@ static inline bool crosses_mark(const struct connection *c, uint64_t used,
 }
 
 /* The step across may have been taken with an old view of the writer's cursor,
- * in which the ring never was that full. */
+ * in which the ring never was that full. A writer that is about to sleep has
+ * us fence between our cursor and this look; where it cannot, we do. */
 static inline bool is_below_mark(struct connection *c)
 {
+	if (__builtin_expect(!connection_reads_unfenced(c), 0))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst);
 	return atomic_load_explicit(&c->peer_wait->armed_room,
 				    memory_order_relaxed) &&
 	       stream_fill(c) <= stream_mark(c);
@@ -162,7 +167,7 @@ static inline void tell_taken(struct connection *c, size_t used, size_t n,
 	}
 	atomic_store_explicit(&c->in_consumer->cursor, end,
 			      memory_order_release);
-	inject_nap();
+	inject_step(STEP_PUBLISHED);
 	if (__builtin_expect(is_below_mark(c), 0))
 		connection_signal_room(c);
 }

@@ -95,8 +95,9 @@ static void spin_judge(struct connection *c, const struct spin *s)
  * epoll instance. */
 static void pass_on(struct connection *c, bool first)
 {
-	if (first && c->members)
-		connection_on_rings(c);
+	inject_step(STEP_DRAINED);
+	if (first)
+		connection_pass_on(c);
 }
 
 static int sleep_for_input(struct connection *c, int fd, size_t need,
@@ -114,10 +115,11 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 		first = sleepers_first(place_for_data(c));
 		inject_nap();
 		atomic_store(&c->own_wait->armed_data, RMB_ARMED);
-		inject_nap();
+		atomic_thread_fence(memory_order_seq_cst);
 		/* Without the barrier a ring may never come. */
 		if (!connection_settle(c))
 			first = false;
+		inject_step(STEP_ARMED);
 		if (input_state(c, fd, need) != INPUT_NONE ||
 		    demotion_is_due(c) || atomic_load(&c->dead))
 			break;
@@ -168,7 +170,10 @@ static int sleep_for_output(struct connection *c, int fd,
 		first = sleepers_first(place_for_room(c));
 		inject_nap();
 		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
-		inject_nap();
+		atomic_thread_fence(memory_order_seq_cst);
+		if (!connection_settle_room(c))
+			first = false;
+		inject_step(STEP_ARMED);
 		if (output_is_ready(c, fd) || atomic_load(&c->dead))
 			break;
 		result = wait_sleep_for_room(c, fd, first, &s);

@@ -246,7 +246,7 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 	if (is_nonblocking(c, fd))
 		return -EAGAIN;
 	segment_count(sleeps);
-	inject_nap();
+	inject_step(STEP_LOOKED);
 	return first ? sleep_by_ring(c, fd, bell, stall_ms, s)
 		     : sleep_by_clock(c, bell, s);
 }
