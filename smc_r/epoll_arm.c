@@ -35,11 +35,19 @@ static bool settle(void)
 
 /* ---- emptying ---- */
 
+/* A thread that was killed may be counted for ever, but is not the first. */
 static bool has_callers(const struct connection *c)
 {
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load(&c->slot->rx.sleepers) > 0 ||
-	       atomic_load(&c->slot->tx.sleepers) > 0;
+	return sleepers_has_first(place_for_data(c)) ||
+	       sleepers_has_first(place_for_room(c));
+}
+
+static void wake_callers(struct connection *c)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	connection_wake_readers(c);
+	connection_wake_writers(c);
 }
 
 /*
@@ -62,22 +70,8 @@ static bool empty_bell(struct connection *c, int bell, uint32_t rings,
 	*drained = rings;
 	bell_take(bell, there);
 	inject_step(STEP_EMPTIED);
-	if (has_callers(c)) {
-		connection_wake_readers(c);
-		connection_wake_writers(c);
-	}
+	wake_callers(c);
 	return true;
-}
-
-/* Some of what was taken may have been for them. Who sleeps in our own instance
- * is armed for next. */
-static void wake_other_instances(const struct epoll_member *m)
-{
-	const struct epoll_member *o = m->connection->members;
-
-	for (; o; o = o->next)
-		if (o->epoll != m->epoll)
-			epoll_wake(o->epoll);
 }
 
 static uint32_t rings_of_room_bell(const struct connection *c)
@@ -95,8 +89,10 @@ static void empty_bells(const struct epoll_member *m)
 	if (m->hears_room && !bells_are_one(&c->bells))
 		any |= empty_bell(c, c->bells.room, rings_of_room_bell(c),
 				  &c->drained_room);
+	/* What was taken may have been for threads that sleep in any instance,
+	 * or on it from outside: they look again, and so do we. */
 	if (any)
-		wake_other_instances(m);
+		epoll_poke(c);
 }
 
 void epoll_note_rings(struct epoll_member *m)

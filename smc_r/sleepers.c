@@ -50,6 +50,18 @@ bool sleepers_leave(struct sleep_place place)
 	return atomic_compare_exchange_strong(place.first, &tid, 0);
 }
 
+static bool is_alive(uint32_t tid)
+{
+	return SYS_CALL3(SYS_tkill, tid, 0, 0) != -ESRCH;
+}
+
+bool sleepers_has_first(struct sleep_place place)
+{
+	uint32_t first = atomic_load(place.first);
+
+	return first && is_alive(first);
+}
+
 bool sleepers_first(struct sleep_place place)
 {
 	uint32_t tid = process_tid();
@@ -57,7 +69,7 @@ bool sleepers_first(struct sleep_place place)
 
 	if (first == tid)
 		return true;
-	if (first && SYS_CALL3(SYS_tkill, first, 0, 0) != -ESRCH)
+	if (first && is_alive(first))
 		return false;
 	return atomic_compare_exchange_strong(place.first, &first, tid);
 }

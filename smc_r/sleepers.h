@@ -58,9 +58,11 @@ void sleepers_forked(void);
 
 /* Is the caller the first, or is it from now on? */
 bool sleepers_first(struct sleep_place place);
+/* Is there a first one, and does it live? */
+bool sleepers_has_first(struct sleep_place place);
 
-/* The same without a record, for who sleeps on many connections; the end says
- * whether it was the first. */
+/* Joins without a record, for a thread that sleeps on many connections; the end
+ * says whether it was the first. */
 void sleepers_join(struct sleep_place place);
 bool sleepers_leave(struct sleep_place place);
 
