@@ -138,25 +138,32 @@ static void pass_on(void *e)
 /* Who comes to it while we sleep sees the count; or we see him. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 {
+	epoll_passed_on(s);
 	*s = (struct sleeper){
 	    .count = &e->common->sleepers, .astray = pass_on, .owner = e};
 	sleeper_begin(s, NULL);
 	sleeper_takes(s);
 	if (__builtin_expect(epoll_is_settled(e), 1))
 		return true;
-	sleeper_wake(s);
-	sleeper_end(s);
+	epoll_passed_on(s);
 	return false;
 }
 
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s)
 {
-	sleeper_wake(s);
-	sleeper_end(s);
+	sleeper_owes(s);
 	if (__builtin_expect(epoll_is_ours(e), 1))
 		return true;
 	atomic_fetch_add(&e->common->roused, 1);
 	return e->given;
+}
+
+void epoll_passed_on(struct sleeper *s)
+{
+	if (!s->begun)
+		return;
+	sleeper_wake(s);
+	sleeper_end(s);
 }
 
 /* Whoever sleeps in it looks once more. Our own shadow may be unknown to them.

@@ -80,9 +80,13 @@ void epoll_common_join(struct connection *c, int fd);
 
 /* Around a sleep in the kernel, whose end is sleeper_end() for a thread that is
  * cancelled in it. begin: false when epoll_meet must come first; end: false
- * when it must now. s is on the stack of the caller. */
+ * when it must now. s is on the stack of the caller, all zeros at first, and
+ * may be used again. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
+/* What was taken in such sleeps was passed on: a thread that jumps now owes
+ * nothing. */
+void epoll_passed_on(struct sleeper *s);
 
 /* May the kernel report a cookie of ours? */
 static inline bool epoll_has_cookies(const struct epoll *e)

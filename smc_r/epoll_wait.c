@@ -38,6 +38,7 @@ struct wait_until {
 	bool for_ever;
 	uint64_t end_ns;
 	uint64_t tell_ns; /* what is hidden, so that it comes before a timer */
+	struct sleeper *sleeper;
 };
 
 /* A client that has declined writes to TCP; what its server may still say, it
@@ -210,7 +211,6 @@ static int sleep_in_kernel(struct epoll *e, struct epoll_event *events, int max,
 	volatile int n;
 
 	inject_step(STEP_LOOKED);
-
 	segment_count(sleeps);
 	pthread_cleanup_push(sleeper_end, s);
 	n = real.epoll_pwait(e->fd, events, max, ms, mask);
@@ -223,13 +223,12 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		       const struct wait_until *until, const sigset_t *mask)
 {
 	uint32_t version = atomic_load(&e->version);
-	struct sleeper sleeper;
 	bool woken = false;
 	bool slept = false;
 	struct epoll_armed armed;
 	int ms, n;
 
-	if (!epoll_begin_sleep(e, &sleeper))
+	if (!epoll_begin_sleep(e, until->sleeper))
 		return EPOLL_CHANGED;
 	/* What woke us last time may have been the end of a peer as well. Not
 	 * after arming: a ring that is taken then would wake nobody. */
@@ -243,14 +242,14 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		if (linkgroup_rest_ms() == 0)
 			linkgroup_rest();
 		ms = sleep_ms(until, changes_ms(e, armed));
-		n = sleep_in_kernel(e, events, max, ms, mask, &sleeper);
+		n = sleep_in_kernel(e, events, max, ms, mask, until->sleeper);
 		slept = true;
 		inject_step(STEP_WOKEN);
 		epoll_was_asked(e);
 	}
 	if (n > 0)
 		n = epoll_filter(e, events, n, &woken);
-	if (!epoll_end_sleep(e, &sleeper) && n == 0)
+	if (!epoll_end_sleep(e, until->sleeper) && n == 0)
 		return EPOLL_CHANGED;
 	return slept && (n > 0 || woken) ? join_members(e, events, n, max) : n;
 }
@@ -293,9 +292,11 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 
 /* A program that waits for so long, and no longer, has something else to do
  * then: such as to give up what it could not write to by that time. */
-static struct wait_until wait_until(const struct timespec *timeout)
+static struct wait_until wait_until(const struct timespec *timeout,
+				    struct sleeper *sleeper)
 {
-	struct wait_until u = {.for_ever = timeout == NULL,
+	struct wait_until u = {.sleeper = sleeper,
+			       .for_ever = timeout == NULL,
 			       .end_ns = sys_end_ns(timeout),
 			       .tell_ns = UINT64_MAX};
 
@@ -304,17 +305,23 @@ static struct wait_until wait_until(const struct timespec *timeout)
 	return u;
 }
 
-/* *took: the kernel's signs may have come to us. */
+struct wait_call {
+	const struct timespec *timeout;
+	const sigset_t *mask;
+	bool took; /* the kernel's signs may have come to us */
+	struct sleeper sleeper;
+};
+
 static int wait_members(struct epoll *e, struct epoll_event *events, int max,
-			const struct timespec *timeout, const sigset_t *mask,
-			bool *took)
+			struct wait_call *call)
 {
+	const struct timespec *timeout = call->timeout;
 	struct wait_until until;
 	bool only_looks =
 	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-	int n = epoll_ask_first(e, events, max, only_looks, took);
+	int n = epoll_ask_first(e, events, max, only_looks, &call->took);
 
-	*took |= n == 0;
+	call->took |= n == 0;
 	/* What the kernel told may be news of a member. */
 	if (n == 0 && only_looks) {
 		e->moved = false;
@@ -328,8 +335,8 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 			n = epoll_gather(e, events, max);
 		}
 	} else if (n == 0) {
-		until = wait_until(timeout);
-		n = wait_rounds(e, events, max, &until, mask);
+		until = wait_until(timeout, &call->sleeper);
+		n = wait_rounds(e, events, max, &until, call->mask);
 	}
 	return n;
 }
@@ -374,16 +381,17 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask)
 {
 	uint64_t asked = atomic_load(&e->asked_ns);
-	bool took;
-	int n = wait_members(e, events, max, timeout, mask, &took);
+	struct wait_call call = {.timeout = timeout, .mask = mask};
+	int n = wait_members(e, events, max, &call);
 
 	/* Of a listener in E the kernel must have been asked first. */
 	if (n > 0 && n < max && connections_starting() == 1 &&
 	    atomic_load(&e->asked_ns) != asked)
 		n = epoll_own_first(e, events, n, max);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
-	if ((took || e->is_nested) && n != EPOLL_CHANGED)
+	if ((call.took || e->is_nested) && n != EPOLL_CHANGED)
 		epoll_pass_on(e);
+	epoll_passed_on(&call.sleeper);
 	return n;
 }
 
@@ -449,7 +457,7 @@ static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct timespec *timeout, const sigset_t *mask)
 {
-	struct sleeper sleeper;
+	struct sleeper sleeper = {.count = NULL};
 	bool woken = false;
 	int n;
 
@@ -464,5 +472,6 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	epoll_end_sleep(e, &sleeper);
 	if (n > 0 && woken)
 		epoll_pass_on(e);
+	epoll_passed_on(&sleeper);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }

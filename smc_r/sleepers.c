@@ -163,6 +163,18 @@ void sleeper_wake(struct sleeper *s)
 	leave(r);
 }
 
+void sleeper_owes(struct sleeper *s)
+{
+	static _Atomic uint32_t nobody;
+	struct record *r = s->begun ? record_of(s) : NULL;
+
+	if (!r)
+		return;
+	leave(r);
+	decrease(r->count);
+	r->count = &nobody;
+}
+
 void sleeper_end(void *argument)
 {
 	struct sleeper *s = argument;

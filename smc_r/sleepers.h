@@ -44,6 +44,9 @@ void sleeper_begin(struct sleeper *s, const struct sleep_place *place);
 void sleeper_takes(struct sleeper *s);
 /* It is awake, and goes on. */
 void sleeper_wake(struct sleeper *s);
+/* It is awake and no longer counted, but has not passed on yet what it may have
+ * taken: until sleeper_wake() it can still go astray. */
+void sleeper_owes(struct sleeper *s);
 /* struct sleeper; void, as a cleanup handler has it. The call is over, and its
  * owner is told if it ever slept. Keeps errno. */
 void sleeper_end(void *s);
