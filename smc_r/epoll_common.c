@@ -135,14 +135,25 @@ static void pass_on(void *e)
 	epoll_pass_on(e);
 }
 
-/* Who comes to it while we sleep sees the count; or we see him. */
-bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
+static void begin(struct epoll *e, struct sleeper *s)
 {
 	epoll_passed_on(s);
 	*s = (struct sleeper){
 	    .count = &e->common->sleepers, .astray = pass_on, .owner = e};
 	sleeper_begin(s, NULL);
 	sleeper_takes(s);
+}
+
+void epoll_begin_look(struct epoll *e, struct sleeper *s)
+{
+	begin(e, s);
+	sleeper_owes(s);
+}
+
+/* Who comes to it while we sleep sees the count; or we see him. */
+bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
+{
+	begin(e, s);
 	if (__builtin_expect(epoll_is_settled(e), 1))
 		return true;
 	epoll_passed_on(s);

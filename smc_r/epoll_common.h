@@ -84,8 +84,10 @@ void epoll_common_join(struct connection *c, int fd);
  * may be used again. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
-/* What was taken in such sleeps was passed on: a thread that jumps now owes
- * nothing. */
+/* Before a look that may take what others sleep for. */
+void epoll_begin_look(struct epoll *e, struct sleeper *s);
+/* What was taken in looks and sleeps was passed on: a thread that jumps now
+ * owes nothing. */
 void epoll_passed_on(struct sleeper *s);
 
 /* May the kernel report a cookie of ours? */

@@ -382,7 +382,11 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 {
 	uint64_t asked = atomic_load(&e->asked_ns);
 	struct wait_call call = {.timeout = timeout, .mask = mask};
-	int n = wait_members(e, events, max, &call);
+	int n;
+
+	if (atomic_load_explicit(&e->common->sleepers, memory_order_relaxed))
+		epoll_begin_look(e, &call.sleeper);
+	n = wait_members(e, events, max, &call);
 
 	/* Of a listener in E the kernel must have been asked first. */
 	if (n > 0 && n < max && connections_starting() == 1 &&
