@@ -137,6 +137,12 @@ void engine_start(void)
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+void engine_stand_aside(void)
+{
+	real_init();
+	process.off = true;
+}
+
 /* The kernel closes what an exit leaves open. */
 static void leave_halves(void)
 {

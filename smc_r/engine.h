@@ -15,6 +15,10 @@
 void engine_start(void);
 void engine_stop(void);
 
+/* In place of the start, where another engine serves (engines.h): every name
+ * leads to what follows, and nothing else is done. */
+void engine_stand_aside(void);
+
 /* fork() gave no child, though its handlers ran. */
 void engine_fork_failed(void);
 

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "dynamic.h"
 #include "real.h"
 #include "sys.h"
 
@@ -33,11 +34,9 @@ struct image_map {
 
 /* ---- reading ---- */
 
-/* Most linkers' memory has addresses there, some has what the file says. */
 static uintptr_t address(const struct image_map *m, const ElfW(Dyn) * d)
 {
-	return d->d_un.d_ptr < m->base ? m->base + d->d_un.d_ptr
-				       : d->d_un.d_ptr;
+	return dynamic_address(m->base, d);
 }
 
 static void note(struct image_map *m, const ElfW(Dyn) * d)

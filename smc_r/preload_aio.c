@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <linux/aio_abi.h>
 
+#include "engines.h"
 #include "preload_aio.h"
 #include "reason.h"
 #include "successor.h"
@@ -28,7 +29,7 @@ static void *next(void *_Atomic *found, const char *name)
 	void *f = atomic_load_explicit(found, memory_order_acquire);
 
 	if (!f) {
-		f = dlsym(RTLD_NEXT, name);
+		f = engines_next(name);
 		atomic_store_explicit(found, f, memory_order_release);
 	}
 	if (!f)

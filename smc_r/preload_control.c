@@ -10,6 +10,7 @@
 
 #include "deferred.h"
 #include "engine.h"
+#include "engines.h"
 #include "epoll_adopt.h"
 #include "epoll_common.h"
 #include "handshake.h"
@@ -401,7 +402,10 @@ PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
 
 __attribute__((constructor(101))) static void start(void)
 {
-	engine_start();
+	if (engines_serves())
+		engine_start();
+	else
+		engine_stand_aside();
 }
 
 __attribute__((destructor(101))) static void stop(void)

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #include "engine.h"
+#include "engines.h"
 #include "process.h"
 #include "reason.h"
 #include "sys.h"
@@ -148,7 +149,7 @@ struct io_uring_params;
 static void *liburing(const char *name)
 {
 	static const char *const files[] = {"liburing.so.2", "liburing.so.1"};
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = engines_next(name);
 
 	engine_retire(REASON_DEMOTED_IO_URING);
 	for (size_t i = 0; !found && i < sizeof(files) / sizeof(*files); i++) {

@@ -9,6 +9,7 @@
 #include <link.h>
 #include <stdbool.h>
 
+#include "engines.h"
 #include "plugin.h"
 #include "process.h"
 
@@ -44,17 +45,16 @@ PRELOAD void *dlopen(const char *file, int mode)
 struct visit {
 	int (*visitor)(struct dl_phdr_info *, size_t, void *);
 	void *closure;
-	bool ours; /* it is our turn, and no other's */
+	bool ours; /* it is our turn, and that of other engines */
 	int result;
 };
 
 static int visit(struct dl_phdr_info *info, size_t size, void *closure)
 {
 	const struct visit *v = closure;
+	bool ours = plugin_is_us(info) || engines_is_other(info);
 
-	return plugin_is_us(info) == v->ours
-		   ? v->visitor(info, size, v->closure)
-		   : 0;
+	return ours == v->ours ? v->visitor(info, size, v->closure) : 0;
 }
 
 /* Stops at the first library: it is called for the lock. */
@@ -72,8 +72,9 @@ static int visit_all(struct dl_phdr_info *info, size_t size, void *closure)
 }
 
 /*
- * In the order in which they were loaded, but we are last, and who is first
- * without us is: some libraries insist on that (libasan), and end the program.
+ * In the order in which they were loaded, but engines are last, and the library
+ * that is first without them is: some insist on that (libasan), and end the
+ * program.
  */
 PRELOAD int dl_iterate_phdr(int (*visitor)(struct dl_phdr_info *, size_t,
 					   void *),

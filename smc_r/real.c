@@ -2,7 +2,6 @@
 /* real: the C library's own functions, below the ones that we replace. */
 #include "real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engines.h"
 #include "sys.h"
 
 #define KERNEL_SIGSET_BYTES 8
@@ -342,7 +342,7 @@ struct real real = {
 /* A function that this libc lacks keeps its bare system call. */
 static void look_up(const char *name, void *entry)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = engines_next(name);
 
 	if (found)
 		memcpy(entry, &found, sizeof(found));
