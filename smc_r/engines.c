@@ -55,7 +55,11 @@ bool engines_serves(void)
  * libc, and nobody's next. */
 static bool is_alone(void)
 {
-	static enum { UNKNOWN, ALONE, SEVERAL } state;
+	static enum {
+		UNKNOWN,
+		ALONE,
+		SEVERAL
+	} state;
 	const struct link_map *us;
 
 	if (state == UNKNOWN) {
@@ -108,9 +112,9 @@ bool engines_is_other(const struct dl_phdr_info *info)
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 
 		if (part->p_type == PT_DYNAMIC)
-			return is_engine(info->dlpi_addr,
-					 (const void *)(info->dlpi_addr +
-							part->p_vaddr));
+			return is_engine(
+			    info->dlpi_addr,
+			    (const void *)(info->dlpi_addr + part->p_vaddr));
 	}
 	return false;
 }

@@ -335,7 +335,9 @@ char *const *image_environment(enum image_words words, char *const *env,
 	char *text = (char *)(out + count_of(env) + 3);
 
 	strcpy(text, PRELOAD);
-	if (words == IMAGE_WITH_US)
+	/* Where the host's comes by itself, only our run directory is missing.
+	 */
+	if (words == IMAGE_WITH_US && !host_names_us())
 		strcat(text, library);
 	if (list)
 		add_others(text, list + PRELOAD_BYTES);
