@@ -28,7 +28,6 @@
 #define SMC_R_LIBDIR "/usr/local/lib/smc_r"
 #endif
 
-#define PRELOAD          "LD_PRELOAD"
 #define INTERPRETERS_MAX 4 /* scripts that run scripts */
 
 /* ---- The library -------------------------------------------------------- */
@@ -175,8 +174,7 @@ void run_library_line(const char *library, char out[PATH_MAX])
 		snprintf(out, PATH_MAX, "%s", library);
 }
 
-/* Is it one of the list already? */
-static bool is_listed(const char *list, const char *path)
+bool run_library_is_listed(const char *list, const char *path)
 {
 	size_t n = strlen(path);
 
@@ -188,21 +186,21 @@ static bool is_listed(const char *list, const char *path)
 	return false;
 }
 
-int run_library_preload(const char *path)
+int run_library_preload(const char *path, bool again)
 {
-	const char *there = getenv(PRELOAD);
+	const char *there = getenv(RUN_LIBRARY_LIST);
 	char *list = NULL;
 	int error = 0;
 
 	if (strpbrk(path, " \t\n:"))
 		return -EINVAL;
 	if (!there || !*there)
-		return setenv(PRELOAD, path, 1) ? -errno : 0;
-	if (is_listed(there, path))
+		return setenv(RUN_LIBRARY_LIST, path, 1) ? -errno : 0;
+	if (!again && run_library_is_listed(there, path))
 		return 0;
 	if (asprintf(&list, "%s:%s", path, there) < 0)
 		return -ENOMEM;
-	if (setenv(PRELOAD, list, 1) != 0)
+	if (setenv(RUN_LIBRARY_LIST, list, 1) != 0)
 		error = -errno;
 	free(list);
 	return error;

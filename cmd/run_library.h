@@ -14,6 +14,7 @@
 
 #define RUN_LIBRARY_NAME     "libsmc_r.so"
 #define RUN_LIBRARY_VARIABLE "SMC_R_LIBRARY"
+#define RUN_LIBRARY_LIST     "LD_PRELOAD"
 
 /*
  * The absolute path of the library: $SMC_R_LIBRARY and nothing else when that
@@ -40,10 +41,14 @@ void run_library_line(const char *library, char out[PATH_MAX]);
 int run_library_rdma(char *out, size_t size);
 
 /*
- * Puts the library in front of LD_PRELOAD, unless it is there. -EINVAL
- * when the path holds a blank or a colon, which LD_PRELOAD cannot.
+ * Puts the library in front of LD_PRELOAD, unless it is there; again: also if
+ * it is, as another one comes before it. -EINVAL when the path holds a blank or
+ * a colon, which LD_PRELOAD cannot.
  */
-int run_library_preload(const char *path);
+int run_library_preload(const char *path, bool again);
+
+/* Is the path one of those in the value of LD_PRELOAD? */
+bool run_library_is_listed(const char *list, const char *path);
 
 /* The file that execvp(3) would run: 0, -ENOENT or -EACCES. */
 int run_library_program(const char *name, char *out, size_t size);

@@ -14,6 +14,7 @@
 
 #include "output.h"
 #include "run_child.h"
+#include "run_engine.h"
 #include "run_library.h"
 #include "run_report.h"
 
@@ -27,7 +28,8 @@ static const char usage[] =
     "Runs COMMAND with its matching TCP connections on SMC-R.\n"
     "\n"
     "  -v  say at the end, on standard error, how many connections were on\n"
-    "      SMC and why the others were not; twice: and what to change\n"
+    "      SMC and why the others were not, and which engine serves where\n"
+    "      there are several; twice: and what to change\n"
     "  -h  this text\n"
     "\n"
     "Environment: SMC_R_LIBRARY (the library to load), SMC_R_RUNDIR.\n"
@@ -64,29 +66,52 @@ static bool is_refused(const char *program)
 	       run_library_is_refused(path);
 }
 
-static int prepare(const char *program)
-{
-	char library[PATH_MAX], why[3 * PATH_MAX];
-	int error =
-	    run_library_find(library, sizeof(library), why, sizeof(why));
+struct choice {
+	char library[PATH_MAX]; /* the engine that will serve */
+	bool is_there;          /* although nobody names it */
+	bool is_behind;         /* of those that are there another is first */
+	bool has_rivals;        /* another one would, were it alone */
+};
 
-	if (error) {
+/* Where the host has an engine in every program, and nobody asks for another
+ * one, that serves; a second one would only stand aside. */
+static int choose(struct choice *choice)
+{
+	const char *asked = getenv(RUN_LIBRARY_VARIABLE);
+	char ours[PATH_MAX] = "", first[PATH_MAX], why[3 * PATH_MAX];
+	int error = run_library_find(ours, sizeof(ours), why, sizeof(why));
+	bool has_first = run_engine_first(first);
+
+	choice->is_there =
+	    has_first && !(asked && *asked) && run_engine_of_host();
+	if (error && !choice->is_there)
 		fprintf(stderr, "smc_run: %s\n", why);
-		return error;
-	}
+	strcpy(choice->library, choice->is_there ? first : ours);
+	choice->is_behind = has_first && strcmp(first, choice->library) != 0;
+	choice->has_rivals = strcmp(ours, choice->library) != 0 ||
+			     run_engine_is_beside(choice->library);
+	return choice->is_there ? 0 : error;
+}
+
+static int prepare(const char *program, const struct choice *choice)
+{
+	char library[PATH_MAX];
+	int error = 0;
+
 	if (is_refused(program))
 		return 0;
-	error = run_library_preload(library);
+	if (!choice->is_there)
+		error = run_library_preload(choice->library, choice->is_behind);
 	if (error == -EINVAL) {
 		fprintf(stderr,
 			"smc_run: %s: LD_PRELOAD cannot hold a path with "
 			"blanks or colons; move the library\n",
-			library);
+			choice->library);
 		return error;
 	}
 	/* With an RDMA core, its devices too. */
 	if (!error && run_library_rdma(library, sizeof(library)) == 0)
-		error = run_library_preload(library);
+		error = run_library_preload(library, false);
 	if (!error)
 		error = make_rundir_absolute();
 	if (error)
@@ -115,7 +140,7 @@ static void warn_of_obstacle(const char *program)
 			path, obstacle);
 }
 
-static int run_and_report(char **argv, bool cures)
+static int run_and_report(char **argv, const struct choice *choice, bool cures)
 {
 	char reporter[16];
 	int error, status;
@@ -128,11 +153,16 @@ static int run_and_report(char **argv, bool cures)
 	if (error)
 		return cannot_run(argv[0], -error);
 	run_report(stderr, getpid(), argv[0], cures);
+	if (choice->has_rivals)
+		fprintf(stderr,
+			"smc_run: of several engines this one serves: %s\n",
+			choice->library);
 	run_child_imitate(status);
 }
 
 int main(int argc, char **argv)
 {
+	struct choice choice;
 	int verbose = 0;
 	int option;
 
@@ -154,10 +184,10 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_OURS;
 	}
-	if (prepare(argv[0]) != 0)
+	if (choose(&choice) != 0 || prepare(argv[0], &choice) != 0)
 		return EXIT_OURS;
 	if (verbose)
-		return run_and_report(argv, verbose > 1);
+		return run_and_report(argv, &choice, verbose > 1);
 	execvp(argv[0], argv);
 	return cannot_run(argv[0], errno);
 }

@@ -14,13 +14,8 @@ set -u
 
 place=$1
 if [ -z "${SYSTEMWIDE_INSIDE-}" ]; then
-	SYSTEMWIDE_INSIDE=1 exec unshare -m --propagation private "$0" "$@"
+	SYSTEMWIDE_INSIDE=1 exec "${0%/*}/own_etc.sh" "$place" "$0" "$@"
 fi
-mkdir -p "$place/etc" || exit 2
-mount -t tmpfs tmpfs "$place/etc" &&
-	mkdir "$place/etc/upper" "$place/etc/work" &&
-	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$place/etc/upper,$(
-		)workdir=$place/etc/work" /etc || exit 77
 # What daemons note must not stay.
 mount -t tmpfs tmpfs /run && mkdir /run/sshd &&
 	mount -t tmpfs tmpfs /var/log || exit 2
