@@ -7,15 +7,21 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "dynamic.h"
 
 #define SONAME "libsmc_r.so" /* GNUmakefile links with it */
 
+/* Not by strcmp(): a sanitizer's run-time library, which defines that, looks
+ * through the list while it starts. */
 static bool is_engine(uintptr_t base, const ElfW(Dyn) * dynamic)
 {
-	return strcmp(dynamic_soname(base, dynamic), SONAME) == 0;
+	const char *name = dynamic_soname(base, dynamic);
+
+	for (size_t i = 0; i < sizeof(SONAME); i++)
+		if (name[i] != SONAME[i])
+			return false;
+	return true;
 }
 
 /* The loader's entry of the library that an address is in, or NULL. */
