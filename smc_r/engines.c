@@ -3,7 +3,6 @@
 #include "engines.h"
 
 #include <dlfcn.h>
-#include <gnu/lib-names.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,16 +11,12 @@
 
 #define SONAME "libsmc_r.so" /* GNUmakefile links with it */
 
-/* Not by strcmp(): a sanitizer's run-time library, which defines that, looks
- * through the list while it starts. */
-static bool is_engine(uintptr_t base, const ElfW(Dyn) * dynamic)
+static bool is_engine(uintptr_t base, const ElfW(Dyn) * entries)
 {
-	const char *name = dynamic_soname(base, dynamic);
+	struct dynamic d;
 
-	for (size_t i = 0; i < sizeof(SONAME); i++)
-		if (name[i] != SONAME[i])
-			return false;
-	return true;
+	return entries && dynamic_read(&d, base, entries) &&
+	       dynamic_is_same(d.soname, SONAME);
 }
 
 /* The loader's entry of the library that an address is in, or NULL. */
@@ -76,38 +71,45 @@ static bool is_alone(void)
 	return state == ALONE;
 }
 
-static bool is_in_engine(const void *f)
+/* What a library calls that leads to one of several, by the processor. */
+static void *address_of(const struct link_map *m, const ElfW(Sym) * symbol)
 {
-	const struct link_map *m = entry_of((uintptr_t)f);
+	void *f = (void *)(m->l_addr + symbol->st_value);
 
-	return m && is_engine(m->l_addr, m->l_ld);
+	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
+		   ? ((void *(*)(void))f)()
+		   : f;
 }
 
-/* An engine that is older than the rule cannot be asked what follows it. Its
- * dlopen() hands on to libc's, which finds what is loaded by its name. */
-static void *in_libc(const char *name)
+/* dlsym() would begin behind us, where another engine may come first. */
+static void *find_behind(const struct link_map *m, const char *name)
 {
-	void *(*open)(const char *, int) =
-	    (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-	void *libc = open ? open(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	uint32_t hash = dynamic_hash(name);
 
-	return libc ? dlsym(libc, name) : NULL;
+	while ((m = m->l_next)) {
+		const ElfW(Sym) * symbol;
+		struct dynamic d;
+
+		if (!m->l_ld || !dynamic_read(&d, m->l_addr, m->l_ld) ||
+		    !d.hash || dynamic_is_same(d.soname, SONAME))
+			continue;
+		symbol = dynamic_find(&d, name, hash);
+		if (symbol)
+			return address_of(m, symbol);
+	}
+	return NULL;
 }
 
 void *engines_next(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
-	void *(*next)(const char *);
+	const struct link_map *m;
 
-	if (!found || is_alone() || !is_in_engine(found))
+	if (!found || is_alone())
 		return found;
-	next = (void *(*)(const char *))dlsym(RTLD_NEXT, "smc_r_next");
-	return next ? next(name) : in_libc(name);
-}
-
-__attribute__((visibility("default"))) void *smc_r_next(const char *name)
-{
-	return engines_next(name);
+	m = entry_of((uintptr_t)found);
+	return m && is_engine(m->l_addr, m->l_ld) ? find_behind(m, name)
+						  : found;
 }
 
 bool engines_is_other(const struct dl_phdr_info *info)

@@ -33,8 +33,4 @@ void *engines_next(const char *name);
 /* Is this library another engine? */
 bool engines_is_other(const struct dl_phdr_info *info);
 
-/* The library's only name that is none of libc: engines_next, for an engine
- * before this one. Its own place in the list is where dlsym() begins. */
-void *smc_r_next(const char *name);
-
 #endif

@@ -20,9 +20,7 @@ struct image_map {
 	const ElfW(Phdr) * parts;
 	size_t part_count;
 	const ElfW(Dyn) * dynamic;
-	const ElfW(Sym) * symbols;
-	const char *names;
-	const uint32_t *hash;    /* DT_GNU_HASH */
+	struct dynamic own;
 	const ElfW(Rela) * data; /* bound when it is loaded */
 	size_t data_bytes;
 	const ElfW(Rela) * calls; /* bound then, or at the first call */
@@ -34,31 +32,17 @@ struct image_map {
 
 /* ---- reading ---- */
 
-static uintptr_t address(const struct image_map *m, const ElfW(Dyn) * d)
-{
-	return dynamic_address(m->base, d);
-}
-
 static void note(struct image_map *m, const ElfW(Dyn) * d)
 {
 	switch (d->d_tag) {
-	case DT_SYMTAB:
-		m->symbols = (const void *)address(m, d);
-		break;
-	case DT_STRTAB:
-		m->names = (const void *)address(m, d);
-		break;
-	case DT_GNU_HASH:
-		m->hash = (const void *)address(m, d);
-		break;
 	case DT_RELA:
-		m->data = (const void *)address(m, d);
+		m->data = (const void *)dynamic_address(m->base, d);
 		break;
 	case DT_RELASZ:
 		m->data_bytes = d->d_un.d_val;
 		break;
 	case DT_JMPREL:
-		m->calls = (const void *)address(m, d);
+		m->calls = (const void *)dynamic_address(m->base, d);
 		break;
 	case DT_PLTRELSZ:
 		m->calls_bytes = d->d_un.d_val;
@@ -102,9 +86,10 @@ static bool read_map(struct image_map *m, const struct dl_phdr_info *info)
 		if (part->p_type == PT_GNU_RELRO)
 			note_sealed(m, part);
 	}
-	if (m->dynamic)
-		note_dynamic(m);
-	return m->symbols && m->names;
+	if (!m->dynamic)
+		return false;
+	note_dynamic(m);
+	return dynamic_read(&m->own, m->base, m->dynamic);
 }
 
 /* In a part with all these rights? */
@@ -120,50 +105,6 @@ static bool is_inside(const struct image_map *m, uintptr_t where,
 			return true;
 	}
 	return false;
-}
-
-/* ---- names ---- */
-
-static uint32_t hash_of(const char *name)
-{
-	uint32_t h = 5381;
-
-	for (; *name; name++)
-		h = h * 33 + (unsigned char)*name;
-	return h;
-}
-
-#define WORD_BITS (8 * sizeof(ElfW(Addr)))
-
-/* The library's definition of a name, or NULL. */
-static const ElfW(Sym) *
-    find(const struct image_map *m, const char *name, uint32_t h)
-{
-	uint32_t buckets = m->hash[0];
-	uint32_t first = m->hash[1];
-	uint32_t words = m->hash[2];
-	uint32_t shift = m->hash[3];
-	const ElfW(Addr) *bloom = (const void *)&m->hash[4];
-	const uint32_t *bucket = (const void *)&bloom[words];
-	const uint32_t *chain = bucket + buckets;
-	ElfW(Addr) word = bloom[h / WORD_BITS % words];
-	uint32_t i;
-
-	if (!(word >> (h % WORD_BITS) & word >> ((h >> shift) % WORD_BITS) & 1))
-		return NULL;
-	i = bucket[h % buckets];
-	if (i < first)
-		return NULL;
-	for (;; i++) {
-		uint32_t other = chain[i - first];
-		const ElfW(Sym) *symbol = &m->symbols[i];
-
-		if ((other | 1) == (h | 1) && symbol->st_shndx != SHN_UNDEF &&
-		    strcmp(m->names + symbol->st_name, name) == 0)
-			return symbol;
-		if (other & 1)
-			return NULL;
-	}
 }
 
 /* ---- what was loaded since ---- */
@@ -199,7 +140,8 @@ static int is_definer(struct dl_phdr_info *info, size_t size, void *closure)
 
 	(void)size;
 	return d->index++ >= a->first && is_other(a, info) &&
-	       read_map(&m, info) && (!m.hash || find(&m, d->name, d->hash));
+	       read_map(&m, info) &&
+	       (!m.own.hash || dynamic_find(&m.own, d->name, d->hash));
 }
 
 /* What it would find deep, were it to look now. */
@@ -244,18 +186,18 @@ static void lead(const struct image_map *m, uintptr_t slot, uintptr_t to)
 static void look_at(struct adoption *a, const struct image_map *m,
 		    const ElfW(Rela) * r, bool is_call)
 {
-	const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
+	const ElfW(Sym) *symbol = &m->own.symbols[ELF64_R_SYM(r->r_info)];
 	const ElfW(Sym) * ours;
 	uintptr_t slot = m->base + r->r_offset;
-	const char *name = m->names + symbol->st_name;
+	const char *name = m->own.names + symbol->st_name;
 	uintptr_t value;
 	uint32_t h;
 
 	if (symbol->st_shndx != SHN_UNDEF || r->r_addend != 0 ||
 	    slot % sizeof(slot) != 0 || !is_inside(m, slot, PF_W))
 		return;
-	h = hash_of(name);
-	ours = find(&a->us, name, h);
+	h = dynamic_hash(name);
+	ours = dynamic_find(&a->us.own, name, h);
 	if (!ours)
 		return;
 	value = __atomic_load_n((uintptr_t *)slot, __ATOMIC_ACQUIRE);
@@ -299,7 +241,7 @@ static int adopt(struct dl_phdr_info *info, size_t size, void *closure)
 		read_map(&a->libc, info);
 	} else if (plugin_is_us(info)) {
 		read_map(&a->us, info);
-	} else if (a->index >= a->first && a->us.hash && a->libc.base &&
+	} else if (a->index >= a->first && a->us.own.hash && a->libc.base &&
 		   is_other(a, info) && read_map(&m, info)) {
 		look_through(a, &m, m.data, m.data_bytes, false);
 		look_through(a, &m, m.calls, m.calls_bytes, true);
