@@ -4,78 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "loop.h"
 #include "relay_copy.h"
 #include "segment.h"
 #include "stream.h"
 #include "sys.h"
 #include "tcp_end.h"
-
-/* All of a connection to ourselves; -1 where there is nothing. */
-struct loop {
-	int listener;
-	int sender;
-	int receiver;
-};
-
-static void set_no_port(struct sockaddr_storage *a)
-{
-	/* At the same place in IPv4 and in IPv6. */
-	((struct sockaddr_in *)(void *)a)->sin_port = 0;
-}
-
-static int open_at(struct sockaddr_storage *a, socklen_t bytes)
-{
-	int fd = (int)SYS_CALL3(SYS_socket, a->ss_family,
-				SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -1;
-	set_no_port(a);
-	if (SYS_CALL3(SYS_bind, fd, a, bytes) == 0)
-		return fd;
-	sys_close(fd);
-	return -1;
-}
-
-static bool loop_open(struct loop *l, int fd)
-{
-	struct sockaddr_storage own, other;
-	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
-
-	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0)
-		return false;
-	/* One that both ends have ended has no peer any more. */
-	if (SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0) {
-		other = own;
-		other_bytes = own_bytes;
-	}
-	l->listener = open_at(&own, own_bytes);
-	l->sender = open_at(&other, other_bytes);
-	if (l->listener < 0 || l->sender < 0 ||
-	    SYS_CALL3(SYS_listen, l->listener, 1, 0) < 0 ||
-	    SYS_CALL3(SYS_getsockname, l->listener, &own, &own_bytes) < 0 ||
-	    SYS_CALL3(SYS_connect, l->sender, &own, own_bytes) < 0)
-		return false;
-	l->receiver =
-	    (int)SYS_CALL4(SYS_accept4, l->listener, 0, 0, SOCK_CLOEXEC);
-	return l->receiver >= 0;
-}
-
-static void loop_close(struct loop *l)
-{
-	if (l->listener >= 0)
-		sys_close(l->listener);
-	if (l->sender >= 0)
-		sys_close(l->sender);
-	if (l->receiver >= 0)
-		sys_close(l->receiver);
-}
 
 /* Bytes that the socket took. */
 static size_t send_some(int fd, const uint8_t *bytes, size_t n)
@@ -256,7 +195,7 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 
 bool relay_start(struct connection *c, int fd, bool shared)
 {
-	struct loop l = {-1, -1, -1};
+	struct loop l = LOOP_NONE;
 	/* Ours already: recall_forbid(). */
 	bool kept = connection_is_shut(c) &&
 		    atomic_load(&c->in_consumer->rest) == REST_READER;
