@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * preload_aio: requests that somebody carries out later, and past us: threads
- * of libc those of aio(7), the kernel those of io_submit(2). Their connections
- * are on TCP before.
+ * of libc those of aio(7), the kernel those of io_submit(2), BPF programs what
+ * a sockmap is for. Their connections are on TCP before.
  */
 #include "preload.h"
 
 #include <aio.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <linux/aio_abi.h>
+#include <linux/bpf.h>
+#include <string.h>
 
 #include "engines.h"
+#include "pages.h"
 #include "preload_aio.h"
 #include "reason.h"
 #include "successor.h"
+#include "sys.h"
 
 static void give(int fd)
 {
@@ -104,4 +109,49 @@ PRELOAD int io_submit(aio_context_t context, long n, struct iocb **list)
 
 	aio_submitted(n, list);
 	return f ? f(context, n, list) : -ENOSYS;
+}
+
+/* ---- bpf(2) ---- */
+
+/* Has it sockets for values? Their bytes in a descriptor's number, else 0. */
+static uint32_t socket_bytes_of(uint32_t map)
+{
+	struct bpf_map_info info = {0};
+	union bpf_attr question = {.info = {.bpf_fd = map,
+					    .info_len = sizeof(info),
+					    .info = (uintptr_t)&info}};
+
+	if (SYS_CALL3(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &question,
+		      sizeof(question)) < 0 ||
+	    (info.type != BPF_MAP_TYPE_SOCKMAP &&
+	     info.type != BPF_MAP_TYPE_SOCKHASH))
+		return 0;
+	return info.value_size;
+}
+
+void bpf_updates_map(const union bpf_attr *a, unsigned bytes)
+{
+	const void *value;
+	uint64_t number = UINT64_MAX;
+	uint32_t half;
+
+	if (bytes < offsetof(union bpf_attr, value) + sizeof(a->value) ||
+	    !pages_hold(a, bytes, false))
+		return;
+	value = (const void *)(uintptr_t)a->value;
+	switch (socket_bytes_of(a->map_fd)) {
+	case sizeof(half):
+		if (!pages_hold(value, sizeof(half), false))
+			return;
+		memcpy(&half, value, sizeof(half));
+		number = half;
+		break;
+	case sizeof(number):
+		if (!pages_hold(value, sizeof(number), false))
+			return;
+		memcpy(&number, value, sizeof(number));
+		break;
+	}
+	if (number <= INT_MAX && connection_of((int)number))
+		successor_descriptor((int)number, REASON_DEMOTED_CALL);
 }

@@ -600,14 +600,15 @@ PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 /* ---- from file to socket ---- */
 
 /* One whose bytes are as many as it says. In those of /proc there are more, and
- * the kernel may not send them at all. */
+ * the kernel may not send them at all: it is asked also where nothing can be
+ * read at the beginning, as of the memory of a process. */
 static bool is_ordinary(int fd)
 {
 	struct stat st;
 	char byte;
 
 	return sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (st.st_size > 0 || SYS_CALL4(SYS_pread64, fd, &byte, 1, 0) <= 0);
+	       (st.st_size > 0 || SYS_CALL4(SYS_pread64, fd, &byte, 1, 0) == 0);
 }
 
 /* From what is no ordinary file. What the kernel would refuse it refuses before

@@ -7,6 +7,7 @@
 #include "preload.h"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -267,6 +268,15 @@ static bool socket_call(long number, const long *a, long *r)
 	}
 }
 
+/* ---- BPF programs that read sockets ---- */
+
+static void note_map(long number, const long *a)
+{
+	if (number == SYS_bpf && a[0] == BPF_MAP_UPDATE_ELEM)
+		bpf_updates_map(P(const union bpf_attr *, a[1]),
+				(unsigned)a[2]);
+}
+
 /* ---- processes with a copy of our memory ---- */
 
 #ifdef SYS_fork
@@ -394,6 +404,8 @@ PRELOAD long syscall(long number, ...)
 	     wait_call(number, a, &r) || descriptor_call(number, a, &r) ||
 	     socket_call(number, a, &r)))
 		return r;
+	if (fdtable)
+		note_map(number, a);
 	flags = fdtable ? flags_of(number, a) : CLONE_VM;
 	if (!(flags & CLONE_VM))
 		return fork_call(number, a, flags);
