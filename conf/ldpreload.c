@@ -68,7 +68,7 @@ static int load(struct ldpreload_edit *edit, const char *path)
 {
 	struct stat st;
 	int error = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0) {
 		edit->mode = 0644;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "found.h"
 #include "rundir.h"
 #include "whole_file.h"
 
@@ -63,18 +64,15 @@ static int open_up(int fd, bool is_new)
 /* Opens the generation file for writing, at its full size. */
 static int open_generation(int dir)
 {
+	const struct found wanted = {
+	    .flags = O_RDWR | O_CREAT, .mode = 0644, .owner = {0, geteuid()}};
 	struct stat st;
 	int error = 0;
-	int fd = openat(dir, RUNDIR_GENERATION,
-			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = found_open(dir, RUNDIR_GENERATION, &wanted, &st);
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		error = -errno;
-	else if (!S_ISREG(st.st_mode) || !is_ours(&st))
-		error = -EPERM;
-	else if (st.st_uid == geteuid() && fchmod(fd, 0644) < 0)
+		return fd;
+	if (st.st_uid == geteuid() && fchmod(fd, 0644) < 0)
 		error = -errno;
 	else if (st.st_size < SNAPSHOT_GENERATION_BYTES)
 		/* Blocks, not a hole: a full file system must say so here,

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conf/found.h"
+
 #define NAME "baseline"
 
 struct baseline_file {
@@ -30,18 +32,6 @@ static int open_rundir(const char *rundir)
 	int dir = open(rundir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return dir < 0 ? -errno : dir;
-}
-
-static int check_owner(int dir, int fd)
-{
-	struct stat of_dir, of_file;
-
-	if (fstat(dir, &of_dir) != 0 || fstat(fd, &of_file) != 0)
-		return -errno;
-	if (!S_ISREG(of_file.st_mode) ||
-	    (of_file.st_uid != 0 && of_file.st_uid != of_dir.st_uid))
-		return -EPERM;
-	return 0;
 }
 
 static int read_file(int fd, struct baseline *out)
@@ -64,18 +54,13 @@ static int read_file(int fd, struct baseline *out)
 
 int baseline_read(const char *rundir, struct baseline *out)
 {
-	int error, fd, dir = open_rundir(rundir);
+	struct stat st;
+	int error, fd = found_in_rundir(rundir, NAME, &st);
 
-	if (dir < 0)
-		return dir;
-	fd = openat(dir, NAME,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	error = fd < 0 ? -errno : check_owner(dir, fd);
-	if (!error)
-		error = read_file(fd, out);
-	if (fd >= 0)
-		close(fd);
-	close(dir);
+	if (fd < 0)
+		return fd;
+	error = read_file(fd, out);
+	close(fd);
 	return error;
 }
 

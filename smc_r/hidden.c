@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
+#include "conf/found.h"
 #include "conf/rundir.h"
 #include "fdtable.h"
 #include "process.h"
@@ -216,21 +217,11 @@ void hidden_close_all(const int *fds, unsigned count)
 
 int hidden_directory(const char *name, int *kept)
 {
-	const char *base = rundir_path();
-	size_t n = strlen(base);
-	size_t m = strlen(name) + 1;
-	char path[512];
 	int fd;
 
 	if (*kept >= 0)
 		return 0;
-	if (n + 1 + m > sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, base, n);
-	path[n] = '/';
-	memcpy(path + n + 1, name, m);
-	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	fd = found_part(rundir_path(), name);
 	if (fd < 0)
 		return fd;
 	*kept = hidden_fd(fd);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gnu/lib-names.h>
 #include <limits.h>
@@ -60,12 +61,21 @@ void image_init(void)
 
 /* ---- the file ---- */
 
+/* The kernel follows links to it, and executes nothing else. */
 static int open_file(int dir, const char *path)
 {
+	struct stat st;
+	int fd;
+
 	if (!*path)
 		return (int)SYS_CALL3(SYS_fcntl, dir, F_DUPFD_CLOEXEC, 0);
-	return (int)SYS_CALL4(SYS_openat, dir, path,
-			      O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	fd = (int)SYS_CALL4(SYS_openat, dir, path,
+			    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		sys_close(fd);
+		return -EACCES;
+	}
+	return fd;
 }
 
 /* As execvp does: the first that may be executed. */

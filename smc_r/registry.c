@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf/found.h"
 #include "conf/rundir.h"
 #include "peer_socket.h"
 #include "process.h"
@@ -78,13 +79,21 @@ static bool path_of(char *out, size_t size)
 	return true;
 }
 
-static bool file_is_ours(int fd)
+static int open_file(const char *path)
 {
+	const struct found wanted = {.flags = O_RDWR | O_CREAT,
+				     .mode = 0600,
+				     .owner = {sys_geteuid(), sys_geteuid()}};
 	struct stat st;
+	int fd = found_open(AT_FDCWD, path, &wanted, &st);
 
-	return sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_uid == sys_geteuid() && (st.st_mode & 077) == 0 &&
-	       SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0;
+	if (fd < 0)
+		return fd;
+	if ((st.st_mode & 077) == 0 &&
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0)
+		return fd;
+	sys_close(fd);
+	return -EPERM;
 }
 
 static struct registry *map_file(int fd)
@@ -120,12 +129,10 @@ static struct registry *open_registry(void)
 		0)
 		return NULL;
 	own_net = st.st_ino;
-	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, path,
-			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open_file(path);
 	if (fd < 0)
 		return NULL;
-	if (file_is_ours(fd))
-		registry = map_file(fd);
+	registry = map_file(fd);
 	sys_close(fd);
 	if (registry && segment_open() == 0)
 		atomic_store(&segment_header()->offer_kind, 2);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf/found.h"
 #include "conf/rundir.h"
 
 #include "alive.h"
@@ -22,16 +23,7 @@
 
 int status_dir_open(const char *rundir)
 {
-	int error, dir;
-	int at = open(rundir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (at < 0)
-		return -errno;
-	dir = openat(at, RUNDIR_STATUS,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	error = errno;
-	close(at);
-	return dir < 0 ? -error : dir;
+	return found_part(rundir, RUNDIR_STATUS);
 }
 
 bool status_name_decode(const char *name, struct status_name *out)
@@ -126,15 +118,18 @@ int status_file_check(int fd, const struct status_name *name,
 
 int status_file_open(int dir, const char *name, struct status_file *out)
 {
+	/* The header says whose it should be: status_file_check(). */
+	const struct found wanted = {.flags = O_RDONLY,
+				     .owner = {FOUND_ANYBODY}};
 	struct status_name id;
+	struct stat st;
 	int error, fd;
 
 	if (!status_name_decode(name, &id))
 		return -EPROTO;
-	fd = openat(dir, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = found_open(dir, name, &wanted, &st);
 	if (fd < 0)
-		return -errno;
+		return fd == -EPERM ? -EPROTO : fd;
 	error = status_file_check(fd, &id, out);
 	if (error)
 		close(fd);

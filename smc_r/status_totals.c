@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conf/found.h"
+
 #define PREFIX       "totals."
 #define NAME_SIZE    32
 #define TRY_AGAIN_MS 2
@@ -45,35 +47,22 @@ bool status_totals_decode(const char *name, uid_t *out)
 	return true;
 }
 
-static int check_owner(int fd, uid_t uid, off_t *size)
+static int open_of(int dir, uid_t uid, int flags)
 {
+	const struct found wanted = {
+	    .flags = flags, .mode = 0644, .owner = {uid, uid}};
+	char name[NAME_SIZE];
 	struct stat st;
+	int fd;
 
-	if (fstat(fd, &st) != 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != uid)
-		return -EPROTO;
-	*size = st.st_size;
-	return 0;
+	make_name(name, sizeof(name), uid);
+	fd = found_open(dir, name, &wanted, &st);
+	return fd == -EPERM ? -EPROTO : fd;
 }
 
 int status_totals_open(int dir, uid_t uid)
 {
-	char name[NAME_SIZE];
-	off_t size = 0;
-	int error, fd;
-
-	make_name(name, sizeof(name), uid);
-	fd = openat(dir, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	error = check_owner(fd, uid, &size);
-	if (error) {
-		close(fd);
-		return error;
-	}
-	return fd;
+	return open_of(dir, uid, O_RDONLY);
 }
 
 static bool is_totals(const struct status_totals *t, uid_t uid)
@@ -127,20 +116,11 @@ static int start_totals(int fd, uid_t uid)
 
 static int open_own(int dir, uid_t uid)
 {
-	char name[NAME_SIZE];
-	off_t size = 0;
-	int error, fd;
+	int error, fd = open_of(dir, uid, O_RDWR | O_CREAT);
 
-	make_name(name, sizeof(name), uid);
-	fd = openat(dir, name,
-		    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-			O_CLOEXEC,
-		    0644);
 	if (fd < 0)
-		return -errno;
-	error = check_owner(fd, uid, &size);
-	if (!error)
-		error = status_totals_lock(fd, LOCK_EX, 1000);
+		return fd;
+	error = status_totals_lock(fd, LOCK_EX, 1000);
 	if (!error) {
 		error = start_totals(fd, uid);
 		status_totals_unlock(fd);

@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf/found.h"
 #include "process.h"
 #include "sys.h"
 #include "text.h"
 
-#define LOCK_TRIES 200
-#define COUNTERS   (sizeof(struct status_counters) / sizeof(uint64_t))
+#define TOTALS       "totals."
+#define TOTALS_BYTES (sizeof(TOTALS) - 1)
+#define LOCK_TRIES   200
+#define COUNTERS     (sizeof(struct status_counters) / sizeof(uint64_t))
 
 static struct status_totals *totals;
 static int totals_fd = -1;
@@ -35,7 +38,7 @@ struct dirent64_kernel {
 
 static void name_of(char *out, uint32_t uid)
 {
-	text_put_number(text_put(out, "totals."), uid);
+	text_put_number(text_put(out, TOTALS), uid);
 }
 
 static int lock_within(int fd, int how)
@@ -50,15 +53,14 @@ static int lock_within(int fd, int how)
 	return -EAGAIN;
 }
 
-static int check_owner(int fd, uint32_t uid, off_t *size)
+/* A file of this user, of which there may be any kind in its place. */
+static int open_of(int dir, const char *name, int flags, uint32_t uid,
+		   struct stat *st)
 {
-	struct stat st;
-	long result = sys_fstat(fd, &st);
+	const struct found wanted = {
+	    .flags = flags, .mode = 0644, .owner = {uid, uid}};
 
-	if (result < 0)
-		return (int)result;
-	*size = st.st_size;
-	return S_ISREG(st.st_mode) && st.st_uid == uid ? 0 : -EPERM;
+	return found_open(dir, name, &wanted, st);
 }
 
 static bool is_current(const struct status_totals *t)
@@ -82,17 +84,14 @@ static int make_current(struct status_totals *t, uint32_t uid)
 }
 
 /* Most find the file as it should be, and need not wait for a lock. */
-static int map_totals(int fd, uint32_t uid)
+static int map_totals(int fd, uint32_t uid, off_t size)
 {
-	off_t size = 0;
 	void *map;
-	int result = check_owner(fd, uid, &size);
+	int result = 0;
 
-	if (result == 0 && size < (off_t)sizeof(*totals) &&
+	if (size < (off_t)sizeof(*totals) &&
 	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(*totals)) < 0)
-		result = -ENOSPC;
-	if (result < 0)
-		return result;
+		return -ENOSPC;
 	map = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED,
 		   fd, 0);
 	if (map == MAP_FAILED)
@@ -113,12 +112,8 @@ static int map_totals(int fd, uint32_t uid)
 
 /* Another open file in the place of fd. Where that cannot be, as after setuid,
  * the child keeps its parent's. */
-static int open_anew(int fd, int dir, const char *name, int flags)
+static int replaced_by(int fresh, int fd)
 {
-	int fresh =
-	    (int)SYS_CALL4(SYS_openat, dir, name,
-			   flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-
 	if (fresh >= 0)
 		fresh = hidden_fd(fresh);
 	if (fresh < 0)
@@ -127,27 +122,35 @@ static int open_anew(int fd, int dir, const char *name, int flags)
 	return fresh;
 }
 
+/* A mapping holds its open file, and children inherit it; the lock is another
+ * open file's. */
+static int for_lock(int fd, int status_dir, const char *name, uint32_t uid)
+{
+	struct stat st;
+
+	return replaced_by(open_of(status_dir, name, O_RDONLY, uid, &st), fd);
+}
+
 int totals_open(int status_dir)
 {
 	uint32_t uid = sys_geteuid();
 	char name[24];
+	struct stat st;
 	int result;
 	int fd;
 
 	if (totals)
 		return 0;
 	name_of(name, uid);
-	fd = (int)SYS_CALL4(SYS_openat, status_dir, name,
-			    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = open_of(status_dir, name, O_RDWR | O_CREAT, uid, &st);
 	if (fd < 0)
 		return fd;
 	fd = hidden_fd(fd);
 	if (fd < 0)
 		return fd;
-	result = map_totals(fd, uid);
-	/* A mapping holds its open file, and children inherit it. */
+	result = map_totals(fd, uid, st.st_size);
 	if (result == 0)
-		totals_fd = open_anew(fd, status_dir, name, 0);
+		totals_fd = for_lock(fd, status_dir, name, uid);
 	else
 		hidden_close(fd);
 	return result;
@@ -158,23 +161,32 @@ int totals_forked(int status_dir)
 	char name[24];
 
 	if (status_dir >= 0)
-		status_dir =
-		    open_anew(status_dir, status_dir, ".", O_DIRECTORY);
+		status_dir = replaced_by(
+		    (int)SYS_CALL4(SYS_openat, status_dir, ".",
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0),
+		    status_dir);
 	if (totals_fd >= 0) {
 		name_of(name, totals->uid);
-		totals_fd = open_anew(totals_fd, status_dir, name, 0);
+		totals_fd = for_lock(totals_fd, status_dir, name, totals->uid);
 	}
 	return status_dir;
 }
 
 /* ---- the ledger ---- */
 
+/* Those of the user in its name: what others put there is nobody's. */
 static uint64_t ledger_of(int status_dir, const char *name)
 {
+	uint32_t uid = (uint32_t)strtoul(name + TOTALS_BYTES, NULL, 10);
+	char again[24];
 	uint64_t bytes = 0;
-	int fd = (int)SYS_CALL4(SYS_openat, status_dir, name,
-				O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct stat st;
+	int fd;
 
+	name_of(again, uid);
+	if (strcmp(name, again) != 0)
+		return 0;
+	fd = open_of(status_dir, name, O_RDONLY, uid, &st);
 	if (fd < 0)
 		return 0;
 	if (SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
@@ -211,7 +223,7 @@ static void add_ledger(int dir, const char *name, void *argument)
 {
 	uint64_t *sum = argument;
 
-	if (strncmp(name, "totals.", 7) == 0)
+	if (strncmp(name, TOTALS, TOTALS_BYTES) == 0)
 		*sum += ledger_of(dir, name);
 }
 
@@ -229,12 +241,10 @@ static void add_segment(int dir, const char *name, void *argument)
 
 	if (!is_segment(name))
 		return;
-	fd = (int)SYS_CALL4(SYS_openat, dir, name,
-			    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	fd = open_of(dir, name, O_RDONLY, totals->uid, &st);
 	if (fd < 0)
 		return;
-	if (sys_fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
-	    SYS_CALL4(SYS_pread64, fd, head, sizeof(head), 0) == sizeof(head) &&
+	if (SYS_CALL4(SYS_pread64, fd, head, sizeof(head), 0) == sizeof(head) &&
 	    head[0] == STATUS_MAGIC && head[1] == STATUS_VERSION &&
 	    SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
 		      offsetof(struct status_header, rmb_bytes)) ==
@@ -430,13 +440,11 @@ static void merge_file(int dir, const char *name, bool even_alive)
 {
 	struct stat st;
 	void *map;
-	int fd = (int)SYS_CALL4(SYS_openat, dir, name,
-				O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	int fd = open_of(dir, name, O_RDWR, totals->uid, &st);
 
 	if (fd < 0)
 		return;
-	if (sys_fstat(fd, &st) == 0 && st.st_uid == totals->uid &&
-	    st.st_size >= (off_t)STATUS_SLOTS_AT &&
+	if (st.st_size >= (off_t)STATUS_SLOTS_AT &&
 	    (even_alive ||
 	     SYS_CALL3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0)) {
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,

@@ -5,7 +5,7 @@
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
-: "${programs-}" "${place-}" "${last-}" "${port-}" "${smc_new-}"
+: "${programs-}" "${place-}" "${last-}" "${smc_new-}" "${user-}"
 
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs another user"
@@ -77,4 +77,107 @@ relay() { # way, family
 	[ "$output" = "$(python3 "$place/memory.py")" ]
 	smc_count
 	[ "$smc_new" = 2 ]
+}
+
+# ---- files that somebody else made ----
+
+# What may lie under a name, made by nobody, or by root for nobody.
+plant() { # kind, name...
+	local kind=$1 name
+	shift
+	for name in "$@"; do
+		rm -rf "$name"
+		case $kind in
+		fifo) mkfifo "$name" ;;
+		link) ln -s /dev/full "$name" ;;
+		dangling) ln -s "$place/missing" "$name" ;;
+		directory) mkdir "$name" ;;
+		device) mknod "$name" c 1 7 ;;
+		other | lease) head -c 100000 /dev/zero >"$name" ;;
+		esac
+		chmod -f 666 "$name" || true
+		chown -h 65533 "$name"
+	done
+	[ "$kind" != lease ] || hold_leases "$@"
+}
+
+# The kernel makes who opens such a file wait, for lease-break-time.
+hold_leases() { # name...
+	cat >"$place/leases.py" <<-'EOT'
+		import fcntl, os, signal, sys
+		signal.signal(signal.SIGIO, signal.SIG_IGN)
+		for name in sys.argv[1:]:
+		    lease = os.open(name, os.O_RDWR)
+		    fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+		print("held", flush=True)
+		signal.pause()
+	EOT
+	: >"$place/leases.log"
+	start leases python3 "$place/leases.py" "$@"
+	await_true grep -q held "$place/leases.log"
+}
+
+# A program with both ends of a connection, and commands.
+pair() { # [command that comes before]
+	[ "$(timeout -s KILL 5 "$@" smc_run "$programs/preload/interloper" heir 4)" = \
+		"what was sent" ]
+}
+
+goes_on() { # [command that comes before]
+	pair "$@"
+	timeout -s KILL 3 "$@" entstat -d smc_r0 >/dev/null
+	timeout -s KILL 3 "$@" smc_run -v true 2>/dev/null
+	timeout -s KILL 3 "$@" chdev -q -l smc_r0 -a enabled=1
+}
+
+@test "what strangers put beside the files of the run directory holds up nobody" {
+	need_root
+	need python3
+	local kind
+	for kind in fifo link dangling directory device other lease; do
+		echo "$kind"
+		plant "$kind" "$SMC_R_RUNDIR"/status/totals.{x,4711,65533} \
+			"$SMC_R_RUNDIR"/status/4194000.7 \
+			"$SMC_R_RUNDIR"/peer/00000000003fff30
+		goes_on
+	done
+	smc_count
+	[ "$smc_new" = 14 ]
+	[ ! -e "$place/missing" ]
+	stop "$last"
+	rm -rf "$SMC_R_RUNDIR"/status/{totals.{x,4711,65533},4194000.7} \
+		"$SMC_R_RUNDIR"/peer/00000000003fff30
+}
+
+@test "nor does what they put in the place of a file: the program has TCP" {
+	need python3
+	own_device
+	local kind name
+	for name in registry.65534 status/totals.65534; do
+		for kind in fifo link dangling directory device other lease; do
+			echo "$name $kind"
+			plant "$kind" "$SMC_R_RUNDIR/$name"
+			goes_on "${user[@]}"
+		done
+		stop "$last"
+		rm -rf "${SMC_R_RUNDIR:?}/$name"
+	done
+	[ ! -e "$place/missing" ]
+	goes_on "${user[@]}"
+	[ "$(entstat -j smc_r0 | jq .absolute.smc_connections)" = 2 ]
+}
+
+@test "directories that strangers made in the run directory are not used" {
+	own_device
+	local part
+	for part in status peer; do
+		mv "$SMC_R_RUNDIR/$part" "$place/$part"
+		mkdir "$SMC_R_RUNDIR/$part"
+		chmod 1777 "$SMC_R_RUNDIR/$part"
+		chown 65533 "$SMC_R_RUNDIR/$part"
+		pair "${user[@]}"
+		[ -z "$(ls "$SMC_R_RUNDIR/$part")" ]
+		rmdir "$SMC_R_RUNDIR/$part"
+		mv "$place/$part" "$SMC_R_RUNDIR/$part"
+	done
 }
