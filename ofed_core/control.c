@@ -25,8 +25,11 @@ int control_open(void)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
 		rc = -errno;
+	else if (!ofed_rundir_has_core(fd))
+		rc = -EPERM;
+	if (rc < 0) {
 		close(fd);
 		return rc;
 	}

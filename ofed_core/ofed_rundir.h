@@ -9,15 +9,21 @@
 #ifndef OFED_CORE_OFED_RUNDIR_H
 #define OFED_CORE_OFED_RUNDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define RUNDIR_BYTES 108 /* fits sockaddr_un.sun_path */
 
 /*
  * Writes ".../net-INODE/LEAF" ("" gives the directory itself, without '/'). 0,
- * -ENAMETOOLONG when it does not fit, or the error of reading the namespace.
+ * -ENAMETOOLONG when it does not fit, -EPERM when somebody else made the
+ * directory than root, this user, or the owner of the one that it is in; or the
+ * error of reading the namespace.
  */
 int ofed_rundir_path(char *out, size_t size, const char *leaf);
+
+/* Does a process of one of those listen where this socket is connected to? */
+bool ofed_rundir_has_core(int fd);
 
 /* The part before net-INODE. */
 const char *ofed_rundir_base(void);

@@ -39,6 +39,10 @@ int shim_connect(void)
 		close_next(fd);
 		return rc == -ECONNREFUSED ? -ENODEV : rc;
 	}
+	if (!ofed_rundir_has_core(fd)) {
+		close_next(fd);
+		return -EPERM;
+	}
 	return fd;
 }
 

@@ -347,6 +347,7 @@ int shim_netlink_open(int type, int protocol)
 	socklen_t size = sizeof(a);
 	int flags = type & (SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int core = shim_connect();
+	char byte;
 	int fd;
 
 	if (core < 0)
@@ -363,6 +364,9 @@ int shim_netlink_open(int type, int protocol)
 		SHIM_NEXT(close)(fd);
 		return -1;
 	}
+	/* What others sent before it was connected; now nobody else can. */
+	while (SHIM_NEXT(recv)(fd, &byte, 1, MSG_DONTWAIT) >= 0)
+		continue;
 	shim_fd_set(fd, SHIM_FD_NETLINK, 0);
 	return fd;
 }

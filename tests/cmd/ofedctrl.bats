@@ -202,3 +202,52 @@ load_core() {
 	[ "$status" -eq 2 ]
 	[ "${lines[0]}" = "Usage: ofed_core [-f]" ]
 }
+
+# Listens as another user, where the core would, and never answers.
+impostor() { # owner of the directory
+	cat >"$BATS_TEST_TMPDIR/impostor.py" <<-'EOT'
+		import os, signal, socket, sys
+		base = os.environ["OFED_CORE_RUNDIR"]
+		place = f"{base}/net-{os.stat('/proc/self/ns/net').st_ino}"
+		os.makedirs(place)
+		os.chown(place, int(sys.argv[1]), -1)
+		sockets = []
+		for name, kind in (("control", socket.SOCK_STREAM),
+		                   ("verbs", socket.SOCK_SEQPACKET)):
+		    s = socket.socket(socket.AF_UNIX, kind)
+		    s.bind(f"{place}/{name}")
+		    sockets.append(s)
+		os.setuid(65534)
+		for s in sockets:
+		    s.listen(10)
+		print("ready", flush=True)
+		signal.pause()
+	EOT
+	python3 "$BATS_TEST_TMPDIR/impostor.py" "$1" \
+		>"$BATS_TEST_TMPDIR/impostor" 2>&1 3>&- &
+	impostor=$!
+	for _ in {1..200}; do
+		grep -q ready "$BATS_TEST_TMPDIR/impostor" && break
+		sleep 0.05
+	done
+}
+
+@test "another user's core is not ours" {
+	[ "$(id -u)" = 0 ] || skip "needs another user"
+	command -v python3 >/dev/null || skip "python3 is not installed"
+	local owner
+	for owner in 65534 0; do
+		impostor $owner
+		run timeout 5 ofedctrl -q
+		[ "$status" -eq 1 ]
+		has "cannot reach ofed_core: Operation not permitted"
+		kill "$impostor"
+		wait "$impostor" || true
+		[ "$owner" = 0 ] || {
+			run timeout 5 ofedctrl -l
+			[ "$status" -eq 1 ]
+			has "run directory: Operation not permitted"
+		}
+		rm -rf "$OFED_CORE_RUNDIR"
+	done
+}
