@@ -53,14 +53,18 @@ static int ask(int fd, const struct question *q, struct peer_socket *out)
 	char answer[4096] __attribute__((aligned(8)));
 	const struct nlmsghdr *h = (const void *)answer;
 	const struct inet_diag_msg *m;
+	struct sockaddr_nl from = {0};
+	socklen_t bytes = sizeof(from);
 	long n = SYS_CALL6(SYS_sendto, fd, q, sizeof(*q), 0, 0, 0);
 
 	if (n < 0)
 		return (int)n;
-	n = SYS_CALL6(SYS_recvfrom, fd, answer, sizeof(answer), 0, 0, 0);
+	n = SYS_CALL6(SYS_recvfrom, fd, answer, sizeof(answer), 0, &from,
+		      &bytes);
 	if (n < 0)
 		return (int)n;
-	if (n < (long)(sizeof(*h) + sizeof(*m)) ||
+	/* The kernel's number is 0. */
+	if (from.nl_pid != 0 || n < (long)(sizeof(*h) + sizeof(*m)) ||
 	    h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return -ENOENT;
 	m = NLMSG_DATA(h);

@@ -12,6 +12,7 @@ setup() {
 }
 
 teardown() {
+	[ -z "${impostor-}" ] || kill -KILL "$impostor" 2>/dev/null || true
 	ofedctrl -u >/dev/null 2>&1 || true
 }
 
