@@ -92,6 +92,66 @@ share() {
 	share leader 1 4 8
 }
 
+# As plain TCP, under smc_run and with naps; "$1" of the rounds are enough where
+# the game itself is to be seen right.
+play_once() { # rounds on TCP, rounds, program and what comes before the rounds...
+	local few=$1 many=$2
+	shift 2
+	"$@" "$few" 1
+	smc_run "$@" "$many" 1
+	[ ! -e "$napping" ] || LD_PRELOAD=$napping "$@" "$many" 1
+}
+
+# In a small instance, and in one that tells readiness by bits. What a member
+# that reports nothing takes from another is lost while bells are emptied, every
+# few milliseconds.
+beside_silent() { # way, kinds of silence...
+	local way=$1 kind
+	shift
+	[ -z "${SMC_R_LONG-}" ] || rounds=10000
+	for kind in "$@"; do
+		play_once 10 $((rounds / 6)) \
+			"$programs/preload/silent" "$way" "$kind" 2
+		play_once 10 $((rounds / 3)) \
+			"$programs/preload/silent" "$way" "$kind" 100
+	done
+	smc_count
+	echo "smc $smc_new"
+	[ "$smc_new" -ge $(($# * 200)) ]
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+}
+
+@test "beside a flooded member that reports nothing" {
+	beside_silent wait none spent out
+}
+
+@test "poll on an instance with a flooded member that reports nothing" {
+	beside_silent poll none spent out
+}
+
+@test "select on an instance with a flooded member that reports nothing" {
+	beside_silent select none
+}
+
+@test "an instance inside, with a flooded member that reports nothing" {
+	beside_silent outer none spent out
+}
+
+@test "a reader beside a poll with two entries of its connection" {
+	play_once 50 $((rounds / 6)) "$programs/preload/wakeups" twice 4
+	smc_count
+	[ "$smc_new" -ge 8 ]
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+}
+
+@test "a thread that is cancelled where it was woken for others" {
+	play_once 50 "$rounds" "$programs/preload/leavers" cancel 1
+	play_once 50 "$rounds" "$programs/preload/leavers" cancel 3
+	smc_count
+	[ "$smc_new" -ge 20 ]
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+}
+
 # It ends at any place in another thread's look: where the look is at home, and
 # with naps in it, one round in hundred or two ends there.
 @test "a handshake that ends in the look of another thread" {
@@ -114,4 +174,11 @@ share() {
 	all_on_smc 230
 	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
 	LD_PRELOAD=$napping "$parting" read 600
+}
+
+@test "a reader is woken by a shutdown, with no descriptor left" {
+	local parting=$programs/preload/parting
+	"$parting" full 5
+	smc_run "$parting" full 20
+	all_on_smc 20
 }

@@ -12,6 +12,8 @@
  *   wakeups bursts THREADS ROUNDS SEED	streams that stop and go on
  *   wakeups idle THREADS ROUNDS SEED	one token among many idle connections
  *   wakeups crowd TOKENS ROUNDS SEED	tokens on few of a hundred connections
+ *   wakeups twice THREADS ROUNDS SEED	each connection is in two entries of a
+ *					poll() as well
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -470,14 +472,61 @@ static void crowd(struct game *g, bool starts)
 		close(g->fds[i]);
 }
 
+static void *twice_read(void *argument)
+{
+	const struct player *p = argument;
+	uint64_t random = p->game->seed * 31 + (unsigned)p->index;
+	char token[TOKEN];
+
+	bytes_fill(token, TOKEN, 7, 0);
+	for (int i = 0; i < p->game->rounds; i++) {
+		if (p->starts)
+			send_all(p->fd, token, TOKEN);
+		check(recv_all(p->fd, token, TOKEN) == TOKEN, "the end");
+		if (!p->starts)
+			send_all(p->fd, token, TOKEN);
+		if (!dice(&random, 4))
+			nap_us((long)dice(&random, 60));
+	}
+	return NULL;
+}
+
+/* Sleeps beside the reader, until the process ends. */
+static void *twice_poll(void *argument)
+{
+	const struct player *p = argument;
+
+	for (;;) {
+		struct pollfd twice[2] = {{p->fd, POLLIN, 0},
+					  {p->fd, POLLIN, 0}};
+
+		check(poll(twice, 2, -1) > 0, "poll");
+	}
+	return NULL;
+}
+
+static void twice(struct game *g, bool starts)
+{
+	static struct player players[THREADS_MAX];
+	pthread_t thread;
+
+	for (int i = 0; i < g->threads; i++)
+		players[i] = (struct player){g, i, g->fds[i], starts};
+	for (int i = 0; i < g->threads; i++)
+		check(!pthread_create(&thread, NULL, twice_poll, &players[i]),
+		      "thread");
+	run_threads(twice_read, players, g->threads);
+}
+
 struct kind {
 	const char *name;
 	void (*run)(struct game *g, bool starts);
 };
 
 static const struct kind kinds[] = {
-    {"tokens", tokens}, {"shared", shared}, {"room", room}, {"narrow", narrow},
-    {"duplex", duplex}, {"bursts", bursts}, {"idle", idle}, {"crowd", crowd}};
+    {"tokens", tokens}, {"shared", shared}, {"room", room},
+    {"narrow", narrow}, {"duplex", duplex}, {"bursts", bursts},
+    {"idle", idle},     {"crowd", crowd},   {"twice", twice}};
 
 static void side(struct game *g, const struct kind *k, int port, int listener)
 {
@@ -512,7 +561,7 @@ int main(int argc, char **argv)
 		fprintf(
 		    stderr,
 		    "usage: wakeups tokens|shared|room|narrow|duplex|bursts|"
-		    "idle|crowd THREADS ROUNDS SEED\n");
+		    "idle|crowd|twice THREADS ROUNDS SEED\n");
 		return 2;
 	}
 	g.threads = atoi(argv[2]);
