@@ -3,6 +3,7 @@
 # programs: unmodified servers and clients of Debian under smc_run. Their bytes
 # are right, their connections were on SMC, and nothing of them is left.
 # limit: 600
+# long: 2400
 
 load smc
 # shellcheck disable=SC2154 # set by smc.bash
@@ -103,6 +104,76 @@ nginx_start() { # words before the program...
 	smc_run curl -sS -r 1000-1999 "http://127.0.0.1:$port/file" |
 		cmp - <(tail -c +1001 "$place/www/file" | head -c 1000)
 	all_on_smc 6 25000000
+}
+
+# squid keeps its connection to nginx and asks there again: twice for so much
+# that nginx waits for room many times, and then for little, when it sleeps. A
+# wake-up that is lost leaves that request unanswered.
+squid_start() { # words before the program...
+	mkdir -p "$place/squid"
+	chmod 777 "$place/squid"
+	cat >"$place/squid.conf" <<-EOT
+		http_port 127.0.0.1:$proxy
+		http_access allow all
+		cache_log $place/squid/cache.log
+		access_log none
+		pid_filename none
+		coredump_dir $place/squid
+		shutdown_lifetime 0 seconds
+		maximum_object_size_in_memory 20 MB
+		netdb_filename none
+		pinger_enable off
+		icon_directory /usr/share/squid/icons
+		visible_hostname localhost
+	EOT
+	start squid "$@" squid -N -n "s$proxy" -f "$place/squid.conf"
+	await_port "$proxy"
+}
+
+other_port() {
+	free_port
+	[ "$port" != "$proxy" ]
+}
+
+# Without the library, so that curl's connections are not among those counted.
+ask_squid() { # file
+	curl -sS -m 4 --noproxy '' -x "http://127.0.0.1:$proxy" \
+		-o "$place/out" "http://127.0.0.1:$port/$1"
+}
+
+# Both begin anew in each round: a first sleep after much output is what counts.
+squid_round() {
+	local server
+	nginx_start smc_run
+	server=$last
+	squid_start smc_run
+	ask_squid large
+	same_data "$place/out"
+	ask_squid large
+	ask_squid small
+	[ "$(cat "$place/out")" = small ]
+	kill -KILL -- "-$last"
+	gone "$last"
+	stop "$server"
+}
+
+@test "squid and nginx: a request on a connection that was kept" {
+	need nginx squid curl
+	local count=10 i proxy=$port
+	[ -z "${SMC_R_LONG-}" ] || count=300
+	await_true other_port
+	mkdir -p "$place/www"
+	make_data "$place/www/large" 10485760
+	echo small >"$place/www/small"
+	for ((i = 1; i <= count; i++)); do
+		echo "round $i"
+		squid_round
+	done
+	smc_count
+	echo "smc $smc_new tcp $tcp_new"
+	# Each of squid's to nginx has two ends, of curl's one is counted.
+	[ $((smc_new * 100)) -ge $((count * 2 * 95)) ]
+	[ "$tcp_new" -le $((count * 3 + count / 10)) ]
 }
 
 # So many that readiness is told by bits; each file is larger than a ring, so
