@@ -152,6 +152,14 @@ beside_silent() { # way, kinds of silence...
 	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
 }
 
+@test "a thread that jumps out of the call that was woken for others" {
+	play_once 50 "$rounds" "$programs/preload/leavers" jump 1
+	play_once 50 "$rounds" "$programs/preload/leavers" jump 3
+	smc_count
+	[ "$smc_new" -ge 20 ]
+	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
+}
+
 # It ends at any place in another thread's look: where the look is at home, and
 # with naps in it, one round in hundred or two ends there.
 @test "a handshake that ends in the look of another thread" {
