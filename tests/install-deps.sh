@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # install-deps: bring in the Debian packages that a make target needs.
 #
-# usage: tests/install-deps.sh [-n] [demo|check|check-long|check-kernel|lint]...
+# usage: tests/install-deps.sh [-n] [demo|check|check-long|check-kernel|check-model|lint]...
 #
 # The build's packages (debian/control) are always included. -n only prints
 # what is missing. One dpkg-query when nothing is. As root, or where sudo asks

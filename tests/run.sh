@@ -6,7 +6,7 @@
 #
 # A suite is the name of a unit test (unit/wire, unit-asan/wire, unit-tsan/
 # wire), of a fuzz corpus (fuzz/clc, fuzz-asan/clc), of a bats file (cmd/
-# mkdev.bats: a path below tests), or "lint". A bare group (unit, fuzz, cmd,
+# mkdev.bats: a path below tests), "lint" or "model". A bare group (unit, fuzz, cmd,
 # oracle ...) means all suites of that group; make passes the lists in $UNIT and
 # $FUZZ. No argument: everything that "make check" stands for.
 #
@@ -97,6 +97,9 @@ command_of() { # suite
 		argv=(tests/lint.sh)
 		# The other lane needs a processor.
 		[ "$lanes" = 1 ] || argv=(env JOBS=$(($(nproc) - 1)) "${argv[@]}")
+		;;
+	model)
+		argv=(tests/model/check.sh)
 		;;
 	*)
 		argv=(bats --tap "tests/$1")
@@ -227,7 +230,7 @@ next_free() {
 suites_of() { # argument
 	local name
 	case $1 in
-	lint | */*)
+	lint | model | */*)
 		echo "$1"
 		;;
 	unit | unit-*)
@@ -269,7 +272,7 @@ interrupted() {
 # A function, so that the shell has read all of this file before it begins.
 main() {
 	local argument suite alone=() beside=() free=()
-	[ $# != 0 ] || set -- unit unit-asan fuzz-asan cmd net preload oracle
+	[ $# != 0 ] || set -- unit unit-asan fuzz-asan model cmd net preload oracle
 	for argument in "$@"; do
 		for suite in $(suites_of "$argument"); do
 			case $suite in
