@@ -31,11 +31,25 @@
  */
 static _Atomic uint32_t forking;
 
+/* The copy is made of a process that has nothing of ours. */
+static __thread bool forks_bare;
+
+/* Others may know of this process: by a slot, or by the registry. */
+static bool is_known(void)
+{
+	return segment_is_open() || registry_is_open();
+}
+
 static void before_fork(void)
 {
+	sleepers_reap();
+	forks_bare = !is_known();
+	if (forks_bare) {
+		atomic_fetch_add(&process.forks, 1);
+		return;
+	}
 	if (atomic_load(&forking) == process_tid())
 		return;
-	sleepers_reap();
 	atomic_fetch_add(&process.forks, 1);
 	engine_lock_for_fork();
 	atomic_store(&forking, process_tid());
@@ -52,7 +66,7 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
-	if (atomic_load(&forking) != process_tid())
+	if (forks_bare || atomic_load(&forking) != process_tid())
 		return;
 	atomic_store(&forking, 0);
 	segment_after_fork(false);
@@ -61,6 +75,12 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+	if (forks_bare) {
+		forks_bare = false;
+		process_forked_bare();
+		sleepers_forked();
+		return;
+	}
 	if (!atomic_exchange(&forking, 0))
 		return;
 	process_forked();
@@ -120,18 +140,20 @@ void engine_leave(void)
 	plain_leave();
 }
 
+/* A filter that was set before exec allows no more than what the loader has
+ * done itself, so nothing here asks the kernel for anything but memory. */
 void engine_start(void)
 {
 	real_init();
-	process_init();
-	/* What it executes may have to be spared us, off or not. */
+	process_read_environment();
+	if (process.off)
+		return;
 	image_init();
-	if (process.off || fdtable_init() < 0) {
+	epoll_common_init();
+	if (fdtable_init() < 0) {
 		process.off = true;
 		return;
 	}
-	/* At once, as threads would make it slow. */
-	barrier_register();
 	offer_init(rundir_path());
 	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -141,6 +163,21 @@ void engine_stand_aside(void)
 {
 	real_init();
 	process.off = true;
+}
+
+void engine_begin(void)
+{
+	sigset_t saved;
+
+	if (!fdtable || process.off || process_is_foreign())
+		return;
+	engine_lock(&saved);
+	if (!process.begun) {
+		process_begin();
+		/* At once, as threads would make it slow. */
+		barrier_register();
+	}
+	engine_unlock(&saved);
 }
 
 /* The kernel closes what an exit leaves open. */
@@ -159,7 +196,7 @@ void engine_stop(void)
 {
 	sigset_t saved;
 
-	if (process.off || process_is_foreign())
+	if (process.off || !is_known() || process_is_foreign())
 		return;
 	leave_halves();
 	engine_lock(&saved);
@@ -172,7 +209,7 @@ void engine_fork_failed(void)
 {
 	sigset_t saved;
 
-	if (process.off)
+	if (process.off || !is_known())
 		return;
 	engine_lock(&saved);
 	segment_fork_failed();

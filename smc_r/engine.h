@@ -2,6 +2,11 @@
 /*
  * engine: the life of the engine in one process: start, fork, end.
  *
+ * The kernel is asked for nothing before a TCP socket connects, listens or
+ * accepts, and for nothing by other calls as long as nobody outside knows of
+ * this process: a program may confine itself, or be confined, to the calls that
+ * it makes.
+ *
  * Locking: as process.h says; start runs before the program has threads.
  */
 #ifndef SMC_R_ENGINE_H
@@ -18,6 +23,10 @@ void engine_stop(void);
 /* In place of the start, where another engine serves (engines.h): every name
  * leads to what follows, and nothing else is done. */
 void engine_stand_aside(void);
+
+/* Called by connect, listen and accept of a TCP socket: the first such call of
+ * a process finds out who we are. It stays unbegun in a child by vfork. */
+void engine_begin(void);
 
 /* fork() gave no child, though its handlers ran. */
 void engine_fork_failed(void);

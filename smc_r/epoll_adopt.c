@@ -3,7 +3,6 @@
 #include "epoll_adopt.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "epoll_attach.h"
 #include "epoll_common.h"
@@ -14,33 +13,23 @@
 #include "registrations.h"
 #include "sys.h"
 
-static _Atomic uint8_t
-    *_Atomic registered; /* by fd: was once put into an epoll */
-
-/* Two threads may be the first. */
-static _Atomic uint8_t *make_table(void)
-{
-	_Atomic uint8_t *there = NULL;
-	void *table = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (table == MAP_FAILED)
-		return NULL;
-	if (atomic_compare_exchange_strong(&registered, &there, table))
-		return table;
-	munmap(table, FDTABLE_SIZE);
-	return there;
-}
+/* A bit each: was once put into an instance. Not made when it is needed, as
+ * that would be a call of ours. */
+static _Atomic uint64_t registered[FDTABLE_SIZE / 64];
 
 /* An fd that is registered with the kernel may become a candidate later. */
 void epoll_remember(int fd)
 {
-	_Atomic uint8_t *table = atomic_load(&registered);
+	if ((unsigned)fd < FDTABLE_SIZE)
+		atomic_fetch_or(&registered[fd / 64], 1ull << fd % 64);
+}
 
-	if (!table)
-		table = make_table();
-	if (table && (unsigned)fd < FDTABLE_SIZE)
-		atomic_store(&table[fd], 1);
+static bool was_registered(int fd)
+{
+	uint64_t bit = 1ull << fd % 64;
+
+	return (atomic_load(&registered[fd / 64]) & bit) &&
+	       (atomic_fetch_and(&registered[fd / 64], ~bit) & bit);
 }
 
 /* The list knows numbers only, and ours may be another file in a parent. */
@@ -82,12 +71,11 @@ static bool adopt_one(struct epoll *e, struct connection *c, int fd)
 
 bool epoll_adopt(struct connection *c, int fd)
 {
-	_Atomic uint8_t *table = atomic_load(&registered);
 	struct epoll_event event;
 	bool common = false;
 	sigset_t saved;
 
-	if (!table || !atomic_exchange(&table[fd], 0))
+	if (!was_registered(fd))
 		return false;
 	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		struct epoll *e = epoll_of(ep);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,62 +20,79 @@
 #include "reason.h"
 #include "sys.h"
 
-#define PAGE_WORDS 64u /* of struct epoll_common */
-#define ROUSE_MS   20u /* for who sleeps to notice */
+#define FIRST_WORDS 256u /* of struct epoll_common */
+#define MORE_WORDS  64u
+#define ROUSE_MS    20u /* for who sleeps to notice */
 
 /* ---- words ---- */
 
-/* Those of the parent are not ours to hand out. */
-static struct {
-	struct epoll_common *page;
-	uint32_t used;
-	uint64_t free; /* a bit each, of that page */
-	uint64_t cookie;
+/* Those of the parent are the child's as well, each taken by one of them. */
+static struct words {
+	struct epoll_common *_Atomic at;
+	_Atomic uint32_t count;
 } words;
 
-static bool new_page(void)
+static bool new_words(uint32_t count)
 {
-	void *page =
-	    mmap(NULL, PAGE_WORDS * sizeof(*words.page), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+	    mmap(NULL, count * sizeof(struct epoll_common),
+		 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED)
+	if (memory == MAP_FAILED)
 		return false;
-	words.page = page;
-	words.used = 0;
-	words.free = 0;
+	atomic_store(&words.count, 0);
+	atomic_store(&words.at, memory);
+	atomic_store(&words.count, count);
 	return true;
 }
 
-static bool draw(uint64_t *cookie)
+/* As good as random to others, and asked of nobody: the kernel put it there. */
+static uint64_t draw(void)
 {
-	if (SYS_CALL3(SYS_getrandom, cookie, sizeof(*cookie), 0) !=
-	    sizeof(*cookie))
-		return false;
-	*cookie &= ~(uint64_t)(EPOLL_COOKIES - 1);
-	return true;
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t x[2] = {0, 0};
+
+	if (random)
+		memcpy(x, random, sizeof(x));
+	x[0] = (x[0] ^ x[1] ^ x[1] >> 29) * 0xbf58476d1ce4e5b9u;
+	x[0] = (x[0] ^ x[0] >> 27) * 0x94d049bb133111ebu;
+	return x[0] & ~(uint64_t)(EPOLL_COOKIES - 1);
+}
+
+void epoll_common_init(void)
+{
+	new_words(FIRST_WORDS);
+}
+
+static struct epoll_common *take_word(void)
+{
+	struct epoll_common *at = atomic_load(&words.at);
+	uint32_t count = atomic_load(&words.count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t free = 0;
+
+		if (atomic_compare_exchange_strong(&at[i].taken, &free, 1))
+			return &at[i];
+	}
+	return NULL;
 }
 
 struct epoll_common *epoll_common_get(uint64_t *cookie)
 {
-	struct epoll_common *word;
-	unsigned at;
+	struct epoll_common *word = take_word();
+	sigset_t saved;
 
-	if (!words.cookie && !draw(&words.cookie))
-		return NULL;
-	if ((!words.page || (words.used == PAGE_WORDS && !words.free)) &&
-	    !new_page())
-		return NULL;
-	if (words.free) {
-		at = (unsigned)__builtin_ctzll(words.free);
-		words.free &= ~(1ull << at);
-	} else {
-		at = words.used++;
+	if (!word) {
+		engine_lock(&saved);
+		word = new_words(MORE_WORDS) ? take_word() : NULL;
+		engine_unlock(&saved);
 	}
-	word = &words.page[at];
-	atomic_store(&word->user, (uint32_t)process.pid);
+	if (!word)
+		return NULL;
+	atomic_store(&word->user, EPOLL_NOBODY);
 	atomic_store(&word->sleepers, 0);
-	*cookie = words.cookie;
+	*cookie = draw();
 	return word;
 }
 
@@ -81,12 +100,9 @@ struct epoll_common *epoll_common_get(uint64_t *cookie)
  * instance was closed. */
 void epoll_common_put(struct epoll *e)
 {
-	size_t at = (size_t)(e->common - words.page);
-
 	if (e->forks == atomic_load(&process.forks) &&
-	    atomic_load(&e->common->sleepers) == 0 && words.page &&
-	    e->common >= words.page && at < PAGE_WORDS)
-		words.free |= 1ull << at;
+	    atomic_load(&e->common->sleepers) == 0)
+		atomic_store(&e->common->taken, 0);
 }
 
 static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
@@ -110,7 +126,7 @@ static void attach_active(struct epoll *e)
 /* Without members there is nothing that the other one would not be told. */
 void epoll_common_before_fork(void)
 {
-	for (int fd = 0; words.page && fd < fdtable_program_end(); fd++) {
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
 
 		if (!e || !epoll_is_ours(e))
@@ -122,9 +138,11 @@ void epoll_common_before_fork(void)
 	}
 }
 
+/* Children are many, as a rule; each takes words of its own when it needs one.
+ */
 void epoll_common_forked(void)
 {
-	words.page = NULL;
+	atomic_store(&words.count, 0);
 }
 
 /* ---- sleeping ---- */
@@ -163,7 +181,7 @@ bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s)
 {
 	sleeper_owes(s);
-	if (__builtin_expect(epoll_is_ours(e), 1))
+	if (__builtin_expect(epoll_is_ours(e) || epoll_is_bare(e), 1))
 		return true;
 	atomic_fetch_add(&e->common->roused, 1);
 	return e->given;

@@ -31,11 +31,14 @@ struct epoll_common {
 	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
 	_Atomic uint32_t sleepers; /* threads, of all processes */
 	_Atomic uint32_t roused;   /* that found out that it is common */
-	uint32_t unused[13];
+	_Atomic uint32_t taken;    /* by an instance */
+	uint32_t unused[12];
 };
 
-/* For an instance that was made, NULL without memory; and back. Engine lock
- * held. */
+/* Called by the constructor. */
+void epoll_common_init(void);
+/* For an instance that was made, NULL without memory; and back. Without the
+ * lock, which get takes where those are used up that were made before. */
 struct epoll_common *epoll_common_get(uint64_t *cookie);
 void epoll_common_put(struct epoll *e);
 /* Around a fork, with the lock; and in the child. */
@@ -49,7 +52,15 @@ static inline uint32_t epoll_user(const struct epoll *e)
 
 static inline bool epoll_is_ours(const struct epoll *e)
 {
-	return epoll_user(e) == (uint32_t)process.pid;
+	return epoll_user(e) == (uint32_t)process.pid &&
+	       epoll_user(e) != EPOLL_NOBODY;
+}
+
+/* Has no process put anything of ours into it? Then it is used as it is, by
+ * whoever has it: the first that has a connection for it takes it. */
+static inline bool epoll_is_bare(const struct epoll *e)
+{
+	return epoll_user(e) == EPOLL_NOBODY && e->shadow < 0;
 }
 
 /* Does it belong to a process that is not this one? */
@@ -61,7 +72,7 @@ static inline bool epoll_is_anothers(const struct epoll *e)
 /* May this process use it as it is? Else epoll_meet comes first. */
 static inline bool epoll_is_settled(const struct epoll *e)
 {
-	return epoll_is_ours(e) || e->given;
+	return epoll_is_ours(e) || epoll_is_bare(e) || e->given;
 }
 
 /* Makes it ours, or the kernel's. errno stays. */
@@ -93,7 +104,8 @@ void epoll_passed_on(struct sleeper *s);
 /* May the kernel report a cookie of ours? */
 static inline bool epoll_has_cookies(const struct epoll *e)
 {
-	return e->shadow >= 0 || !epoll_is_ours(e);
+	return e->shadow >= 0 ||
+	       (!epoll_is_ours(e) && epoll_user(e) != EPOLL_NOBODY);
 }
 
 #endif

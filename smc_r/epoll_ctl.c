@@ -195,6 +195,21 @@ static void look_how_deep(struct epoll *e)
 	engine_unlock(&saved);
 }
 
+/* There has been no connection: the kernel does it, and what it did is noted
+ * without a call of ours. */
+static int control_bare(struct epoll *e, int ep, int op, int fd,
+			struct epoll_event *event)
+{
+	int result;
+
+	if (e && op == EPOLL_CTL_ADD)
+		epoll_remember(fd);
+	result = real.epoll_ctl(ep, op, fd, event);
+	if (result == 0 && e && epoll_of(fd))
+		epoll_nested_note(e, op, fd, event);
+	return result;
+}
+
 int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 {
 	struct epoll *e = epoll_of(ep);
@@ -204,11 +219,14 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	bool native;
 	int result;
 
+	if (fdtable_connections_end() == 0)
+		return control_bare(e, ep, op, fd, event);
 	/* Also what the kernel refuses before it looks at a descriptor. */
 	if (!e || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD ||
 	    (op != EPOLL_CTL_DEL && !pages_hold(event, sizeof(*event), false)))
 		return real.epoll_ctl(ep, op, fd, event);
-	if (__builtin_expect(!epoll_is_settled(e), 0))
+	if (__builtin_expect(!epoll_is_settled(e), 0) ||
+	    (c && op == EPOLL_CTL_ADD && epoll_is_bare(e)))
 		epoll_meet(e);
 	result = control_at_once(e, op, fd, event);
 	if (result < 0) {

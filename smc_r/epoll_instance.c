@@ -2,6 +2,7 @@
 /* epoll_instance: the program's instances, and the shadows inside them. */
 #include "epoll_instance.h"
 
+#include <string.h>
 #include <sys/eventfd.h>
 
 #include "epoll_attach.h"
@@ -14,30 +15,64 @@
 
 static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
 
-void epoll_created(int fd)
+/* ---- memory ---- */
+
+/* Enough for nearly all programs, without a call of ours. They are used in
+ * turn, so that who looks at one that was closed finds it as it was. */
+#define READY 128u
+
+static struct epoll ready[READY];
+static _Atomic uint32_t ready_used[READY];
+static _Atomic uint32_t ready_turn;
+
+static struct epoll *take_memory(void)
 {
+	uint32_t turn = atomic_fetch_add(&ready_turn, 1);
 	struct epoll *e;
 	sigset_t saved;
 
+	for (uint32_t i = 0; i < READY; i++) {
+		uint32_t at = (turn + i) % READY;
+		uint32_t free = 0;
+
+		if (atomic_compare_exchange_strong(&ready_used[at], &free, 1))
+			return memset(&ready[at], 0, sizeof(ready[at]));
+	}
 	engine_lock(&saved);
 	e = pool_get(sizeof(*e));
-	if (e)
-		e->common = epoll_common_get(&e->cookie);
-	if (e && !e->common) {
-		pool_put(e, sizeof(*e));
-		e = NULL;
-	}
-	if (e) {
-		e->entry.kind = FDENTRY_EPOLL;
-		e->fd = fd;
-		e->shadow = e->bells = e->poke = -1;
-		e->forks = atomic_load(&process.forks);
-		fdtable_set(fd, &e->entry);
-		connection_on_native = epoll_members_leave;
-		connection_on_rings = epoll_poke;
-		connection_on_knock_over = epoll_knock_over;
-	}
 	engine_unlock(&saved);
+	return e;
+}
+
+static void give_memory(struct epoll *e)
+{
+	if (e >= ready && e < ready + READY)
+		atomic_store(&ready_used[e - ready], 0);
+	else
+		pool_put_late(e, sizeof(*e));
+}
+
+/* ---- life ---- */
+
+void epoll_created(int fd)
+{
+	struct epoll *e = take_memory();
+
+	if (!e)
+		return;
+	e->common = epoll_common_get(&e->cookie);
+	e->entry.kind = FDENTRY_EPOLL;
+	e->fd = fd;
+	e->shadow = e->bells = e->poke = -1;
+	e->forks = atomic_load(&process.forks);
+	if (!e->common) {
+		give_memory(e);
+		return;
+	}
+	connection_on_native = epoll_members_leave;
+	connection_on_rings = epoll_poke;
+	connection_on_knock_over = epoll_knock_over;
+	fdtable_set(fd, &e->entry);
 }
 
 static uint32_t take_waiter(void)
@@ -82,10 +117,13 @@ static int put_in(int e, int fd, uint64_t cookie)
 
 int epoll_make_shadow(struct epoll *e)
 {
+	uint32_t nobody = EPOLL_NOBODY;
 	int result;
 
 	if (e->shadow >= 0)
 		return 0;
+	atomic_compare_exchange_strong(&e->common->user, &nobody,
+				       (uint32_t)process.pid);
 	e->shadow =
 	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
 	e->bells =
@@ -144,5 +182,16 @@ void epoll_closing(int fd)
 	/* Who sleeps on it comes back to it, whenever that is. */
 	e->fd = -1;
 	if (atomic_load(&e->common->sleepers) == 0)
-		pool_put_late(e, sizeof(*e));
+		give_memory(e);
+}
+
+bool epoll_close_bare(int fd)
+{
+	struct epoll *e = epoll_of(fd);
+
+	if (!e || e < ready || e >= ready + READY ||
+	    fdtable_connections_end() > 0)
+		return false;
+	epoll_closing(fd);
+	return true;
 }

@@ -14,6 +14,9 @@
 void epoll_created(int fd);
 /* The number fd is about to go. */
 void epoll_closing(int fd);
+/* The same without the lock, as long as there has been no connection that could
+ * be in it; false: there has been one, or fd is no instance. */
+bool epoll_close_bare(int fd);
 
 /* S and B, for the first member. 0 or -errno. */
 int epoll_make_shadow(struct epoll *e);

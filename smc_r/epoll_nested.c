@@ -161,6 +161,46 @@ int epoll_nested_control(struct epoll *e, int op, int fd,
 	return result;
 }
 
+/* Two threads may register at the same time. */
+static struct epoll_nested *find_free(struct epoll *e, struct epoll *inner)
+{
+	for (int i = 0; i < EPOLL_NESTED_MAX; i++) {
+		struct epoll *none = NULL;
+
+		if (__atomic_compare_exchange_n(&e->nested[i].inner, &none,
+						inner, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return &e->nested[i];
+	}
+	return NULL;
+}
+
+void epoll_nested_note(struct epoll *e, int op, int fd,
+		       const struct epoll_event *event)
+{
+	struct epoll *inner = epoll_of(fd);
+	struct epoll_nested *d =
+	    op == EPOLL_CTL_ADD ? find_free(e, inner) : find(e, inner, fd);
+	sigset_t saved;
+
+	if (op == EPOLL_CTL_ADD)
+		inner->is_nested = true;
+	if (!d)
+		return;
+	if (op == EPOLL_CTL_DEL) {
+		let_go(e, d);
+		return;
+	}
+	d->fd = fd;
+	renew(d, event);
+	/* Another thread has just brought it its first member. */
+	if (epoll_has_members(inner)) {
+		engine_lock(&saved);
+		epoll_nested_adopt(inner);
+		engine_unlock(&saved);
+	}
+}
+
 void epoll_nested_adopt(struct epoll *inner)
 {
 	for (int ep = 0; ep < fdtable_program_end(); ep++) {

@@ -18,6 +18,10 @@
 int epoll_nested_control(struct epoll *e, int op, int fd,
 			 const struct epoll_event *event);
 
+/* The kernel did so, and there is no connection yet: no lock, no call. */
+void epoll_nested_note(struct epoll *e, int op, int fd,
+		       const struct epoll_event *event);
+
 /* Engine lock held: inner has its first member. */
 void epoll_nested_adopt(struct epoll *inner);
 /* Engine lock held: the instance is about to go. */

@@ -180,11 +180,18 @@ static inline bool epoll_has_members(const struct epoll *e)
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		       const struct timespec *timeout, const sigset_t *mask);
 
+/* How a program waits: where nothing is ours it is that very call. */
+struct epoll_way {
+	long number; /* SYS_epoll_wait, ... */
+	const sigset_t *mask;
+};
+
 /* epoll_wait of one without: the kernel's answer, or EPOLL_CHANGED when it has
  * members now. */
 #define EPOLL_CHANGED (-2)
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
-		     const struct timespec *timeout, const sigset_t *mask);
+		     const struct timespec *timeout,
+		     const struct epoll_way *way);
 
 /* Would epoll_wait return at once? Takes nothing. By the members alone,
  * without entering the kernel; by what is the kernel's; by either. */

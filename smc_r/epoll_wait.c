@@ -399,28 +399,36 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	return n;
 }
 
-/* To the nanosecond only where a program asks for it: older kernels have no
- * such call. */
-static int kernel_waits(const struct epoll *e, struct epoll_event *events,
-			int max, const struct timespec *t, const sigset_t *mask)
+static int whole_ms(const struct timespec *t)
 {
 	if (!t)
-		return real.epoll_pwait(e->fd, events, max, -1, mask);
-	if (t->tv_nsec % 1000000 || t->tv_sec > INT_MAX / 1000 - 1)
-		return real.epoll_pwait2(e->fd, events, max, t, mask);
-	return real.epoll_pwait(e->fd, events, max,
-				(int)(t->tv_sec * 1000 + t->tv_nsec / 1000000),
-				mask);
+		return -1;
+	return t->tv_sec > INT_MAX / 1000 - 1
+		   ? INT_MAX
+		   : (int)(t->tv_sec * 1000 + t->tv_nsec / 1000000);
+}
+
+/* By the program's own call: it may be confined to that. */
+static int kernel_waits(const struct epoll *e, struct epoll_event *events,
+			int max, const struct timespec *t,
+			const struct epoll_way *way)
+{
+	if (way->number == SYS_epoll_pwait2)
+		return real.epoll_pwait2(e->fd, events, max, t, way->mask);
+	if (way->number == SYS_epoll_pwait)
+		return real.epoll_pwait(e->fd, events, max, whole_ms(t),
+					way->mask);
+	return real.epoll_wait(e->fd, events, max, whole_ms(t));
 }
 
 static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
 			  int max, const struct timespec *t,
-			  const sigset_t *mask, struct sleeper *s)
+			  const struct epoll_way *way, struct sleeper *s)
 {
 	volatile int n;
 
 	pthread_cleanup_push(sleeper_end, s);
-	n = kernel_waits(e, events, max, t, mask);
+	n = kernel_waits(e, events, max, t, way);
 	pthread_cleanup_pop(0);
 	return n;
 }
@@ -428,7 +436,7 @@ static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
 /* The same, and what is kept of the last connections goes meanwhile. */
 static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 			 int max, const struct timespec *timeout,
-			 const sigset_t *mask, struct sleeper *s)
+			 const struct epoll_way *way, struct sleeper *s)
 {
 	uint64_t end = 0;
 	struct timespec t;
@@ -442,7 +450,7 @@ static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 		if (timeout && sys_now_ns() + ns >= end)
 			break;
 		t = sys_timespec(ns);
-		n = wait_in_kernel(e, events, max, &t, mask, s);
+		n = wait_in_kernel(e, events, max, &t, way, s);
 		if (n != 0)
 			return n;
 		linkgroup_rest();
@@ -455,11 +463,12 @@ static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 				 NS_PER_MS);
 		timeout = &t;
 	}
-	return wait_in_kernel(e, events, max, timeout, mask, s);
+	return wait_in_kernel(e, events, max, timeout, way, s);
 }
 
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
-		     const struct timespec *timeout, const sigset_t *mask)
+		     const struct timespec *timeout,
+		     const struct epoll_way *way)
 {
 	struct sleeper sleeper = {.count = NULL};
 	bool woken = false;
@@ -470,7 +479,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	/* From here on who adds a member wakes us. */
 	n = epoll_has_members(e)
 		? EPOLL_CHANGED
-		: wait_and_rest(e, events, max, timeout, mask, &sleeper);
+		: wait_and_rest(e, events, max, timeout, way, &sleeper);
 	if (n > 0 && epoll_has_cookies(e))
 		n = epoll_filter(e, events, n, &woken);
 	epoll_end_sleep(e, &sleeper);

@@ -10,6 +10,7 @@ struct fdentry *_Atomic *fdtable;
 static struct fdentry hidden_entry = {.kind = FDENTRY_HIDDEN};
 static _Atomic int end;
 static _Atomic int program_end;
+static _Atomic int connections_end;
 static _Atomic int listeners_end;
 
 int fdtable_init(void)
@@ -40,9 +41,17 @@ void fdtable_set(int fd, struct fdentry *e)
 	atomic_fetch_add(&e->references, 1);
 	raise_end(&end, fd);
 	raise_end(&program_end, fd);
+	if (e->kind == FDENTRY_SOCKET)
+		raise_end(&connections_end, fd);
 	if (e->kind == FDENTRY_LISTENER)
 		raise_end(&listeners_end, fd);
 	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
+}
+
+bool fdtable_drop(int fd, struct fdentry *e)
+{
+	return atomic_compare_exchange_strong(&fdtable[fd], &e, NULL) &&
+	       atomic_fetch_sub(&e->references, 1) == 1;
 }
 
 bool fdtable_clear(int fd, struct fdentry **out)
@@ -50,10 +59,20 @@ bool fdtable_clear(int fd, struct fdentry **out)
 	struct fdentry *e = fdtable_get(fd);
 
 	*out = e;
-	if (!e || e->kind == FDENTRY_HIDDEN)
-		return false;
-	atomic_store_explicit(&fdtable[fd], NULL, memory_order_release);
-	return atomic_fetch_sub(&e->references, 1) == 1;
+	return e && e->kind != FDENTRY_HIDDEN && fdtable_drop(fd, e);
+}
+
+bool fdtable_share(struct fdentry *e, int to)
+{
+	uint32_t n = atomic_load(&e->references);
+
+	do {
+		if (n == 0 || to >= FDTABLE_SIZE)
+			return false;
+	} while (!atomic_compare_exchange_weak(&e->references, &n, n + 1));
+	fdtable_set(to, e);
+	atomic_fetch_sub(&e->references, 1);
+	return true;
 }
 
 void fdtable_reserve(int fd)
@@ -76,6 +95,11 @@ int fdtable_end(void)
 int fdtable_program_end(void)
 {
 	return atomic_load(&program_end);
+}
+
+int fdtable_connections_end(void)
+{
+	return atomic_load(&connections_end);
 }
 
 int fdtable_listeners_end(void)

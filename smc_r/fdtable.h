@@ -37,9 +37,11 @@ struct listener {
 	bool matched;       /* its port was, at some time, in the ranges */
 	bool given;         /* somebody without the engine may accept, too */
 	bool deferred;      /* it has TCP_DEFER_ACCEPT: deferred.h */
+	bool listed;        /* in the registry */
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
 	uint32_t forks;     /* process.forks when it was met */
+	struct listener *next; /* of those whose memory is to be given back */
 };
 
 extern struct fdentry *_Atomic *fdtable;
@@ -66,6 +68,11 @@ static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
 void fdtable_set(int fd, struct fdentry *e);
 bool fdtable_clear(int fd, struct fdentry **out);
 
+/* Without the lock. drop takes this entry from fd; true: that was its last
+ * reference. share gives it a second number that has none; false: it went. */
+bool fdtable_drop(int fd, struct fdentry *e);
+bool fdtable_share(struct fdentry *e, int to);
+
 /* Marks a number as ours; a program that closes it gets EBADF. */
 void fdtable_reserve(int fd);
 void fdtable_release(int fd);
@@ -75,6 +82,8 @@ int fdtable_end(void);
 /* The same without the hidden ones: the program's numbers are mostly low, and
  * ours are high. */
 int fdtable_program_end(void);
+/* The same of connections alone; 0: there has never been one. */
+int fdtable_connections_end(void);
 /* The same of listeners alone. */
 int fdtable_listeners_end(void);
 

@@ -51,14 +51,33 @@ static long limit_set(const struct rlimit *l)
 	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
 }
 
-static bool limit_raise(const struct rlimit *old)
+static struct rlimit raised_from(const struct rlimit *old)
 {
 	struct rlimit raised = *old;
 
 	raised.rlim_cur = old->rlim_cur + HIDDEN_SPAN;
 	if (raised.rlim_cur > old->rlim_max)
 		raised.rlim_cur = old->rlim_max;
+	return raised;
+}
+
+static bool limit_raise(const struct rlimit *old)
+{
+	struct rlimit raised = raised_from(old);
+
 	return limit_set(&raised) == 0;
+}
+
+/* The program may have changed it meanwhile, which is not to be undone. */
+static void limit_lower(const struct rlimit *old)
+{
+	struct rlimit raised = raised_from(old);
+	struct rlimit seen;
+
+	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, old, &seen) == 0 &&
+	    (seen.rlim_cur != raised.rlim_cur ||
+	     seen.rlim_max != raised.rlim_max))
+		limit_set(&seen);
 }
 
 void hidden_begin(void)
@@ -71,7 +90,7 @@ void hidden_begin(void)
 void hidden_end(void)
 {
 	if (limit_is_raised)
-		limit_set(&limit_before);
+		limit_lower(&limit_before);
 	limit_is_raised = false;
 }
 
@@ -83,7 +102,7 @@ static long move_above(int fd, const struct rlimit *old)
 		return -EMFILE;
 	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, old->rlim_cur);
 	if (!limit_is_raised)
-		limit_set(old);
+		limit_lower(old);
 	return moved;
 }
 

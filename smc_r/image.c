@@ -21,6 +21,7 @@
 #define PRELOAD          "LD_PRELOAD="
 #define PRELOAD_BYTES    (sizeof(PRELOAD) - 1)
 #define RUNDIR           RUNDIR_VARIABLE "="
+#define HEIR             "SMC_R_HEIR="
 #define INTERPRETERS_MAX 4 /* scripts that run scripts */
 #define HEAD_BYTES       256
 #define LOADER_FILE      "/etc/ld.so.preload"
@@ -32,6 +33,7 @@ static const char *name = "";
  * the environment that they were started with. */
 static char rundir_entry[512];
 static const char *rundir;
+static bool has_heirlooms;
 
 static const char *entry_of(char *const *env, const char *variable)
 {
@@ -50,6 +52,7 @@ void image_init(void)
 	const char *slash;
 	Dl_info info;
 
+	has_heirlooms = entry_of(environ, HEIR);
 	if (place && strlen(place) < sizeof(rundir_entry))
 		rundir = strcpy(rundir_entry, place);
 	if (!dladdr((void *)(uintptr_t)image_init, &info) || !info.dli_fname)
@@ -57,6 +60,11 @@ void image_init(void)
 	library = info.dli_fname;
 	slash = strrchr(library, '/');
 	name = slash ? slash + 1 : library;
+}
+
+bool image_has_heirlooms(void)
+{
+	return has_heirlooms;
 }
 
 /* ---- the file ---- */
@@ -316,7 +324,7 @@ size_t image_environment_bytes(char *const *env)
 {
 	const char *list = entry_of(env, PRELOAD);
 
-	return (count_of(env) + 3) * sizeof(char *) + PRELOAD_BYTES +
+	return (count_of(env) + 4) * sizeof(char *) + PRELOAD_BYTES +
 	       strlen(library) + 1 + (list ? strlen(list) : 0) + 1;
 }
 
@@ -337,13 +345,9 @@ static void add_others(char *text, const char *list)
 	}
 }
 
-char *const *image_environment(enum image_words words, char *const *env,
-			       void *memory)
+/* LD_PRELOAD as it is to be; NULL: without it. */
+static char *preload_entry(enum image_words words, const char *list, char *text)
 {
-	const char *list = entry_of(env, PRELOAD);
-	char **out = memory;
-	char *text = (char *)(out + count_of(env) + 3);
-
 	strcpy(text, PRELOAD);
 	/* Where the host's comes by itself, only our run directory is missing.
 	 */
@@ -351,12 +355,25 @@ char *const *image_environment(enum image_words words, char *const *env,
 		strcat(text, library);
 	if (list)
 		add_others(text, list + PRELOAD_BYTES);
-	if (text[PRELOAD_BYTES])
+	return text[PRELOAD_BYTES] ? text : NULL;
+}
+
+char *const *image_environment(enum image_words words, char *const *env,
+			       void *memory)
+{
+	const char *list = entry_of(env, PRELOAD);
+	bool keeps_list = words == IMAGE_TOLD;
+	char **out = memory;
+	char *text = (char *)(out + count_of(env) + 4);
+
+	if (!keeps_list && preload_entry(words, list, text))
 		*out++ = text;
 	if (words == IMAGE_WITH_US && rundir && !entry_of(env, RUNDIR))
 		*out++ = (char *)(uintptr_t)rundir;
+	if (words != IMAGE_WITHOUT_US && !entry_of(env, HEIR))
+		*out++ = (char *)(uintptr_t)HEIR "1";
 	for (; env && *env; env++)
-		if (strncmp(*env, PRELOAD, PRELOAD_BYTES) != 0)
+		if (keeps_list || strncmp(*env, PRELOAD, PRELOAD_BYTES) != 0)
 			*out++ = *env;
 	*out = NULL;
 	return memory;

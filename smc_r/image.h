@@ -36,9 +36,14 @@ enum image_engine image_engine(const struct image *image);
  * library dies of us; ours complains where, behind chroot, we are not. */
 bool image_is_misled(const struct image *image);
 
+/* Was this program executed by one that had a marked listener to hand on? */
+bool image_has_heirlooms(void);
+
 enum image_words {
 	IMAGE_AS_IS,
-	IMAGE_WITH_US, /* our library first in LD_PRELOAD, our run directory */
+	IMAGE_TOLD,       /* that it inherits a marked listener */
+	IMAGE_WITH_US,    /* the same, our library first in LD_PRELOAD, our run
+			   * directory */
 	IMAGE_WITHOUT_US, /* not in LD_PRELOAD */
 };
 

@@ -33,10 +33,12 @@
 /* A number that the kernel hands out again was closed behind our back. */
 static int fresh(int fd)
 {
-	if (fd >= 0)
-		socket_number_is_new(fd);
+	if (fd < 0)
+		return fd;
+	socket_number_is_new(fd);
 	if (__builtin_expect(plain_is(fd), 0))
 		plain_drop(fd);
+	traits_gone(fd);
 	return fd;
 }
 
@@ -63,12 +65,23 @@ PRELOAD int socket(int domain, int type, int protocol)
 	return fd;
 }
 
+/* Before a TCP socket does what may concern us. False: it is none, or we do not
+ * serve, and not a call of ours is made. */
+static inline bool may_begin(int fd)
+{
+	if (!fdtable || process.off || traits_are_other(fd))
+		return false;
+	if (__builtin_expect(!process.begun, 0))
+		engine_begin();
+	return process.begun;
+}
+
 PRELOAD int listen(int fd, int backlog)
 {
 	int result = real.listen(fd, backlog);
 	int error = errno;
 
-	if (result == 0 && fdtable)
+	if (result == 0 && may_begin(fd))
 		socket_listening(fd);
 	errno = error;
 	return result;
@@ -141,7 +154,9 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	int result;
 	int error;
 
-	if (fdtable && !pages_hold(a, n, false))
+	if (!c && !plain_is(fd) && !may_begin(fd))
+		return real.connect(fd, a, n);
+	if (!pages_hold(a, n, false))
 		return real.connect(fd, a, n);
 	if ((c || plain_is(fd)) && a && n >= sizeof(a->sa_family) &&
 	    a->sa_family == AF_UNSPEC)
@@ -152,7 +167,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
 		return connect_again(c, fd, a, n);
-	if (!c && fdtable && a && !process.off)
+	if (!c && a)
 		prospect = handshake_before_connect(fd, a, n);
 	if (prospect == PROSPECT_NOBODY)
 		return connect_plain(fd, a, n);
@@ -193,36 +208,102 @@ static bool can_tell(const struct sockaddr *a, const socklen_t *n)
 				 true));
 }
 
-PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
-		    int flags)
+/* What the program calls: it may be confined to that one. */
+#define BY_ACCEPT (-1)
+
+static int kernel_accepts(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	return fresh(flags == BY_ACCEPT ? real.accept(fd, a, n)
+					: real.accept4(fd, a, n, flags));
+}
+
+static void begin_accepted(int listener, int fd,
+			   const struct sockaddr_storage *peer, int flags)
+{
+	traits_accepted(listener, fd);
+	handshake_accepted(fd, peer,
+			   flags != BY_ACCEPT && (flags & SOCK_NONBLOCK));
+	if (socket_is_deferred(listener))
+		deferred_accepted(fd);
+	/* Requests of io_uring, which we do not see, may read from it. */
+	if (process.off)
+		successor_descriptor(fd, REASON_DEMOTED_IO_URING);
+}
+
+static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
 	struct sockaddr_storage peer;
 	socklen_t l = sizeof(peer);
 	int result;
 	int error;
 
-	if (!fdtable || !can_tell(a, n) || !socket_before_accept(fd))
-		return fresh(real.accept4(fd, a, n, flags));
 	memset(&peer, 0, sizeof(peer));
-	result = fresh(real.accept4(fd, (struct sockaddr *)&peer, &l, flags));
+	result = kernel_accepts(fd, (struct sockaddr *)&peer, &l, flags);
 	if (result < 0)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
-	traits_accepted(fd, result);
-	handshake_accepted(result, &peer, flags & SOCK_NONBLOCK);
-	if (socket_is_deferred(fd))
-		deferred_accepted(result);
-	/* Requests of io_uring, which we do not see, may read from it. */
-	if (process.off)
-		successor_descriptor(result, REASON_DEMOTED_IO_URING);
+	begin_accepted(fd, result, &peer, flags);
 	errno = error;
 	return result;
 }
 
+/* Is what was accepted TCP's? The length of its name was told whatever room
+ * there was, and asks nobody; one of another family may be as long. */
+static bool may_be_tcp(const struct sockaddr *a, socklen_t n)
+{
+	return (n == sizeof(struct sockaddr_in) ||
+		n == sizeof(struct sockaddr_in6)) &&
+	       a->sa_family != AF_UNIX;
+}
+
+/* From a listener that this process did not make, or not as TCP's. It is asked
+ * what it is when it has given a connection that may be ours. */
+static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	struct sockaddr_storage own;
+	socklen_t l = sizeof(own);
+	int result, error;
+
+	if (!a) {
+		a = (struct sockaddr *)&own;
+		n = &l;
+	}
+	result = kernel_accepts(fd, a, n, flags);
+	if (result < 0 || !may_be_tcp(a, *n) || !may_begin(fd))
+		return result;
+	error = errno;
+	l = sizeof(own);
+	if (socket_before_accept(fd) &&
+	    SYS_CALL3(SYS_getpeername, result, &own, &l) == 0)
+		begin_accepted(fd, result, &own, flags);
+	errno = error;
+	return result;
+}
+
+static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	if (!fdtable || (process.off && !listener_of(fd)))
+		return kernel_accepts(fd, a, n, flags);
+	if (!listener_of(fd) && !traits_are_tcp(fd))
+		return accept_unknown(fd, a, n, flags);
+	if ((process.off || may_begin(fd)) && can_tell(a, n) &&
+	    socket_before_accept(fd))
+		return accept_served(fd, a, n, flags);
+	return kernel_accepts(fd, a, n, flags);
+}
+
+PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
+		    int flags)
+{
+	/* The kernel refuses it, and it is none of ours. */
+	return flags == BY_ACCEPT ? real.accept4(fd, a, n, flags)
+				  : accept_by(fd, a, n, flags);
+}
+
 PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
 {
-	return accept4(fd, a, n, 0);
+	return accept_by(fd, a, n, BY_ACCEPT);
 }
 
 PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
@@ -257,6 +338,7 @@ PRELOAD int shutdown(int fd, int how)
 
 PRELOAD int close(int fd)
 {
+	traits_gone(fd);
 	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
 		return socket_close(fd);
 	if (__builtin_expect(plain_is(fd), 0))
@@ -292,8 +374,16 @@ PRELOAD int close_range(unsigned first, unsigned last, int flags)
 	const unsigned known = CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE;
 
 	/* What the kernel will refuse closes nothing. */
-	if (!fdtable || first > last || ((unsigned)flags & ~known) ||
-	    process_is_foreign())
+	if (!fdtable || first > last || ((unsigned)flags & ~known))
+		return real.close_range(first, last, flags);
+	if (socket_range_is_simple(first, last)) {
+		int result = real.close_range(first, last, flags);
+
+		if (result == 0 && !(flags & CLOSE_RANGE_CLOEXEC))
+			socket_drop_range(first, last);
+		return result;
+	}
+	if (process_is_foreign())
 		return real.close_range(first, last, flags);
 	socket_close_range(first, last, flags & CLOSE_RANGE_CLOEXEC);
 	return close_around(first, last, flags);
@@ -314,6 +404,7 @@ PRELOAD int dup(int fd)
 	result = real.dup(fd);
 	if (plain_is(result))
 		plain_drop(result);
+	traits_copied(fd, result);
 	if (result >= 0 && (fdtable_get(fd) || fdtable_get(result)))
 		socket_dup(fd, result);
 	return result;
@@ -330,18 +421,22 @@ static bool dup_is_ours(int from, int to)
  * go before, while it still can be told apart. */
 static int dup_over(int from, int to, int flags, bool three)
 {
+	bool simple = socket_range_is_simple((unsigned)to, (unsigned)to);
 	int result;
 
 	if (!socket_may_replace(to)) {
 		errno = EBADF;
 		return -1;
 	}
-	if (SYS_CALL3(SYS_fcntl, from, F_GETFD, 0) >= 0)
+	if (!simple && SYS_CALL3(SYS_fcntl, from, F_GETFD, 0) >= 0)
 		socket_replaced(to);
 	result = three ? real.dup3(from, to, flags) : real.dup2(from, to);
 	if (result >= 0) {
 		int error = errno;
 
+		if (simple)
+			socket_drop(to);
+		traits_copied(from, to);
 		socket_dup(from, to);
 		errno = error;
 	}
@@ -350,17 +445,25 @@ static int dup_over(int from, int to, int flags, bool three)
 
 PRELOAD int dup2(int from, int to)
 {
-	if (!dup_is_ours(from, to))
-		return real.dup2(from, to);
-	return dup_over(from, to, 0, false);
+	int result;
+
+	if (dup_is_ours(from, to))
+		return dup_over(from, to, 0, false);
+	result = real.dup2(from, to);
+	traits_copied(from, result);
+	return result;
 }
 
 PRELOAD int dup3(int from, int to, int flags)
 {
+	int result;
+
 	/* Refused as a whole: what was there stays. */
-	if ((flags & ~O_CLOEXEC) || !dup_is_ours(from, to))
-		return real.dup3(from, to, flags);
-	return dup_over(from, to, flags, true);
+	if (!(flags & ~O_CLOEXEC) && dup_is_ours(from, to))
+		return dup_over(from, to, flags, true);
+	result = real.dup3(from, to, flags);
+	traits_copied(from, result);
+	return result;
 }
 
 PRELOAD int __dup2(int from, int to);

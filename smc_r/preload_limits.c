@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * preload_limits: the program changes its limits, begins to have threads,
+ * preload_limits: the program changes its limits,
  * confines itself to some calls, or sets up io_uring, whose calls nobody can
  * see.
  */
@@ -52,23 +52,15 @@ uint64_t descriptor_limit(void)
 	return limit;
 }
 
-/* The engine raises the limit and puts it back under its lock; a change in
- * between would be undone. */
+/* What the engine raises it puts back only if it is as it was left: hidden.c.
+ * What poll() may have is asked anew. */
 static int limit_change(pid_t pid, int resource, const struct rlimit *new,
 			struct rlimit *old)
 {
-	bool ours = resource == RLIMIT_NOFILE && fdtable &&
-		    (pid == 0 || pid == sys_getpid()) && !process_is_foreign();
-	sigset_t saved;
-	long result;
+	long result = kernel_limit(pid, resource, new, old);
 
-	if (ours)
-		engine_lock(&saved);
-	result = kernel_limit(pid, resource, new, old);
-	if (ours && new &&result == 0)
-		atomic_store(&soft_limit, new->rlim_cur);
-	if (ours)
-		engine_unlock(&saved);
+	if (resource == RLIMIT_NOFILE && new)
+		atomic_store(&soft_limit, UNKNOWN);
 	if (result < 0) {
 		errno = (int)-result;
 		return -1;
@@ -101,17 +93,6 @@ PRELOAD int prlimit64(pid_t pid, enum __rlimit_resource resource,
 	return limit_change(pid, (int)resource, (const void *)new, (void *)old);
 }
 
-/* ---- threads ---- */
-
-PRELOAD int pthread_create(pthread_t *restrict thread,
-			   const pthread_attr_t *restrict attributes,
-			   void *(*start)(void *), void *restrict argument)
-{
-	real_need();
-	hidden_make_room();
-	return real.pthread_create(thread, attributes, start, argument);
-}
-
 /* ---- sandboxes ---- */
 
 /* Nobody knows which calls are left; ours on a connection are not only those
@@ -121,7 +102,7 @@ void sandbox_begins(unsigned long mode, unsigned long filter)
 {
 	if (mode == SECCOMP_MODE_FILTER && !filter)
 		return;
-	if (fdtable && !process.off && !process_is_foreign())
+	if (fdtable && !process.off && !process_may_be_foreign())
 		engine_retire(REASON_DEMOTED_SANDBOX);
 }
 

@@ -39,6 +39,7 @@ static int after_fcntl(int fd, int command, long argument, int result)
 	case F_DUPFD_CLOEXEC:
 		if (plain_is(result))
 			plain_drop(result);
+		traits_copied(fd, result);
 		if (fdtable_get(fd) || fdtable_get(result))
 			socket_dup(fd, result);
 		break;

@@ -204,16 +204,22 @@ static void forget_stream(FILE *f)
 	int error = errno;
 	int fd = f ? fileno(f) : -1;
 
-	if (fd >= 0 && fdtable_get(fd))
+	if (fd >= 0)
+		traits_gone(fd);
+	if (fd >= 0 && fdtable_get(fd) && !socket_drop(fd))
 		socket_forget(fd);
-	else if (plain_is(fd))
+	if (plain_is(fd))
 		plain_drop(fd);
 	errno = error;
 }
 
 PRELOAD int fclose(FILE *f)
 {
-	fflush(f);
+	int fd = f && fdtable ? fileno(f) : -1;
+
+	/* What it holds back goes while the number is known. */
+	if (fd >= 0 && (connection_of(fd) || plain_is(fd)))
+		fflush(f);
 	forget_stream(f);
 	real_need();
 	return real.fclose(f);

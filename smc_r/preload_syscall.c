@@ -123,6 +123,9 @@ static bool wait_call(long number, const long *a, long *r)
 		*r = poll(P(struct pollfd *, a[0]), (nfds_t)a[1], (int)a[2]);
 		return true;
 	case SYS_select:
+		/* libc's is another one. */
+		if (fdtable_connections_end() == 0)
+			return false;
 		*r = select(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
 			    P(fd_set *, a[3]), P(struct timeval *, a[4]));
 		return true;

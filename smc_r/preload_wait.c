@@ -37,19 +37,21 @@ static bool is_no_time(const struct timespec *t)
 	return t && (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec > 999999999);
 }
 
-/* A mask that cannot be read: the same. */
+/* A mask that cannot be read: the same. Without connections it goes to the
+ * kernel as it is, whatever it is. */
 static bool is_no_mask(const sigset_t *mask)
 {
-	return mask && !pages_hold(mask, _NSIG / 8, false);
+	return mask && fdtable_connections_end() > 0 &&
+	       !pages_hold(mask, _NSIG / 8, false);
 }
 
 /* ---- poll ---- */
 
 static bool is_ours(const struct pollfd *fds, nfds_t n)
 {
-	return n <= descriptor_limit() && fdtable_end() > 0 &&
+	return fdtable_connections_end() > 0 &&
 	       pages_hold(fds, n * sizeof(*fds), true) &&
-	       poll_has_members(fds, n);
+	       poll_has_members(fds, n) && n <= descriptor_limit();
 }
 
 PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
@@ -63,7 +65,7 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		  const sigset_t *mask)
 {
-	if (is_no_time(t) || is_no_mask(mask) || !is_ours(fds, n))
+	if (!is_ours(fds, n) || is_no_time(t) || is_no_mask(mask))
 		return real.ppoll(fds, n, t, mask);
 	cancellation_point();
 	return poll_members(fds, n, t, mask);
@@ -137,8 +139,8 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 		    const sigset_t *restrict mask)
 {
 	n = select_reach(n, r, w, x);
-	if (is_no_time(t) || is_no_mask(mask) ||
-	    !select_has_members(n, r, w, x))
+	if (!select_has_members(n, r, w, x) || is_no_time(t) ||
+	    is_no_mask(mask))
 		return real.pselect(n, r, w, x, t, mask);
 	cancellation_point();
 	return select_members(n, r, w, x, t, mask);
@@ -148,6 +150,12 @@ int __select(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 PRELOAD_ALIAS(__select, select);
 
 /* ---- epoll ---- */
+
+#ifdef SYS_epoll_wait
+#define BY_EPOLL_WAIT SYS_epoll_wait
+#else
+#define BY_EPOLL_WAIT SYS_epoll_pwait /* as libc's */
+#endif
 
 PRELOAD int epoll_create1(int flags)
 {
@@ -160,11 +168,11 @@ PRELOAD int epoll_create1(int flags)
 
 PRELOAD int epoll_create(int size)
 {
-	if (size <= 0) {
-		errno = EINVAL;
-		return -1;
-	}
-	return epoll_create1(0);
+	int fd = real.epoll_create(size);
+
+	if (fd >= 0 && fdtable)
+		epoll_created(fd);
+	return fd;
 }
 
 PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
@@ -191,7 +199,7 @@ static int wait_checked(struct epoll *e, struct epoll_event *events, int max,
 
 /* Also for instances without members: they may get some while we sleep. */
 static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
-			const struct timespec *t, const sigset_t *mask)
+			const struct timespec *t, const struct epoll_way *way)
 {
 	int n;
 
@@ -200,8 +208,8 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 		if (__builtin_expect(!epoll_is_settled(e), 0))
 			epoll_meet(e);
 		n = epoll_has_members(e)
-			? wait_checked(e, events, max, t, mask)
-			: epoll_wait_plain(e, events, max, t, mask);
+			? wait_checked(e, events, max, t, way->mask)
+			: epoll_wait_plain(e, events, max, t, way);
 	} while (n == EPOLL_CHANGED);
 	return n;
 }
@@ -218,39 +226,43 @@ static bool is_room(int max)
 static bool is_only_kernels(const struct epoll *e)
 {
 	return __libc_single_threaded && e->shadow < 0 &&
-	       !epoll_has_members(e) && epoll_is_ours(e) &&
+	       !epoll_has_members(e) && epoll_is_settled(e) &&
 	       e->forks == atomic_load(&process.forks) &&
 	       linkgroup_rest_ms() < 0;
 }
 
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
 {
+	const struct epoll_way way = {BY_EPOLL_WAIT, NULL};
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
 	if (!e || !is_room(max) || is_only_kernels(e))
 		return real.epoll_wait(ep, events, max, ms);
-	return wait_tracked(e, events, max, from_ms(ms, &t), NULL);
+	return wait_tracked(e, events, max, from_ms(ms, &t), &way);
 }
 
 PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 			const sigset_t *mask)
 {
+	const struct epoll_way way = {SYS_epoll_pwait, mask};
 	struct epoll *e = epoll_of(ep);
 	struct timespec t;
 
-	if (!e || !is_room(max) || is_no_mask(mask) || is_only_kernels(e))
+	if (!e || !is_room(max) || is_only_kernels(e) || is_no_mask(mask))
 		return real.epoll_pwait(ep, events, max, ms, mask);
-	return wait_tracked(e, events, max, from_ms(ms, &t), mask);
+	return wait_tracked(e, events, max, from_ms(ms, &t), &way);
 }
 
 PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 			 const struct timespec *t, const sigset_t *mask)
 {
+	const struct epoll_way way = {SYS_epoll_pwait2, mask};
 	struct epoll *e = epoll_of(ep);
 
-	if (!e || !is_room(max) || (t && !pages_hold(t, sizeof(*t), false)) ||
-	    is_no_time(t) || is_no_mask(mask))
+	if (!e || !is_room(max) || is_only_kernels(e) ||
+	    (t && !pages_hold(t, sizeof(*t), false)) || is_no_time(t) ||
+	    is_no_mask(mask))
 		return real.epoll_pwait2(ep, events, max, t, mask);
-	return wait_tracked(e, events, max, t, mask);
+	return wait_tracked(e, events, max, t, &way);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -209,6 +210,7 @@ static void mark_address_space(void)
 
 	if (page == MAP_FAILED)
 		return;
+	atomic_store((_Atomic uint32_t *)page, generation);
 	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
 		wiped_on_fork = page;
 	else
@@ -223,14 +225,10 @@ static unsigned setting(const char *name, unsigned otherwise)
 	return value && *value ? (unsigned)strtoul(value, NULL, 10) : otherwise;
 }
 
-void process_init(void)
+void process_read_environment(void)
 {
-	const char *value;
+	const char *value = getenv("SMC_R");
 
-	process.pid = sys_getpid();
-	process.start = process_start_time(process.pid);
-	find_program();
-	value = getenv("SMC_R");
 	process.off = value && strcmp(value, "0") == 0;
 	process.spin_us = setting("SMC_R_SPIN", SPIN_DEFAULT_US);
 	if (process.spin_us > SPIN_DEFAULT_US)
@@ -243,8 +241,22 @@ void process_init(void)
 		process.handshake_ms = HANDSHAKE_MAX_MS;
 	value = getenv("SMC_R_REPORTER");
 	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
-	mark_address_space();
-	atomic_store(wiped_on_fork, generation);
+}
+
+void process_begin(void)
+{
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
+	find_program();
+	if (wiped_on_fork == &never_wiped)
+		mark_address_space();
+	atomic_store(&process.begun, true);
+}
+
+void process_init(void)
+{
+	process_read_environment();
+	process_begin();
 }
 
 /* The clock and the unit of FIELD_START. */
@@ -301,6 +313,14 @@ static void become_child(void)
 void process_forked(void)
 {
 	become_child();
+	atomic_store(wiped_on_fork, ++generation);
+}
+
+void process_forked_bare(void)
+{
+	process.pid = parent_pid = 0;
+	atomic_store(&process.begun, false);
+	atomic_store(&lock_word, 0);
 	atomic_store(wiped_on_fork, ++generation);
 }
 
@@ -365,13 +385,6 @@ uint32_t process_tid(void)
 	return cached_tid;
 }
 
-bool process_is_foreign(void)
-{
-	if (is_unnoticed(generation_now()))
-		notice_copy();
-	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
-}
-
 __thread char process_vforks;
 
 /* Where vfork() is libc's own, it always may. */
@@ -380,6 +393,34 @@ static _Atomic bool shares_memory;
 #else
 static _Atomic bool shares_memory = true;
 #endif
+
+/* What libc takes this thread for; a child by vfork has its parent's id. */
+static uint32_t libc_tid(void)
+{
+	pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+	uint32_t tid;
+
+	pthread_mutex_lock(&m);
+	tid = (uint32_t)m.__data.__owner;
+	pthread_mutex_unlock(&m);
+	return tid;
+}
+
+/* Nobody has asked yet who we are. */
+static bool is_foreign_before(void)
+{
+	return (process_vforks || atomic_load(&shares_memory)) &&
+	       (uint32_t)sys_gettid() != libc_tid();
+}
+
+bool process_is_foreign(void)
+{
+	if (!process.begun)
+		return is_foreign_before();
+	if (is_unnoticed(generation_now()))
+		notice_copy();
+	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
+}
 
 void process_will_share_memory(void)
 {

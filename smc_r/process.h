@@ -20,9 +20,10 @@
 #include "status.h"
 
 struct process {
-	pid_t pid;       /* as of the last fork that we saw */
-	uint64_t start;  /* field 22 of /proc/<pid>/stat */
-	bool off;        /* SMC_R=0 */
+	pid_t pid;          /* as of the last fork that we saw; 0: not begun */
+	uint64_t start;     /* field 22 of /proc/<pid>/stat */
+	bool off;           /* SMC_R=0, or it left for good */
+	_Atomic bool begun; /* engine_begin() */
 	bool exec_shows; /* /proc would tell, if this fork executed a program */
 	char program[STATUS_PROGRAM_MAX];    /* as it was started */
 	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
@@ -36,10 +37,19 @@ struct process {
 /* What the environment said at the start; programs may overwrite it. */
 extern struct process process;
 
-/* Called by the constructor, before each fork, and in its child. */
+/* Called by the constructor: no system call. */
+void process_read_environment(void);
+/* Finds out who we are; engine_begin() does so at the first connect, listen or
+ * accept. */
+void process_begin(void);
+/* Both, for what uses parts of the engine alone. */
 void process_init(void);
+/* Called before each fork, and in its child. */
 void process_before_fork(void);
 void process_forked(void);
+/* The same without a system call, of one that has nothing of ours yet: the
+ * child begins anew. */
+void process_forked_bare(void);
 
 /* Called once in a child that no fork handler saw, when it is noticed. The
  * engine's lock is free then. */

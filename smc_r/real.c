@@ -142,6 +142,13 @@ static int bare_pselect(int n, fd_set *r, fd_set *w, fd_set *x,
 	return (int)BARE6(SYS_pselect6, n, r, w, x, t ? &copy : NULL, &m);
 }
 
+static int bare_epoll_create(int size)
+{
+	if (size <= 0)
+		return (int)libc_result(-EINVAL);
+	return (int)BARE3(SYS_epoll_create1, 0, 0, 0);
+}
+
 static int bare_epoll_create1(int flags)
 {
 	return (int)BARE3(SYS_epoll_create1, flags, 0, 0);
@@ -184,6 +191,11 @@ static int bare_listen(int fd, int n)
 static int bare_connect(int fd, const struct sockaddr *a, socklen_t l)
 {
 	return (int)BARE3(SYS_connect, fd, a, l);
+}
+
+static int bare_accept(int fd, struct sockaddr *a, socklen_t *l)
+{
+	return (int)BARE3(SYS_accept, fd, a, l);
 }
 
 static int bare_accept4(int fd, struct sockaddr *a, socklen_t *l, int flags)
@@ -313,6 +325,7 @@ struct real real = {
     .ppoll = bare_ppoll,
     .select = bare_select,
     .pselect = bare_pselect,
+    .epoll_create = bare_epoll_create,
     .epoll_create1 = bare_epoll_create1,
     .epoll_ctl = bare_epoll_ctl,
     .epoll_wait = bare_epoll_wait,
@@ -321,6 +334,7 @@ struct real real = {
     .socket = bare_socket,
     .listen = bare_listen,
     .connect = bare_connect,
+    .accept = bare_accept,
     .accept4 = bare_accept4,
     .shutdown = bare_shutdown,
     .setsockopt = bare_setsockopt,
@@ -367,7 +381,6 @@ static void look_up_others(void)
 	LOOK_UP(freopen64);
 	LOOK_UP(system);
 	LOOK_UP(popen);
-	LOOK_UP(pthread_create);
 	LOOK_UP(wordexp);
 	LOOK_UP(backtrace_symbols_fd);
 	LOOK_UP(dlopen);
@@ -394,6 +407,7 @@ void real_init(void)
 	LOOK_UP(ppoll);
 	LOOK_UP(select);
 	LOOK_UP(pselect);
+	LOOK_UP(epoll_create);
 	LOOK_UP(epoll_create1);
 	LOOK_UP(epoll_ctl);
 	LOOK_UP(epoll_wait);
@@ -402,6 +416,7 @@ void real_init(void)
 	LOOK_UP(socket);
 	LOOK_UP(listen);
 	LOOK_UP(connect);
+	LOOK_UP(accept);
 	LOOK_UP(accept4);
 	LOOK_UP(shutdown);
 	LOOK_UP(setsockopt);

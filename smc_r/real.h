@@ -52,6 +52,7 @@ struct real {
 	int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 	int (*pselect)(int, fd_set *, fd_set *, fd_set *,
 		       const struct timespec *, const sigset_t *);
+	int (*epoll_create)(int);
 	int (*epoll_create1)(int);
 	int (*epoll_ctl)(int, int, int, struct epoll_event *);
 	int (*epoll_wait)(int, struct epoll_event *, int, int);
@@ -63,6 +64,7 @@ struct real {
 	int (*socket)(int, int, int);
 	int (*listen)(int, int);
 	int (*connect)(int, const struct sockaddr *, socklen_t);
+	int (*accept)(int, struct sockaddr *, socklen_t *);
 	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
 	int (*shutdown)(int, int);
 	int (*setsockopt)(int, int, int, const void *, socklen_t);
@@ -101,8 +103,6 @@ struct real {
 	FILE *(*freopen64)(const char *, const char *, FILE *);
 	int (*system)(const char *);
 	FILE *(*popen)(const char *, const char *);
-	int (*pthread_create)(pthread_t *, const pthread_attr_t *,
-			      void *(*)(void *), void *);
 	int (*wordexp)(const char *, wordexp_t *, int);
 	void (*backtrace_symbols_fd)(void *const *, int, int);
 	void *(*dlopen)(const char *, int);

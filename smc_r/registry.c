@@ -363,6 +363,11 @@ uint32_t registry_claim(const struct sockaddr_storage *local,
 	return claim_cookie(found.cookie, proposal);
 }
 
+bool registry_is_open(void)
+{
+	return registry != NULL;
+}
+
 /* ---- fork ---- */
 
 void registry_before_fork(void)

@@ -30,6 +30,9 @@ bool registry_has_listener(uint16_t port);
 /* All of this process: it becomes a program that says it anew. */
 void registry_unlisten_all(void);
 
+/* Is it open? What there is of this process it may have made known. */
+bool registry_is_open(void);
+
 /* Client. Returns an entry number from 1, or 0 when there is no registry or no
  * room: then nothing is offered. */
 uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes);

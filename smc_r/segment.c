@@ -245,6 +245,14 @@ static bool others_hold(struct segment *s)
 	return false;
 }
 
+bool segment_is_open(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header)
+			return true;
+	return false;
+}
+
 void segment_close(void)
 {
 	struct segment *s = &segments[0];

@@ -82,6 +82,9 @@ void segment_fork_failed(void);
 int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used);
 void segment_give_back(uint64_t bytes);
 
+/* Is there one that has, or had, a slot of ours? No lock needed. */
+bool segment_is_open(void);
+
 /* At exit: merge into the totals and remove the file. */
 void segment_close(void);
 

@@ -69,7 +69,7 @@ int select_reach(int n, const fd_set *r, const fd_set *w, const fd_set *x)
 {
 	int looks = LOOKS_MAX;
 
-	if (n <= FD_SETSIZE || fdtable_end() == 0)
+	if (n <= FD_SETSIZE || fdtable_connections_end() == 0)
 		return n;
 	if (!is_good(r, n) || !is_good(w, n) || !is_good(x, n))
 		return FD_SETSIZE;
@@ -82,8 +82,8 @@ int select_reach(int n, const fd_set *r, const fd_set *w, const fd_set *x)
 bool select_has_members(int n, const fd_set *r, const fd_set *w,
 			const fd_set *x)
 {
-	if (n <= 0 || fdtable_end() == 0 || !is_good(r, n) || !is_good(w, n) ||
-	    !is_good(x, n))
+	if (n <= 0 || fdtable_connections_end() == 0 || !is_good(r, n) ||
+	    !is_good(w, n) || !is_good(x, n))
 		return false;
 	for (int fd = 0; fd < n; fd++)
 		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&

@@ -248,11 +248,33 @@ static void forget_locked(int fd)
 		listener_free((struct listener *)(void *)e);
 }
 
+/* A child by vfork has numbers of its own. */
+static bool is_parents(void)
+{
+	return process_may_be_foreign();
+}
+
+bool socket_drop(int fd)
+{
+	return !is_parents() && (listener_drop(fd) || epoll_close_bare(fd));
+}
+
+/* A second number for what needs no lock. */
+static bool share(int from, int to)
+{
+	struct fdentry *e = fdtable_get(from);
+
+	return e && (e->kind == FDENTRY_LISTENER || e->kind == FDENTRY_EPOLL) &&
+	       !fdtable_get(to) && !is_parents() && fdtable_share(e, to);
+}
+
 int socket_close(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
 	sigset_t saved;
 
+	if (e && e->kind != FDENTRY_SOCKET && socket_drop(fd))
+		return real.close(fd);
 	/* Another thread may have closed it since the caller looked. */
 	if (!e || process_is_foreign())
 		return real.close(fd);
@@ -352,7 +374,7 @@ void socket_dup(int from, int to)
 	struct fdentry *e;
 	sigset_t saved;
 
-	if (from == to)
+	if (from == to || share(from, to))
 		return;
 	if (process_is_foreign()) {
 		struct connection *c = connection_of(from);
@@ -384,6 +406,33 @@ bool socket_may_replace(int to)
 	/* Numbers of ours lie where programs do not go; one that insists is
 	 * told so rather than served with a broken engine. */
 	return !e || e->kind != FDENTRY_HIDDEN;
+}
+
+bool socket_range_is_simple(unsigned first, unsigned last)
+{
+	unsigned end = (unsigned)fdtable_end();
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		const struct fdentry *e = fdtable_get((int)fd);
+
+		if (e &&
+		    (e->kind == FDENTRY_HIDDEN || e->kind == FDENTRY_SOCKET ||
+		     (e->kind == FDENTRY_EPOLL &&
+		      fdtable_connections_end() > 0) ||
+		     (e->kind == FDENTRY_LISTENER &&
+		      ((const struct listener *)(const void *)e)->listed)))
+			return false;
+	}
+	return !plain_table;
+}
+
+void socket_drop_range(unsigned first, unsigned last)
+{
+	unsigned end = (unsigned)fdtable_end();
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
+		if (fdtable_get((int)fd))
+			socket_drop((int)fd);
 }
 
 void socket_close_range(unsigned first, unsigned last, bool cloexec_only)

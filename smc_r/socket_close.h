@@ -31,6 +31,13 @@ bool socket_may_replace(int to);
  * hidden ones. */
 void socket_close_range(unsigned first, unsigned last, bool cloexec_only);
 
+/* A number goes whose end costs no system call, and needs no lock: that of a
+ * listener, or of an instance without connections. False: nothing was done. */
+bool socket_drop(int fd);
+/* Is all that is tracked in [first, last] such, if anything is? And those. */
+bool socket_range_is_simple(unsigned first, unsigned last);
+void socket_drop_range(unsigned first, unsigned last);
+
 /* A creator gave us this number, so what we knew of it is stale. */
 void socket_number_is_new(int fd);
 

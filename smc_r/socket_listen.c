@@ -53,7 +53,7 @@ static void offer(struct listener *l, int fd)
 	if (error < 0 && l->deferred)
 		registry_unlisten(l->port);
 	else if (error < 0)
-		registry_listen(l->port);
+		l->listed = registry_listen(l->port) == 0 || l->listed;
 }
 
 /* Marked whatever the port is: the settings may come to match later, and then
@@ -86,12 +86,66 @@ static bool is_marked(int fd)
 	return state > 0 && (state & OFFER_WANT);
 }
 
+/* ---- those that nobody is served by ---- */
+
+/* They have no entry, so that nothing of ours has to be done when they are
+ * closed or handed on. Looked at when the settings were these. */
+static _Atomic uint64_t idle_generation;
+static int idle_end;
+
+static void note_idle(int fd)
+{
+	uint64_t now = settings_generation();
+
+	if (idle_generation != now)
+		for (int i = 0; i < idle_end; i++)
+			traits_note_idle(i, false);
+	idle_generation = now;
+	idle_end = fd < idle_end ? idle_end : fd + 1;
+	traits_note_idle(fd, true);
+}
+
+static bool is_idle(int fd)
+{
+	return traits_are_idle(fd) && !settings_moved(idle_generation);
+}
+
+/* ---- those that are marked ---- */
+
+/* Closed without the lock. */
+static struct listener *_Atomic closed;
+
+static void free_closed(void)
+{
+	struct listener *l = atomic_exchange(&closed, NULL);
+
+	while (l) {
+		struct listener *next = l->next;
+
+		pool_put(l, sizeof(*l));
+		l = next;
+	}
+}
+
+static bool may_serve(int fd)
+{
+	uint32_t reason;
+
+	return (settings_now(&reason) && settings_serve()) || is_marked(fd);
+}
+
 static struct listener *track_listener(int fd)
 {
 	struct listener *l = listener_of(fd);
 
 	if (l || process.off || !is_tcp_listener(fd))
 		return l;
+	if (!may_serve(fd)) {
+		note_idle(fd);
+		return NULL;
+	}
+	free_closed();
+	traits_note_idle(fd, false);
 	l = pool_get(sizeof(*l));
 	if (!l)
 		return NULL;
@@ -107,12 +161,16 @@ void socket_listening(int fd)
 {
 	struct listener *l;
 	sigset_t saved;
+	bool matched;
 
 	engine_lock(&saved);
 	l = track_listener(fd);
 	if (l)
 		mark(l, fd);
+	matched = l && l->matched;
 	engine_unlock(&saved);
+	if (matched)
+		hidden_make_room();
 }
 
 bool socket_before_accept(int fd)
@@ -120,7 +178,7 @@ bool socket_before_accept(int fd)
 	struct listener *l = listener_of(fd);
 	sigset_t saved;
 
-	if (!l && fdtable_get(fd))
+	if (!l && (fdtable_get(fd) || is_idle(fd)))
 		return false;
 	if (l && !settings_moved(l->marked_at) && l->marked_by == process.pid)
 		return l->matched;
@@ -157,6 +215,21 @@ bool socket_is_deferred(int fd)
 
 void listener_free(struct listener *l)
 {
-	registry_unlisten(l->port);
+	if (l->listed)
+		registry_unlisten(l->port);
 	pool_put(l, sizeof(*l));
+}
+
+bool listener_drop(int fd)
+{
+	struct listener *l = listener_of(fd);
+
+	if (!l || l->listed)
+		return false;
+	if (!fdtable_drop(fd, &l->entry))
+		return true;
+	l->next = atomic_load(&closed);
+	while (!atomic_compare_exchange_weak(&closed, &l->next, l))
+		;
+	return true;
 }

@@ -3,8 +3,9 @@
  * socket_listen: listeners, and the marks by which they offer SMC.
  *
  * Ownership: a listener belongs to the entry of its descriptors (fdtable.h).
- * Locking:   each takes the engine lock itself, but for listener_of, which
- *            needs none, and listener_free, where it is held.
+ * Locking:   each takes the engine lock itself, but for listener_of and
+ *            listener_drop, which need none, and listener_free, where it is
+ *            held.
  */
 #ifndef SMC_R_SOCKET_LISTEN_H
 #define SMC_R_SOCKET_LISTEN_H
@@ -30,5 +31,8 @@ bool socket_is_deferred(int fd);
 
 /* Its last descriptor here went. */
 void listener_free(struct listener *l);
+/* This descriptor goes. No system call; false: it takes some, and nothing was
+ * done. */
+bool listener_drop(int fd);
 
 #endif

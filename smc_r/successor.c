@@ -23,7 +23,8 @@
 #define CONTROL_MOST (1u << 20) /* bytes; more the kernel refuses */
 
 /* Descriptors that are looked at although we know nothing of them: those that
- * inetd and socket activation use. */
+ * inetd and socket activation use, where whoever executed us had a marked
+ * listener to hand on. */
 #define HEIRLOOM_END 16
 
 /* Inherited by us, perhaps, and only to be handed on, as by a shell. */
@@ -41,7 +42,9 @@ static bool is_heirloom(int fd)
 
 static bool is_listener(int fd)
 {
-	return fdtable_get(fd) ? listener_of(fd) != NULL : is_heirloom(fd);
+	if (fdtable_get(fd))
+		return listener_of(fd) != NULL;
+	return image_has_heirlooms() && is_heirloom(fd);
 }
 
 /* Somebody without the engine may accept from it, from now on. */
@@ -125,7 +128,9 @@ enum image_words successor_exec(const struct image *image, enum heir heir)
 	int end = fdtable_end();
 	int error = errno;
 
-	if (fdtable && end < HEIRLOOM_END)
+	if (!fdtable)
+		return IMAGE_AS_IS;
+	if (image_has_heirlooms() && end < HEIRLOOM_END)
 		end = HEIRLOOM_END;
 	for (int fd = 0; fd < end; fd++) {
 		bool listener = is_listener(fd);
@@ -146,12 +151,14 @@ enum image_words successor_exec(const struct image *image, enum heir heir)
 	if (engine == IMAGE_NONE)
 		give_listeners(end);
 	if ((!has_listener || engine == IMAGE_NONE) && heir != HEIR_BESIDE &&
-	    !process_is_foreign())
+	    registry_is_open() && !process_is_foreign())
 		leave_registry();
 	if (image_is_misled(image))
 		words = IMAGE_WITHOUT_US;
 	else if (engine == IMAGE_ASKED)
 		words = IMAGE_WITH_US;
+	else if (has_listener && engine == IMAGE_LOADS)
+		words = IMAGE_TOLD;
 	errno = error;
 	return words;
 }
@@ -160,7 +167,9 @@ void successor_shell(void)
 {
 	const struct image shell = {AT_FDCWD, "/bin/sh", false, environ};
 
-	if (successor_exec(&shell, HEIR_BESIDE) != IMAGE_AS_IS)
+	enum image_words words = successor_exec(&shell, HEIR_BESIDE);
+
+	if (words != IMAGE_AS_IS && words != IMAGE_TOLD)
 		give_listeners(fdtable_end());
 }
 

@@ -4,36 +4,32 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include "connection.h"
-#include "fdtable.h"
 #include "sys.h"
 
 #define KNOWN      1u
 #define UNSUITABLE 2u /* may be set: ask */
 #define KEPT       4u /* what slot->socket_flags repeats may be set: ask */
 #define LINGERS    8u
-#define STREAM     16u /* stdio has it */
+#define STREAM     16u /* stdio has it; of a listener: IDLE */
 #define RCVNEVER   32u /* SOCKET_RCVNEVER */
 #define SNDNEVER   64u
-#define BUFFERS    128u /* their sizes may be set: ask */
+#define BUFFERS    128u   /* their sizes may be set: ask */
+#define IDLE       STREAM /* a listener that nobody is served by */
+#define OTHER      254u   /* all of it: a socket that is not TCP's */
 
-static uint8_t *table;
+/* Not made when it is needed, as that would be a call of ours; so it is as
+ * large as programs need. Of higher numbers nothing is known. */
+#define SIZE 65536
 
-static bool have_table(void)
+static uint8_t table[SIZE];
+
+static uint8_t bits_of(int fd)
 {
-	void *memory;
-
-	if (table)
-		return true;
-	memory = mmap(NULL, FDTABLE_SIZE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory != MAP_FAILED)
-		table = memory;
-	return table != NULL;
+	return (unsigned)fd < SIZE ? table[fd] : 0;
 }
 
 void traits_made(int fd, int domain, int type, int protocol)
@@ -42,22 +38,59 @@ void traits_made(int fd, int domain, int type, int protocol)
 		   (type & 0xf) == SOCK_STREAM &&
 		   (protocol == 0 || protocol == IPPROTO_TCP);
 
-	if ((unsigned)fd < FDTABLE_SIZE && have_table())
-		table[fd] = tcp ? KNOWN : 0;
+	if ((unsigned)fd < SIZE)
+		table[fd] = tcp ? KNOWN : OTHER;
+}
+
+void traits_copied(int from, int to)
+{
+	if ((unsigned)to < SIZE && from != to)
+		table[to] = bits_of(from);
+}
+
+void traits_gone(int fd)
+{
+	/* Most have none, and their page is not touched. */
+	if ((unsigned)fd < SIZE && table[fd])
+		table[fd] = 0;
+}
+
+bool traits_are_tcp(int fd)
+{
+	return bits_of(fd) & KNOWN;
+}
+
+bool traits_are_other(int fd)
+{
+	return bits_of(fd) == OTHER;
+}
+
+void traits_note_idle(int fd, bool idle)
+{
+	if ((unsigned)fd >= SIZE || traits_are_other(fd))
+		return;
+	if (idle)
+		table[fd] |= IDLE;
+	else
+		table[fd] &= (uint8_t)~IDLE;
+}
+
+bool traits_are_idle(int fd)
+{
+	return bits_of(fd) & IDLE;
 }
 
 void traits_stream(int fd)
 {
-	if ((unsigned)fd < FDTABLE_SIZE && have_table())
+	if ((unsigned)fd < SIZE)
 		table[fd] |= STREAM;
 }
 
 /* An accepted socket has the options of its listener. */
 void traits_accepted(int listener, int fd)
 {
-	if ((unsigned)fd < FDTABLE_SIZE && (unsigned)listener < FDTABLE_SIZE &&
-	    have_table())
-		table[fd] = table[listener];
+	traits_copied(listener, fd);
+	traits_note_idle(fd, false);
 }
 
 bool traits_is_buffer(int name)
@@ -88,7 +121,7 @@ void traits_option(int fd, int level, int name)
 		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN)) {
 		bit = UNSUITABLE;
 	}
-	if (bit && (unsigned)fd < FDTABLE_SIZE && have_table())
+	if (bit && (unsigned)fd < SIZE)
 		table[fd] |= bit;
 }
 
@@ -96,7 +129,7 @@ void traits_time_out(int fd, int name, bool never)
 {
 	uint8_t bit = name == SO_RCVTIMEO ? RCVNEVER : SNDNEVER;
 
-	if ((unsigned)fd >= FDTABLE_SIZE || !have_table())
+	if ((unsigned)fd >= SIZE || traits_are_other(fd))
 		return;
 	if (never)
 		table[fd] |= bit;
@@ -168,7 +201,7 @@ static uint32_t ask_options(int fd, uint8_t seen)
 
 struct traits traits_of(int fd)
 {
-	uint8_t seen = table && (unsigned)fd < FDTABLE_SIZE ? table[fd] : 0;
+	uint8_t seen = bits_of(fd);
 	bool known = seen & KNOWN;
 	struct traits t = {.tcp = known};
 

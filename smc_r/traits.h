@@ -2,12 +2,12 @@
 /*
  * traits: what we saw a program do to a socket before it became a connection,
  * one byte a descriptor, so that connect and accept need not ask the kernel
- * about options that nearly nobody sets.
+ * about options that nearly nobody sets, nor about sockets that are not TCP's.
  *
  * A number whose history we do not know (inherited, passed, duplicated) is
  * asked about.
  *
- * Locking: none; a byte belongs to whoever owns the descriptor.
+ * Locking: none; they belong to whoever owns the descriptor.
  */
 #ifndef SMC_R_TRAITS_H
 #define SMC_R_TRAITS_H
@@ -30,6 +30,15 @@ struct traits {
 /* A socket that this process just made, or accepted from `listener`. */
 void traits_made(int fd, int domain, int type, int protocol);
 void traits_accepted(int listener, int fd);
+/* A second number for the same; and one that is closed. */
+void traits_copied(int from, int to);
+void traits_gone(int fd);
+/* Made as a TCP socket by this process; as another one. Neither: not known. */
+bool traits_are_tcp(int fd);
+bool traits_are_other(int fd);
+/* A listener of which the settings say that nobody is served by it. */
+void traits_note_idle(int fd, bool idle);
+bool traits_are_idle(int fd);
 /* Before setsockopt of any descriptor. */
 void traits_option(int fd, int level, int name);
 /* Is it one of those that set a buffer's size? Of SOL_SOCKET. */
