@@ -20,6 +20,7 @@
 #include "real.h"
 #include "reason.h"
 #include "registry.h"
+#include "sandbox.h"
 #include "segment.h"
 #include "successor.h"
 
@@ -37,7 +38,7 @@ static __thread bool forks_bare;
 /* Others may know of this process: by a slot, or by the registry. */
 static bool is_known(void)
 {
-	return segment_is_open() || registry_is_open();
+	return !process.confined && (segment_is_open() || registry_is_open());
 }
 
 static void before_fork(void)
@@ -234,4 +235,27 @@ void engine_retire(uint32_t reason)
 	connection_drop_native();
 	plain_drop_all();
 	engine_unlock(&saved);
+}
+
+/* Shadows of ours would need calls, and instances are the kernel's alone. */
+static void leave_instances(void)
+{
+	for (int fd = 0; fd < fdtable_program_end(); fd++)
+		if (epoll_of(fd) && epoll_of(fd)->shadow >= 0)
+			epoll_give(epoll_of(fd));
+}
+
+void engine_confine(void)
+{
+	if (image_has_heirlooms())
+		engine_begin();
+	if (process.begun) {
+		successor_meet_heirlooms();
+		sandbox_leave_listeners();
+		engine_retire(REASON_DEMOTED_SANDBOX);
+		leave_instances();
+		sandbox_hold();
+	}
+	process.off = true;
+	process.confined = true;
 }

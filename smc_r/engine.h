@@ -44,5 +44,8 @@ void engine_leave(void);
 /* From here on the program does what we cannot see, or may not do what we must:
  * its connections go back to TCP, and no new one is served. */
 void engine_retire(uint32_t reason);
+/* The same before a filter that allows nobody knows what: from here on no call
+ * is ours, but on connections that could not go to TCP. */
+void engine_confine(void);
 
 #endif

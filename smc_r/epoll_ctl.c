@@ -219,7 +219,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	bool native;
 	int result;
 
-	if (fdtable_connections_end() == 0)
+	if (fdtable_connections_end() == 0 || (process.confined && !c))
 		return control_bare(e, ep, op, fd, event);
 	/* Also what the kernel refuses before it looks at a descriptor. */
 	if (!e || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD ||

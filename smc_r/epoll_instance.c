@@ -190,7 +190,8 @@ bool epoll_close_bare(int fd)
 	struct epoll *e = epoll_of(fd);
 
 	if (!e || e < ready || e >= ready + READY ||
-	    fdtable_connections_end() > 0)
+	    (fdtable_connections_end() > 0 &&
+	     (!process.confined || epoll_has_members(e) || e->shadow >= 0)))
 		return false;
 	epoll_closing(fd);
 	return true;

@@ -12,6 +12,7 @@ static _Atomic int end;
 static _Atomic int program_end;
 static _Atomic int connections_end;
 static _Atomic int listeners_end;
+static _Atomic int listeners;
 
 int fdtable_init(void)
 {
@@ -43,15 +44,22 @@ void fdtable_set(int fd, struct fdentry *e)
 	raise_end(&program_end, fd);
 	if (e->kind == FDENTRY_SOCKET)
 		raise_end(&connections_end, fd);
-	if (e->kind == FDENTRY_LISTENER)
+	if (e->kind == FDENTRY_LISTENER) {
 		raise_end(&listeners_end, fd);
+		atomic_fetch_add(&listeners, 1);
+	}
 	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
 }
 
 bool fdtable_drop(int fd, struct fdentry *e)
 {
-	return atomic_compare_exchange_strong(&fdtable[fd], &e, NULL) &&
-	       atomic_fetch_sub(&e->references, 1) == 1;
+	struct fdentry *there = e;
+
+	if (!atomic_compare_exchange_strong(&fdtable[fd], &there, NULL))
+		return false;
+	if (e->kind == FDENTRY_LISTENER)
+		atomic_fetch_sub(&listeners, 1);
+	return atomic_fetch_sub(&e->references, 1) == 1;
 }
 
 bool fdtable_clear(int fd, struct fdentry **out)
@@ -105,4 +113,9 @@ int fdtable_connections_end(void)
 int fdtable_listeners_end(void)
 {
 	return atomic_load(&listeners_end);
+}
+
+int fdtable_listeners(void)
+{
+	return atomic_load(&listeners);
 }

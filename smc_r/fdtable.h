@@ -31,6 +31,8 @@ struct fdentry {
 	_Atomic uint32_t references; /* descriptors that name it */
 };
 
+struct held;
+
 struct listener {
 	struct fdentry entry; /* FDENTRY_LISTENER */
 	uint16_t port;
@@ -41,6 +43,9 @@ struct listener {
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
 	uint32_t forks;     /* process.forks when it was met */
+	int accept_flags;   /* the program's last accept4() */
+	struct held *held;  /* sandbox.h: connections that are to be given, */
+	int sign;           /* and the descriptor that tells of them, or 0 */
 	struct listener *next; /* of those whose memory is to be given back */
 };
 
@@ -86,5 +91,7 @@ int fdtable_program_end(void);
 int fdtable_connections_end(void);
 /* The same of listeners alone. */
 int fdtable_listeners_end(void);
+/* Descriptors of listeners, now. */
+int fdtable_listeners(void);
 
 #endif

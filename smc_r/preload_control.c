@@ -18,6 +18,7 @@
 #include "plain.h"
 #include "process.h"
 #include "reason.h"
+#include "sandbox.h"
 #include "socket_close.h"
 #include "socket_io.h"
 #include "socket_listen.h"
@@ -243,6 +244,8 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
+	if (listener_of(fd) && flags != BY_ACCEPT)
+		listener_of(fd)->accept_flags = flags;
 	begin_accepted(fd, result, &peer, flags);
 	errno = error;
 	return result;
@@ -283,7 +286,14 @@ static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
 
 static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
-	if (!fdtable || (process.off && !listener_of(fd)))
+	int result = -1;
+
+	if (__builtin_expect(sandbox_holds, 0))
+		result =
+		    sandbox_accept(fd, a, n, flags == BY_ACCEPT ? 0 : flags);
+	if (result >= 0)
+		return result;
+	if (!fdtable || process.confined || (process.off && !listener_of(fd)))
 		return kernel_accepts(fd, a, n, flags);
 	if (!listener_of(fd) && !traits_are_tcp(fd))
 		return accept_unknown(fd, a, n, flags);

@@ -26,9 +26,11 @@
 
 /* Does a message carry anything else than bytes? Where there is nothing of ours
  * nobody has to know. */
+/* Could a descriptor of ours be in it? */
 static bool has_control(const struct msghdr *m)
 {
-	return fdtable_end() > 0 && pages_hold(m, sizeof(*m), false) &&
+	return (fdtable_connections_end() > 0 || fdtable_listeners() > 0) &&
+	       !process.confined && pages_hold(m, sizeof(*m), false) &&
 	       m->msg_controllen;
 }
 
@@ -667,9 +669,14 @@ PRELOAD ssize_t splice(int in, loff_t *ia, int out, loff_t *oa, size_t n,
 PRELOAD int vdprintf(int fd, const char *restrict format, va_list ap)
 {
 	char *text;
-	int n = vasprintf(&text, format, ap);
 	int done = 0;
+	int n;
 
+	if (!connection_of(fd)) {
+		real_need();
+		return real.vdprintf(fd, format, ap);
+	}
+	n = vasprintf(&text, format, ap);
 	if (n < 0)
 		return -1;
 	while (done < n) {

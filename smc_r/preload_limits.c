@@ -102,8 +102,8 @@ void sandbox_begins(unsigned long mode, unsigned long filter)
 {
 	if (mode == SECCOMP_MODE_FILTER && !filter)
 		return;
-	if (fdtable && !process.off && !process_may_be_foreign())
-		engine_retire(REASON_DEMOTED_SANDBOX);
+	if (fdtable && !process.confined && !process_may_be_foreign())
+		engine_confine();
 }
 
 PRELOAD int prctl(int option, ...)

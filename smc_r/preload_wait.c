@@ -15,6 +15,7 @@
 #include "pages.h"
 #include "poll_wait.h"
 #include "preload_limits.h"
+#include "sandbox.h"
 #include "sys.h"
 
 /* glibc declares that poll() writes to fds and does not read it. */
@@ -45,6 +46,9 @@ static bool is_no_mask(const sigset_t *mask)
 	       !pages_hold(mask, _NSIG / 8, false);
 }
 
+/* For the kernel's part of it, where there is something to tell. */
+static const struct timespec no_time;
+
 /* ---- poll ---- */
 
 static bool is_ours(const struct pollfd *fds, nfds_t n)
@@ -56,6 +60,8 @@ static bool is_ours(const struct pollfd *fds, nfds_t n)
 
 PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 {
+	if (__builtin_expect(sandbox_holds, 0) && sandbox_polls(fds, n))
+		return sandbox_polled(fds, n, real.poll(fds, n, 0));
 	if (!is_ours(fds, n))
 		return real.poll(fds, n, ms);
 	cancellation_point();
@@ -65,6 +71,9 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		  const sigset_t *mask)
 {
+	if (__builtin_expect(sandbox_holds, 0) && sandbox_polls(fds, n))
+		return sandbox_polled(fds, n,
+				      real.ppoll(fds, n, &no_time, mask));
 	if (!is_ours(fds, n) || is_no_time(t) || is_no_mask(mask))
 		return real.ppoll(fds, n, t, mask);
 	cancellation_point();
@@ -113,8 +122,16 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 	uint64_t start;
 	uint64_t used;
 	uint64_t left;
+	fd_set held;
 	int result;
 
+	if (__builtin_expect(sandbox_holds, 0) &&
+	    sandbox_selects(n, r, &held)) {
+		struct timeval now = {0, 0};
+
+		return sandbox_selected(n, r, &held,
+					real.select(n, r, w, x, &now));
+	}
 	n = select_reach(n, r, w, x);
 	if (!select_has_members(n, r, w, x))
 		return real.select(n, r, w, x, t);
@@ -138,6 +155,11 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 		    fd_set *restrict x, const struct timespec *restrict t,
 		    const sigset_t *restrict mask)
 {
+	fd_set held;
+
+	if (__builtin_expect(sandbox_holds, 0) && sandbox_selects(n, r, &held))
+		return sandbox_selected(
+		    n, r, &held, real.pselect(n, r, w, x, &no_time, mask));
 	n = select_reach(n, r, w, x);
 	if (!select_has_members(n, r, w, x) || is_no_time(t) ||
 	    is_no_mask(mask))
@@ -177,7 +199,11 @@ PRELOAD int epoll_create(int size)
 
 PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 {
-	return epoll_control(ep, op, fd, event);
+	int result = epoll_control(ep, op, fd, event);
+
+	if (__builtin_expect(sandbox_holds, 0) && result == 0)
+		sandbox_registered(ep, op, fd, event);
+	return result;
 }
 
 /* Where there is no memory for it an event is told as EFAULT, and is there yet
@@ -260,9 +286,9 @@ PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,
 	const struct epoll_way way = {SYS_epoll_pwait2, mask};
 	struct epoll *e = epoll_of(ep);
 
-	if (!e || !is_room(max) || is_only_kernels(e) ||
-	    (t && !pages_hold(t, sizeof(*t), false)) || is_no_time(t) ||
-	    is_no_mask(mask))
+	if (!e || !is_room(max) || is_only_kernels(e) || is_no_mask(mask) ||
+	    (fdtable_connections_end() > 0 &&
+	     ((t && !pages_hold(t, sizeof(*t), false)) || is_no_time(t))))
 		return real.epoll_pwait2(ep, events, max, t, mask);
 	return wait_tracked(e, events, max, t, &way);
 }

@@ -415,6 +415,10 @@ static bool is_foreign_before(void)
 
 bool process_is_foreign(void)
 {
+	/* Of a child that it cannot tell from itself there is nothing to do
+	 * that a call would be worth. */
+	if (process.confined)
+		return false;
 	if (!process.begun)
 		return is_foreign_before();
 	if (is_unnoticed(generation_now()))

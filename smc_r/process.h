@@ -23,6 +23,7 @@ struct process {
 	pid_t pid;          /* as of the last fork that we saw; 0: not begun */
 	uint64_t start;     /* field 22 of /proc/<pid>/stat */
 	bool off;           /* SMC_R=0, or it left for good */
+	bool confined;      /* it left, and may make no calls but its own */
 	_Atomic bool begun; /* engine_begin() */
 	bool exec_shows; /* /proc would tell, if this fork executed a program */
 	char program[STATUS_PROGRAM_MAX];    /* as it was started */
@@ -67,12 +68,12 @@ bool process_thread_is_dead(uint32_t tid);
  * touched there, they are the parent's. */
 bool process_is_foreign(void);
 
-/* The same without a system call where no such child can be: this thread has
- * called no vfork() since it asked last, and nobody clone() with CLONE_VM. What
+/* The same without a system call where no such child can be: none of vfork()
+ * runs on this thread's variables, and nobody called clone() with CLONE_VM. What
  * a program makes by instructions of its own is not known. */
 bool process_may_be_foreign(void);
-/* Set by vfork() (preload_vfork.c); its child has the variables of the thread,
- * which does not run meanwhile. */
+/* Counted by vfork() (preload_vfork.c); its child has the variables of the
+ * thread, which does not run meanwhile. */
 extern __thread char process_vforks;
 /* By clone(): such a child may live as long as it likes. */
 void process_will_share_memory(void);

@@ -382,6 +382,7 @@ static void look_up_others(void)
 	LOOK_UP(system);
 	LOOK_UP(popen);
 	LOOK_UP(wordexp);
+	LOOK_UP(vdprintf);
 	LOOK_UP(backtrace_symbols_fd);
 	LOOK_UP(dlopen);
 	LOOK_UP(dl_iterate_phdr);

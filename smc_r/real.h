@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -104,6 +105,7 @@ struct real {
 	int (*system)(const char *);
 	FILE *(*popen)(const char *, const char *);
 	int (*wordexp)(const char *, wordexp_t *, int);
+	int (*vdprintf)(int, const char *, va_list);
 	void (*backtrace_symbols_fd)(void *const *, int, int);
 	void *(*dlopen)(const char *, int);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *),

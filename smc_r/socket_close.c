@@ -374,7 +374,8 @@ void socket_dup(int from, int to)
 	struct fdentry *e;
 	sigset_t saved;
 
-	if (from == to || share(from, to))
+	if (from == to || (!fdtable_get(from) && !fdtable_get(to)) ||
+	    share(from, to))
 		return;
 	if (process_is_foreign()) {
 		struct connection *c = connection_of(from);
@@ -444,7 +445,7 @@ void socket_close_range(unsigned first, unsigned last, bool cloexec_only)
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct fdentry *e = fdtable_get((int)fd);
 
-		if (e && e->kind != FDENTRY_HIDDEN)
+		if (e && e->kind != FDENTRY_HIDDEN && !socket_drop((int)fd))
 			socket_close((int)fd);
 	}
 	plain_drop_range(first, last);

@@ -112,6 +112,8 @@ static bool is_idle(int fd)
 
 /* ---- those that are marked ---- */
 
+void (*listener_on_end)(struct listener *l);
+
 /* Closed without the lock. */
 static struct listener *_Atomic closed;
 
@@ -220,6 +222,20 @@ void listener_free(struct listener *l)
 	pool_put(l, sizeof(*l));
 }
 
+void listener_unmark(int fd)
+{
+	struct listener *l = listener_of(fd);
+	sigset_t saved;
+
+	offer_unmark(fd);
+	engine_lock(&saved);
+	l->given = true;
+	if (l->listed)
+		registry_unlisten(l->port);
+	l->listed = false;
+	engine_unlock(&saved);
+}
+
 bool listener_drop(int fd)
 {
 	struct listener *l = listener_of(fd);
@@ -228,6 +244,8 @@ bool listener_drop(int fd)
 		return false;
 	if (!fdtable_drop(fd, &l->entry))
 		return true;
+	if (l->held)
+		listener_on_end(l);
 	l->next = atomic_load(&closed);
 	while (!atomic_compare_exchange_weak(&closed, &l->next, l))
 		;

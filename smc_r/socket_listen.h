@@ -31,6 +31,10 @@ bool socket_is_deferred(int fd);
 
 /* Its last descriptor here went. */
 void listener_free(struct listener *l);
+/* Who accepts from it from now on has no engine: no promise is made. */
+void listener_unmark(int fd);
+/* Called for one that has `held`. */
+extern void (*listener_on_end)(struct listener *l);
 /* This descriptor goes. No system call; false: it takes some, and nothing was
  * done. */
 bool listener_drop(int fd);

@@ -40,6 +40,15 @@ static bool is_heirloom(int fd)
 	       listens;
 }
 
+void successor_meet_heirlooms(void)
+{
+	if (!image_has_heirlooms())
+		return;
+	for (int fd = 0; fd < HEIRLOOM_END; fd++)
+		if (!fdtable_get(fd) && is_heirloom(fd))
+			socket_before_accept(fd);
+}
+
 static bool is_listener(int fd)
 {
 	if (fdtable_get(fd))
@@ -111,12 +120,14 @@ static void leave_registry(void)
 			listener_of(fd)->marked_by = 0;
 }
 
-/* Of those that are hidden none is inherited. */
+/* Of those that are hidden none is inherited; with instances that have no
+ * members there is nothing to do. */
 static bool is_ours(int fd)
 {
 	const struct fdentry *e = fdtable_get(fd);
 
-	return e && e->kind != FDENTRY_HIDDEN;
+	return e && e->kind != FDENTRY_HIDDEN &&
+	       (e->kind != FDENTRY_EPOLL || epoll_has_members(epoll_of(fd)));
 }
 
 /* A standard stream is given on purpose. */
@@ -128,7 +139,7 @@ enum image_words successor_exec(const struct image *image, enum heir heir)
 	int end = fdtable_end();
 	int error = errno;
 
-	if (!fdtable)
+	if (!fdtable || process.confined)
 		return IMAGE_AS_IS;
 	if (image_has_heirlooms() && end < HEIRLOOM_END)
 		end = HEIRLOOM_END;

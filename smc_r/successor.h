@@ -25,6 +25,8 @@
  * cannot load it takes the mark from the listener.
  */
 enum image_words successor_exec(const struct image *image, enum heir heir);
+/* Marked listeners that this program inherited become known. */
+void successor_meet_heirlooms(void);
 /* libc's own shell, as of system(3): it inherits, and its environment is ours
  * as it stands. */
 void successor_shell(void);
