@@ -195,14 +195,14 @@ static int server(char *self, const char *how, char *port)
 		spawn_client(self, port, i);
 	if (fork() == 0) {
 		close(listener);
-		nap_ms(700);
+		nap_ms(400);
 		for (int i = 0; i < LATE; i++)
 			spawn_client(self, port, EARLY + i);
 		while (wait(&status) > 0)
 			failed |= status;
 		_exit(failed != 0);
 	}
-	nap_ms(300);
+	nap_ms(150);
 	confine();
 	if (!strcmp(how, "late"))
 		register_listener();
