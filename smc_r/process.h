@@ -69,8 +69,8 @@ bool process_thread_is_dead(uint32_t tid);
 bool process_is_foreign(void);
 
 /* The same without a system call where no such child can be: none of vfork()
- * runs on this thread's variables, and nobody called clone() with CLONE_VM. What
- * a program makes by instructions of its own is not known. */
+ * runs on this thread's variables, and nobody called clone() with CLONE_VM.
+ * What a program makes by instructions of its own is not known. */
 bool process_may_be_foreign(void);
 /* Counted by vfork() (preload_vfork.c); its child has the variables of the
  * thread, which does not run meanwhile. */

@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -177,10 +178,25 @@ static void check_empty(const char *how)
 		fail("poll of nobody");
 }
 
+/* So many have come, and their Proposals, if they make one. */
+static void await_queue(unsigned clients)
+{
+	struct tcp_info info = {0};
+	socklen_t n = sizeof(info);
+
+	while (info.tcpi_unacked < clients) {
+		nap_ms(20);
+		if (getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &n))
+			fail("TCP_INFO");
+	}
+	nap_ms(100);
+}
+
 static int server(char *self, const char *how, char *port)
 {
 	struct sockaddr_in a = at(atoi(port));
-	int status, failed = 0, yes = 1;
+	int status, failed = 0, yes = 1, go[2];
+	char text[1];
 
 	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -193,22 +209,27 @@ static int server(char *self, const char *how, char *port)
 		register_listener();
 	for (int i = 0; i < EARLY; i++)
 		spawn_client(self, port, i);
+	if (pipe(go))
+		fail("pipe");
 	if (fork() == 0) {
 		close(listener);
-		nap_ms(400);
+		if (read(go[0], text, 1) != 1)
+			fail("go");
 		for (int i = 0; i < LATE; i++)
 			spawn_client(self, port, EARLY + i);
 		while (wait(&status) > 0)
 			failed |= status;
 		_exit(failed != 0);
 	}
-	nap_ms(150);
+	await_queue(EARLY);
 	confine();
 	if (!strcmp(how, "late"))
 		register_listener();
 	for (int i = 0; i < EARLY; i++)
 		serve(how);
 	check_empty(how);
+	if (write(go[1], "", 1) != 1)
+		fail("go");
 	for (int i = 0; i < LATE; i++)
 		serve(how);
 	while (wait(&status) > 0)

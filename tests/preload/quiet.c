@@ -234,534 +234,136 @@ static void call_by_number(void)
 	IN_CHILD((pid_t)syscall(SYS_fork), );
 }
 
-static void do_read(void)
-{
-	(void)!read(u[0], block, 1);
-}
+#define CASE_OF(n, ...)                                                        \
+	static void do_##n(void)                                               \
+	{                                                                      \
+		__VA_ARGS__;                                                   \
+	}
 
-static void do___read(void)
-{
-	SECOND(reads, "__read")(u[0], block, 1);
-}
-
-static void do___read_chk(void)
-{
-	SECOND(read_chk, "__read_chk")(u[0], block, 1, 64);
-}
-
-static void do_readv(void)
-{
-	readv(u[0], &v, 1);
-}
-
-static void do_recv(void)
-{
-	recv(u[0], block, 1, 0);
-}
-
-static void do___recv_chk(void)
-{
-	SECOND(recv_chk, "__recv_chk")(u[0], block, 1, 64, 0);
-}
-
-static void do_recvfrom(void)
-{
-	recvfrom(u[0], block, 1, 0, NULL, NULL);
-}
-
-static void do___recvfrom_chk(void)
-{
-	SECOND(recvfrom_chk, "__recvfrom_chk")
-	(u[0], block, 1, 64, 0, NULL, NULL);
-}
-
-static void do_recvmsg(void)
-{
-	recvmsg(u[0], &message, 0);
-}
-
-static void do_recvmmsg(void)
-{
-	recvmmsg(u[0], &messages, 1, 0, NULL);
-}
-
-static void do_preadv2(void)
-{
-	preadv2(file, &v, 1, 0, 0);
-}
-
-static void do_preadv64v2(void)
-{
-	preadv64v2(file, &v, 1, 0, 0);
-}
-
-static void do_pwritev2(void)
-{
-	pwritev2(pipes[1], &v, 1, -1, 0);
-}
-
-static void do_pwritev64v2(void)
-{
-	pwritev64v2(pipes[1], &v, 1, -1, 0);
-}
-
-static void do_write(void)
-{
-	(void)!write(u[1], block, 1);
-}
-
-static void do___write(void)
-{
-	SECOND(writes, "__write")(u[1], block, 1);
-}
-
-static void do_writev(void)
-{
-	(void)!writev(u[1], &v, 1);
-}
-
-static void do_send(void)
-{
-	send(u[1], block, 1, 0);
-}
-
-static void do___send(void)
-{
-	SECOND(sends, "__send")(u[1], block, 1, 0);
-}
-
-static void do_sendto(void)
-{
-	sendto(u[1], block, 1, 0, NULL, 0);
-}
-
-static void do_sendmsg(void)
-{
-	sendmsg(u[1], &message, 0);
-}
-
-static void do_sendmmsg(void)
-{
-	sendmmsg(u[1], &messages, 1, 0);
-}
-
-static void do_sendfile(void)
-{
-	sendfile(pipes[1], file, NULL, 1);
-}
-
-static void do_sendfile64(void)
-{
-	sendfile64(pipes[1], file, NULL, 1);
-}
-
-static void do_splice(void)
-{
-	splice(u[0], NULL, pipes[1], NULL, 1, 0);
-}
-
-static void do_dprintf(void)
-{
-	dprintf(pipes[1], "%d", 5);
-}
-
-static void do_vdprintf(void)
-{
-	call_vdprintf("%d", 5);
-}
-
-static void do___dprintf_chk(void)
-{
-	__dprintf_chk(pipes[1], 1, "%d", 5);
-}
-
-static void do___vdprintf_chk(void)
-{
-	call_vdprintf_chk("%d", 5);
-}
-
-static void do_poll(void)
-{
-	poll(polled, 3, 0);
-}
-
-static void do___poll(void)
-{
-	SECOND(polls, "__poll")(polled, 3, 0);
-}
-
-static void do___poll_chk(void)
-{
-	SECOND(poll_chk, "__poll_chk")(polled, 3, 0, sizeof(polled));
-}
-
-static void do_ppoll(void)
-{
-	ppoll(polled, 3, &no_time, &no_signals);
-}
-
-static void do___ppoll_chk(void)
-{
-	SECOND(ppoll_chk, "__ppoll_chk")
-	(polled, 3, &no_time, NULL, sizeof(polled));
-}
-
-static void do_select(void)
-{
-	select(u[0] + 1, set(), NULL, NULL, &now);
-}
-
-static void do___select(void)
-{
-	SECOND(selects, "__select")(u[0] + 1, set(), NULL, NULL, &now);
-}
-
-static void do_pselect(void)
-{
-	pselect(u[0] + 1, set(), NULL, NULL, &no_time, &no_signals);
-}
-
-static void do_epoll_create(void)
-{
-	close(epoll_create(1));
-}
-
-static void do_epoll_create1(void)
-{
-	close(epoll_create1(EPOLL_CLOEXEC));
-}
-
-static void do_epoll_ctl(void)
-{
-	change_instances();
-}
-
-static void do_epoll_wait(void)
-{
-	epoll_wait(ep, &event, 1, 0);
-}
-
-static void do_epoll_pwait(void)
-{
-	epoll_pwait(ep, &event, 1, 0, &no_signals);
-}
-
-static void do_epoll_pwait2(void)
-{
-	epoll_pwait2(ep, &event, 1, &no_time, NULL);
-}
-
-static void do_socket(void)
-{
-	close(socket(AF_UNIX, SOCK_DGRAM, 0));
-	close(socket(AF_INET, SOCK_STREAM, 0));
-}
-
-static void do_listen(void)
-{
-	listen(unix_listener, 5);
-}
-
-static void do_connect(void)
-{
-	connect_unix(0);
-	connect(udp, (struct sockaddr *)&nowhere, sizeof(nowhere));
-}
-
-static void do___connect(void)
-{
-	SECOND(connects, "__connect")
-	(udp, (struct sockaddr *)&nowhere, sizeof(nowhere));
-}
-
-static void do_accept(void)
-{
-	connect_unix(-1);
-}
-
-static void do_accept4(void)
-{
-	connect_unix(SOCK_NONBLOCK);
-}
-
-static void do_shutdown(void)
-{
-	shutdown(udp, SHUT_RD);
-}
-
-static void do_getpeername(void)
-{
-	getpeername(u[0], (struct sockaddr *)&room, &room_bytes);
-}
-
-static void do_getsockopt(void)
-{
-	getsockopt(u[0], SOL_SOCKET, SO_ERROR, block, &room_bytes);
-}
-
-static void do_setsockopt(void)
-{
+CASE_OF(read, (void)!read(u[0], block, 1))
+CASE_OF(__read, SECOND(reads, "__read")(u[0], block, 1))
+CASE_OF(__read_chk, SECOND(read_chk, "__read_chk")(u[0], block, 1, 64))
+CASE_OF(readv, readv(u[0], &v, 1))
+CASE_OF(recv, recv(u[0], block, 1, 0))
+CASE_OF(__recv_chk, SECOND(recv_chk, "__recv_chk")(u[0], block, 1, 64, 0))
+CASE_OF(recvfrom, recvfrom(u[0], block, 1, 0, NULL, NULL))
+CASE_OF(__recvfrom_chk,
+	SECOND(recvfrom_chk, "__recvfrom_chk")(u[0], block, 1, 64, 0, NULL,
+					       NULL))
+CASE_OF(recvmsg, recvmsg(u[0], &message, 0))
+CASE_OF(recvmmsg, recvmmsg(u[0], &messages, 1, 0, NULL))
+CASE_OF(preadv2, preadv2(file, &v, 1, 0, 0))
+CASE_OF(preadv64v2, preadv64v2(file, &v, 1, 0, 0))
+CASE_OF(pwritev2, pwritev2(pipes[1], &v, 1, -1, 0))
+CASE_OF(pwritev64v2, pwritev64v2(pipes[1], &v, 1, -1, 0))
+CASE_OF(write, (void)!write(u[1], block, 1))
+CASE_OF(__write, SECOND(writes, "__write")(u[1], block, 1))
+CASE_OF(writev, (void)!writev(u[1], &v, 1))
+CASE_OF(send, send(u[1], block, 1, 0))
+CASE_OF(__send, SECOND(sends, "__send")(u[1], block, 1, 0))
+CASE_OF(sendto, sendto(u[1], block, 1, 0, NULL, 0))
+CASE_OF(sendmsg, sendmsg(u[1], &message, 0))
+CASE_OF(sendmmsg, sendmmsg(u[1], &messages, 1, 0))
+CASE_OF(sendfile, sendfile(pipes[1], file, NULL, 1))
+CASE_OF(sendfile64, sendfile64(pipes[1], file, NULL, 1))
+CASE_OF(splice, splice(u[0], NULL, pipes[1], NULL, 1, 0))
+CASE_OF(dprintf, dprintf(pipes[1], "%d", 5))
+CASE_OF(vdprintf, call_vdprintf("%d", 5))
+CASE_OF(__dprintf_chk, __dprintf_chk(pipes[1], 1, "%d", 5))
+CASE_OF(__vdprintf_chk, call_vdprintf_chk("%d", 5))
+CASE_OF(poll, poll(polled, 3, 0))
+CASE_OF(__poll, SECOND(polls, "__poll")(polled, 3, 0))
+CASE_OF(__poll_chk,
+	SECOND(poll_chk, "__poll_chk")(polled, 3, 0, sizeof(polled)))
+CASE_OF(ppoll, ppoll(polled, 3, &no_time, &no_signals))
+CASE_OF(__ppoll_chk, SECOND(ppoll_chk, "__ppoll_chk")(polled, 3, &no_time, NULL,
+						      sizeof(polled)))
+CASE_OF(select, select(u[0] + 1, set(), NULL, NULL, &now))
+CASE_OF(__select,
+	SECOND(selects, "__select")(u[0] + 1, set(), NULL, NULL, &now))
+CASE_OF(pselect, pselect(u[0] + 1, set(), NULL, NULL, &no_time, &no_signals))
+CASE_OF(epoll_create, close(epoll_create(1)))
+CASE_OF(epoll_create1, close(epoll_create1(EPOLL_CLOEXEC)))
+CASE_OF(epoll_ctl, change_instances())
+CASE_OF(epoll_wait, epoll_wait(ep, &event, 1, 0))
+CASE_OF(epoll_pwait, epoll_pwait(ep, &event, 1, 0, &no_signals))
+CASE_OF(epoll_pwait2, epoll_pwait2(ep, &event, 1, &no_time, NULL))
+CASE_OF(socket, close(socket(AF_UNIX, SOCK_DGRAM, 0));
+	close(socket(AF_INET, SOCK_STREAM, 0)))
+CASE_OF(listen, listen(unix_listener, 5))
+CASE_OF(connect, connect_unix(0);
+	connect(udp, (struct sockaddr *)&nowhere, sizeof(nowhere)))
+CASE_OF(__connect,
+	SECOND(connects, "__connect")(udp, (struct sockaddr *)&nowhere,
+				      sizeof(nowhere)))
+CASE_OF(accept, connect_unix(-1))
+CASE_OF(accept4, connect_unix(SOCK_NONBLOCK))
+CASE_OF(shutdown, shutdown(udp, SHUT_RD))
+CASE_OF(getpeername, getpeername(u[0], (struct sockaddr *)&room, &room_bytes))
+CASE_OF(getsockopt, getsockopt(u[0], SOL_SOCKET, SO_ERROR, block, &room_bytes))
+CASE_OF(setsockopt,
 	setsockopt(tcp, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(tcp, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one));
-}
-
-static void do_sockatmark(void)
-{
-	sockatmark(tcp);
-}
-
-static void do_ioctl(void)
-{
-	ioctl(u[0], FIONREAD, &one);
-}
-
-static void do_fcntl(void)
-{
-	fcntl(u[0], F_GETFL);
-	fcntl(u[0], F_SETFL, O_RDWR);
+	setsockopt(tcp, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one)))
+CASE_OF(sockatmark, sockatmark(tcp))
+CASE_OF(ioctl, ioctl(u[0], FIONREAD, &one))
+CASE_OF(fcntl, fcntl(u[0], F_GETFL); fcntl(u[0], F_SETFL, O_RDWR);
 	close(fcntl(u[0], F_DUPFD, HIGH));
-	close(fcntl(tcp, F_DUPFD_CLOEXEC, HIGH));
-}
-
-static void do_fcntl64(void)
-{
-	fcntl64(u[0], F_GETFL);
-}
-
-static void do___fcntl(void)
-{
-	SECOND(fcntls, "__fcntl")(u[0], F_GETFL);
-}
-
-static void do_dup(void)
-{
-	close(dup(u[0]));
-	close(dup(ep));
-	close(dup(tcp));
-}
-
-static void do_dup2(void)
-{
-	dup2(u[0], HIGH);
-	dup2(ep, HIGH);
-	dup2(tcp, HIGH);
-	close(HIGH);
-}
-
-static void do___dup2(void)
-{
-	SECOND(dup2s, "__dup2")(u[0], HIGH);
-	close(HIGH);
-}
-
-static void do_dup3(void)
-{
-	dup3(u[0], HIGH, O_CLOEXEC);
-	close(HIGH);
-}
-
-static void do_pidfd_getfd(void)
-{
-	call_pidfd_getfd();
-}
-
-static void do_close(void)
-{
-	close(HIGH);
-}
-
-static void do___close(void)
-{
-	SECOND(closes, "__close")(HIGH);
-}
-
-static void do_close_range(void)
-{
-	dup2(ep, HIGH);
+	close(fcntl(tcp, F_DUPFD_CLOEXEC, HIGH)))
+CASE_OF(fcntl64, fcntl64(u[0], F_GETFL))
+CASE_OF(__fcntl, SECOND(fcntls, "__fcntl")(u[0], F_GETFL))
+CASE_OF(dup, close(dup(u[0])); close(dup(ep)); close(dup(tcp)))
+CASE_OF(dup2, dup2(u[0], HIGH); dup2(ep, HIGH); dup2(tcp, HIGH); close(HIGH))
+CASE_OF(__dup2, SECOND(dup2s, "__dup2")(u[0], HIGH); close(HIGH))
+CASE_OF(dup3, dup3(u[0], HIGH, O_CLOEXEC); close(HIGH))
+CASE_OF(pidfd_getfd, call_pidfd_getfd())
+CASE_OF(close, close(HIGH))
+CASE_OF(__close, SECOND(closes, "__close")(HIGH))
+CASE_OF(close_range, dup2(ep, HIGH);
 	close_range(HIGH, HIGH + 5, CLOSE_RANGE_CLOEXEC);
-	close_range(HIGH, HIGH + 5, 0);
-}
-
-static void do_closefrom(void)
-{
-	IN_CHILD(fork(), closefrom(HIGH));
-}
-
-static void do_fdopen(void)
-{
-	fclose(fdopen(dup(file), "r"));
-}
-
-static void do_fclose(void)
-{
-	FILE *f = fopen("/dev/null", "w");
-	fputs("x", f);
-	fclose(f);
-}
-
-static void do_freopen(void)
-{
-	fclose(freopen("/dev/null", "r", fopen("/dev/null", "r")));
-}
-
-static void do_freopen64(void)
-{
-	fclose(freopen64("/dev/null", "r", fopen("/dev/null", "r")));
-}
-
-static void do_prctl(void)
-{
-	prctl(PR_GET_NAME, block);
-	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL);
-}
-
-static void do_setrlimit(void)
-{
-	getrlimit(RLIMIT_NOFILE, &limit);
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void do_setrlimit64(void)
-{
-	setrlimit64(RLIMIT_NOFILE, (struct rlimit64 *)&limit);
-}
-
-static void do_prlimit(void)
-{
-	prlimit(0, RLIMIT_NOFILE, &limit, NULL);
-}
-
-static void do_prlimit64(void)
-{
-	prlimit64(0, RLIMIT_NOFILE, NULL, (struct rlimit64 *)&limit);
-}
-
-static void do_dlopen(void)
-{
-	dlclose(dlopen("libutil.so.1", RTLD_NOW));
-}
-
-static void do_dl_iterate_phdr(void)
-{
-	dl_iterate_phdr(visitor, NULL);
-}
-
-static void do_backtrace_symbols_fd(void)
-{
-	void *at = visitor;
-	backtrace_symbols_fd(&at, 1, pipes[1]);
-}
-
-static void do_fork(void)
-{
-	IN_CHILD(fork(), child_works());
-}
-
-static void do__Fork(void)
-{
-	IN_CHILD(_Fork(), child_works());
-}
-
-static void do_vfork(void)
-{
-	IN_CHILD(vfork(), );
-}
-
-static void do_clone(void)
-{
-	call_clone(clone);
-}
-
-static void do___clone(void)
-{
-	call_clone(SECOND(clones, "__clone"));
-}
-
-static void do_execve(void)
-{
-	IN_CHILD(fork(), execve("/bin/true", true_words, no_environment));
-}
-
-static void do_execv(void)
-{
-	IN_CHILD(fork(), execv("/bin/true", true_words));
-}
-
-static void do_execvp(void)
-{
-	IN_CHILD(fork(), execvp("true", true_words));
-}
-
-static void do_execvpe(void)
-{
-	IN_CHILD(fork(), execvpe("true", true_words, no_environment));
-}
-
-static void do_execveat(void)
-{
-	IN_CHILD(fork(), execveat(AT_FDCWD, "/bin/true", true_words,
-				  no_environment, 0));
-}
-
-static void do_fexecve(void)
-{
-	IN_CHILD(fork(), fexecve(program, true_words, no_environment));
-}
-
-static void do_execl(void)
-{
-	IN_CHILD(fork(), execl("/bin/true", "true", NULL));
-}
-
-static void do_execlp(void)
-{
-	IN_CHILD(fork(), execlp("true", "true", NULL));
-}
-
-static void do_execle(void)
-{
-	IN_CHILD(fork(), execle("/bin/true", "true", NULL, no_environment));
-}
-
-static void do_posix_spawn(void)
-{
-	call_spawn(posix_spawn, "/bin/true");
-}
-
-static void do_posix_spawnp(void)
-{
-	call_spawn(posix_spawnp, "true");
-}
-
-static void do_posix_spawn_file_actions_adddup2(void)
-{
-	posix_spawn_file_actions_t a;
+	close_range(HIGH, HIGH + 5, 0))
+CASE_OF(closefrom, IN_CHILD(fork(), closefrom(HIGH)))
+CASE_OF(fdopen, fclose(fdopen(dup(file), "r")))
+CASE_OF(fclose, FILE *f = fopen("/dev/null", "w"); fputs("x", f); fclose(f))
+CASE_OF(freopen, fclose(freopen("/dev/null", "r", fopen("/dev/null", "r"))))
+CASE_OF(freopen64, fclose(freopen64("/dev/null", "r", fopen("/dev/null", "r"))))
+CASE_OF(prctl, prctl(PR_GET_NAME, block);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL))
+CASE_OF(setrlimit, getrlimit(RLIMIT_NOFILE, &limit);
+	setrlimit(RLIMIT_NOFILE, &limit))
+CASE_OF(setrlimit64, setrlimit64(RLIMIT_NOFILE, (struct rlimit64 *)&limit))
+CASE_OF(prlimit, prlimit(0, RLIMIT_NOFILE, &limit, NULL))
+CASE_OF(prlimit64, prlimit64(0, RLIMIT_NOFILE, NULL, (struct rlimit64 *)&limit))
+CASE_OF(dlopen, dlclose(dlopen("libutil.so.1", RTLD_NOW)))
+CASE_OF(dl_iterate_phdr, dl_iterate_phdr(visitor, NULL))
+CASE_OF(backtrace_symbols_fd, void *at = visitor;
+	backtrace_symbols_fd(&at, 1, pipes[1]))
+CASE_OF(fork, IN_CHILD(fork(), child_works()))
+CASE_OF(_Fork, IN_CHILD(_Fork(), child_works()))
+CASE_OF(vfork, IN_CHILD(vfork(), ))
+CASE_OF(clone, call_clone(clone))
+CASE_OF(__clone, call_clone(SECOND(clones, "__clone")))
+CASE_OF(execve,
+	IN_CHILD(fork(), execve("/bin/true", true_words, no_environment)))
+CASE_OF(execv, IN_CHILD(fork(), execv("/bin/true", true_words)))
+CASE_OF(execvp, IN_CHILD(fork(), execvp("true", true_words)))
+CASE_OF(execvpe, IN_CHILD(fork(), execvpe("true", true_words, no_environment)))
+CASE_OF(execveat, IN_CHILD(fork(), execveat(AT_FDCWD, "/bin/true", true_words,
+					    no_environment, 0)))
+CASE_OF(fexecve, IN_CHILD(fork(), fexecve(program, true_words, no_environment)))
+CASE_OF(execl, IN_CHILD(fork(), execl("/bin/true", "true", NULL)))
+CASE_OF(execlp, IN_CHILD(fork(), execlp("true", "true", NULL)))
+CASE_OF(execle,
+	IN_CHILD(fork(), execle("/bin/true", "true", NULL, no_environment)))
+CASE_OF(posix_spawn, call_spawn(posix_spawn, "/bin/true"))
+CASE_OF(posix_spawnp, call_spawn(posix_spawnp, "true"))
+CASE_OF(posix_spawn_file_actions_adddup2, posix_spawn_file_actions_t a;
 	posix_spawn_file_actions_init(&a);
 	posix_spawn_file_actions_adddup2(&a, file, HIGH);
-	posix_spawn_file_actions_destroy(&a);
-}
-
-static void do_system(void)
-{
-	(void)!system("exit 0");
-}
-
-static void do_popen(void)
-{
-	pclose(popen("exit 0", "r"));
-}
-
-static void do_wordexp(void)
-{
-	wordexp_t w;
-	wordexp("$(echo a)", &w, 0);
-	wordfree(&w);
-}
-
-static void do_syscall(void)
-{
-	call_by_number();
-}
+	posix_spawn_file_actions_destroy(&a))
+CASE_OF(system, (void)!system("exit 0"))
+CASE_OF(popen, pclose(popen("exit 0", "r")))
+CASE_OF(wordexp, wordexp_t w; wordexp("$(echo a)", &w, 0); wordfree(&w))
+CASE_OF(syscall, call_by_number())
 
 #define CASE(n)                                                                \
 	{                                                                      \
@@ -895,8 +497,8 @@ static void play_all(void)
 		if (i == CASES - 1) {
 			recorder_mark("pthread_create");
 			pthread_create(&t, NULL, thread, NULL);
-			pthread_join(t, NULL);
 			recorder_mark("-");
+			pthread_join(t, NULL);
 		}
 	}
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sandboxes: programs that are confined to some system calls, or confine
 # themselves. Where nothing is on SMC-R the library makes none of its own.
+# shellcheck disable=SC2154 # set by smc.bash
 
 load smc
 
