@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ofed_core/control.h"
+#include "ofed_core/base/control.h"
 
 bool core_is_absent(int error)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "conf/tunables.h"
-#include "ofed_core/control.h"
+#include "ofed_core/base/control.h"
 
 #include "core_access.h"
 #include "core_settings.h"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "conf/ofedconf.h"
-#include "ofed_core/control.h"
-#include "ofed_core/parameters.h"
+#include "ofed_core/base/control.h"
+#include "ofed_core/base/parameters.h"
 
 #include "core_access.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ofed_core/control.h"
-#include "ofed_core/parameters.h"
+#include "ofed_core/base/control.h"
+#include "ofed_core/base/parameters.h"
 
 #include "core_access.h"
 #include "core_settings.h"

@@ -12,7 +12,7 @@
 #include "attrdb/device.h"
 #include "conf/devconf.h"
 #include "conf/rundir.h"
-#include "smc_r/baseline.h"
+#include "smc_r/status/baseline.h"
 
 #include "output.h"
 #include "statistics.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ofed_core/ofed_rundir.h"
+#include "ofed_core/base/ofed_rundir.h"
 
 /* ---- Small files -------------------------------------------------------- */
 

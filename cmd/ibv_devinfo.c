@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "gid_table.h"
-#include "ofed_core/ofed_rundir.h"
+#include "ofed_core/base/ofed_rundir.h"
 #include "output.h"
 #include "pass_on.h"
 

@@ -8,7 +8,7 @@
 
 #include "conf/devconf.h"
 #include "conf/rundir.h"
-#include "smc_r/holders.h"
+#include "smc_r/status/holders.h"
 
 #include "database.h"
 

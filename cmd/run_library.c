@@ -21,7 +21,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "ofed_core/ofed_rundir.h"
+#include "ofed_core/base/ofed_rundir.h"
 
 /* Where `make install` puts the library; the build says. */
 #ifndef SMC_R_LIBDIR

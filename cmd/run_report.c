@@ -12,9 +12,9 @@
 
 #include "conf/rundir.h"
 #include "conf/snapshot.h"
-#include "smc_r/reason.h"
-#include "smc_r/status_read.h"
-#include "smc_r/status_sweep.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/status_read.h"
+#include "smc_r/status/status_sweep.h"
 
 #define NAME "smc_run"
 

@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "conf/rundir.h"
-#include "smc_r/baseline.h"
-#include "smc_r/status_users.h"
+#include "smc_r/status/baseline.h"
+#include "smc_r/status/status_users.h"
 
 /* ---- Connections -------------------------------------------------------- */
 

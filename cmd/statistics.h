@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #include "conf/snapshot.h"
-#include "smc_r/status_connections.h"
-#include "smc_r/status_read.h"
+#include "smc_r/status/status_connections.h"
+#include "smc_r/status/status_read.h"
 
 /* Connections of one process to one peer, which share links. */
 struct statistics_group {

@@ -10,7 +10,7 @@
 
 #include <json-c/json.h>
 
-#include "smc_r/reason.h"
+#include "smc_r/protocol/reason.h"
 
 #include "statistics.h"
 

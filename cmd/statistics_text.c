@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "smc_r/reason.h"
+#include "smc_r/protocol/reason.h"
 
 #include "statistics.h"
 

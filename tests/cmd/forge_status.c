@@ -27,8 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "smc_r/reason.h"
-#include "smc_r/status.h"
+#include "smc_r/os/status.h"
+#include "smc_r/protocol/reason.h"
 
 #define SLOTS_MAX 64
 #define WORDS_MAX 14

@@ -6,9 +6,9 @@
  *
  * usage: smc_messages NAME
  */
-#include "smc_r/cdc_wire.h"
-#include "smc_r/clc_wire.h"
-#include "smc_r/llc_wire.h"
+#include "smc_r/protocol/cdc_wire.h"
+#include "smc_r/protocol/clc_wire.h"
+#include "smc_r/protocol/llc_wire.h"
 
 #include <stdio.h>
 #include <string.h>

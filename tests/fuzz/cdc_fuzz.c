@@ -3,7 +3,7 @@
  * cdc_fuzz: any bytes as a CDC message, and its cursors as positions in rings
  * of several sizes.
  */
-#include "smc_r/cdc_wire.h"
+#include "smc_r/protocol/cdc_wire.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * clc_fuzz: any bytes as a handshake message, and as the stream that both
  * sides of the handshake machine read.
  */
-#include "smc_r/clc.h"
+#include "smc_r/protocol/clc.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * does. Whatever was said, each knows what it holds, an element belongs to one
  * connection at a time, and only a token that a client wrote takes one.
  */
-#include "smc_r/linkgroup_knock.h"
+#include "smc_r/link/shm/linkgroup_knock.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "smc_r/fdtable.h"
-#include "smc_r/linkgroup_list.h"
-#include "smc_r/linkgroup_rmb.h"
-#include "smc_r/pool.h"
-#include "smc_r/process.h"
+#include "smc_r/link/shm/linkgroup_list.h"
+#include "smc_r/link/shm/linkgroup_rmb.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/pool.h"
+#include "smc_r/os/process.h"
 
 #define LIMIT      600 /* of descriptors: all numbers are looked at */
 #define RMBS       2

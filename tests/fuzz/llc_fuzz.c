@@ -3,7 +3,7 @@
  * llc_fuzz: any bytes as a control message of a link group. What can be
  * decoded can be encoded, and means the same after that.
  */
-#include "smc_r/llc_wire.h"
+#include "smc_r/protocol/llc_wire.h"
 
 #include <stdint.h>
 #include <stdlib.h>

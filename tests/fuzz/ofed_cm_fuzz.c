@@ -3,7 +3,7 @@
  * ofed_cm_fuzz: any bytes as a message of connection management. What can be
  * decoded means the same after encoding it.
  */
-#include "ofed_core/cm_message.h"
+#include "ofed_core/pure/cm_message.h"
 
 #include <stdint.h>
 #include <stdlib.h>

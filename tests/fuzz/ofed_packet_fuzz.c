@@ -3,7 +3,7 @@
  * ofed_packet_fuzz: any bytes as a RoCE packet. What can be decoded stays
  * within its bytes and means the same after encoding it.
  */
-#include "ofed_core/packet.h"
+#include "ofed_core/pure/packet.h"
 
 #include <stdint.h>
 #include <stdlib.h>

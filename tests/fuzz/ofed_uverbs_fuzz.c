@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ofed_core/ucma.h"
-#include "ofed_core/uverbs.h"
+#include "ofed_core/ucma/ucma.h"
+#include "ofed_core/uverbs/uverbs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "conf/ofedconf.h"
-#include "ofed_core/parameters.h"
+#include "ofed_core/base/parameters.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

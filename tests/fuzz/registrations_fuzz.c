@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "smc_r/sys.h"
+#include "smc_r/os/sys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +30,7 @@ static long open_text(void)
 #undef SYS_CALL4
 #define SYS_CALL4(n, a, path, c, d) ((void)(path), open_text())
 /* NOLINTNEXTLINE(bugprone-suspicious-include) */
-#include "smc_r/registrations.c"
+#include "smc_r/wait/registrations.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -11,7 +11,7 @@
  *
  * Whatever came, no descriptor and no mapping may be left.
  */
-#include "smc_r/rendezvous.h"
+#include "smc_r/peer/rendezvous.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "smc_r/fdtable.h"
-#include "smc_r/process.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
 
 #define DESCRIPTORS_MAX (RENDEZVOUS_FDS_MAX + 4)
 #define LIMIT           600 /* of descriptors: all numbers are looked at */

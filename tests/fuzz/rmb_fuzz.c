@@ -8,7 +8,7 @@
  * It is mapped exactly when nothing can make a touch of it a fault; then every
  * page is touched, after the stranger did what he still can.
  */
-#include "smc_r/rmb.h"
+#include "smc_r/memory/rmb.h"
 
 #include <fcntl.h>
 #include <linux/memfd.h>

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "cmd/statistics.h"
-#include "smc_r/alive.h"
-#include "smc_r/holders.h"
-#include "smc_r/status_sweep.h"
+#include "smc_r/os/alive.h"
+#include "smc_r/status/holders.h"
+#include "smc_r/status/status_sweep.h"
 
 #define SLOTS_MAX 8
 

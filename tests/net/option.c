@@ -42,8 +42,8 @@
 
 #include <bpf/bpf.h>
 
-#include "smc_r/bpf_load.h"
-#include "smc_r/offer.h"
+#include "smc_r/bpf/bpf_load.h"
+#include "smc_r/peer/offer.h"
 #include "tests/net/option.h"
 
 void option_check(int error, const char *what)

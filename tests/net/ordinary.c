@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "smc_r/offer.h"
+#include "smc_r/peer/offer.h"
 #include "tests/net/option.h"
 
 #define LARGE        20000 /* several pages */

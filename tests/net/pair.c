@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "smc_r/offer.h"
+#include "smc_r/peer/offer.h"
 #include "tests/net/option.h"
 #include "tests/net/wiretap.h"
 

@@ -3,7 +3,7 @@
  * engines_older: what takes the place of smc_r/engines.c in a library that
  * knows of no other engine, as those before that file did.
  */
-#include "smc_r/engines.h"
+#include "smc_r/os/engines.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

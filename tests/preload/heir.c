@@ -43,7 +43,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "smc_r/sys.h"
+#include "smc_r/os/sys.h"
 
 extern char **environ;
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "smc_r/clc_wire.h"
-#include "smc_r/linkgroup.h"
+#include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/protocol/clc_wire.h"
 
 #define EXIT_WRONG  1  /* the victim did what it must not */
 #define EXIT_CANNOT 77 /* the connection is not on SMC here */

@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "smc_r/proposal.h"
-#include "smc_r/reason.h"
-#include "smc_r/registry.h"
+#include "smc_r/connection/proposal.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/protocol/reason.h"
 
 #define PATIENCE_MS 10000
 #define MTU_4096    5

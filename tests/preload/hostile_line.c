@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 #include "conf/rundir.h"
-#include "smc_r/bell.h"
-#include "smc_r/fdtable.h"
-#include "smc_r/offer.h"
-#include "smc_r/process.h"
-#include "smc_r/real.h"
-#include "smc_r/registry.h"
-#include "smc_r/segment.h"
+#include "smc_r/memory/bell.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/peer/offer.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/status/segment.h"
 
 #define PATIENCE_MS 10000
 

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "smc_r/bell.h"
-#include "smc_r/sys.h"
+#include "smc_r/memory/bell.h"
+#include "smc_r/os/sys.h"
 
 #define LENGTH_MS 400
 

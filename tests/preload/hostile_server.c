@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "smc_r/process.h"
-#include "smc_r/rendezvous.h"
+#include "smc_r/os/process.h"
+#include "smc_r/peer/rendezvous.h"
 
 static void up_to_proposal(struct line *l, uint16_t port)
 {

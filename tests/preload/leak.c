@@ -37,8 +37,8 @@
 #include <unistd.h>
 
 #include "leak_origin.h"
-#include "smc_r/connection.h"
-#include "smc_r/status_connections.h"
+#include "smc_r/connection/connection.h"
+#include "smc_r/status/status_connections.h"
 
 #define LEAK_EXIT    99
 #define POLL_FDS_MAX 1024

@@ -3,7 +3,7 @@
 #ifndef TESTS_PRELOAD_RECORDER_H
 #define TESTS_PRELOAD_RECORDER_H
 
-#include "smc_r/sys.h"
+#include "smc_r/os/sys.h"
 
 #define RECORDER_MARK 5151 /* no system call has this number */
 #define RECORDER_PART 40   /* bytes of a part's name */

@@ -2,8 +2,8 @@
 /* allowance: how far a writer may get ahead of its reader. */
 #include "ends.h"
 
-#include "smc_r/allowance.h"
-#include "smc_r/readiness.h"
+#include "smc_r/connection/allowance.h"
+#include "smc_r/wait/readiness.h"
 
 #define SIZE 65536u
 

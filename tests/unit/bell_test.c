@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/bell.h"
+#include "smc_r/memory/bell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 
 #include "crew.h"
 #include "place.h"
-#include "smc_r/fdtable.h"
-#include "smc_r/process.h"
-#include "smc_r/real.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
 
 /* Both sides of an element; and most tests need but one of its bells. */
 static struct bells server, client;

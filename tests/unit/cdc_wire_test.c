@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/cdc_wire.h"
+#include "smc_r/protocol/cdc_wire.h"
 #include "tests/unit/hex.h"
 
 #include <criterion/criterion.h>

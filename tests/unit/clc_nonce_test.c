@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/clc_wire.h"
+#include "smc_r/protocol/clc_wire.h"
 #include "tests/unit/hex.h"
 
 #include <criterion/criterion.h>

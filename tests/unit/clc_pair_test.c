@@ -7,8 +7,8 @@
  * the other one wrote and nothing else, and no machine takes a byte beyond a
  * message. CLC_SEED=n in the environment runs that seed alone, and tells it.
  */
-#include "smc_r/clc.h"
-#include "smc_r/reason.h"
+#include "smc_r/protocol/clc.h"
+#include "smc_r/protocol/reason.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/clc.h"
-#include "smc_r/reason.h"
+#include "smc_r/protocol/clc.h"
+#include "smc_r/protocol/reason.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/cdc_wire.h"
-#include "smc_r/close.h"
+#include "smc_r/protocol/cdc_wire.h"
+#include "smc_r/protocol/close.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

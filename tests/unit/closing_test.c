@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/socket_close.h"
+#include "smc_r/socket/socket_close.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "smc_r/connection.h"
-#include "smc_r/fdtable.h"
-#include "smc_r/pool.h"
-#include "smc_r/process.h"
+#include "smc_r/connection/connection.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/pool.h"
+#include "smc_r/os/process.h"
 
 static int fd;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/cursor.h"
+#include "smc_r/protocol/cursor.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

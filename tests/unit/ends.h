@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "crew.h"
-#include "smc_r/process.h"
-#include "smc_r/stream.h"
+#include "smc_r/os/process.h"
+#include "smc_r/stream/stream.h"
 
 #define ENDS_PAGE  4096u
 #define ENDS_ANNEX 4u /* times the ring's size: ends_build */

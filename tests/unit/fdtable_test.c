@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/fdtable.h"
+#include "smc_r/os/fdtable.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>

@@ -6,9 +6,9 @@
 
 #include <sys/socket.h>
 
-#include "smc_r/flat.h"
-#include "smc_r/sys.h"
-#include "smc_r/tcp_end.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/socket/flat.h"
 
 #define DONTWAIT MSG_DONTWAIT
 

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "smc_r/alive.h"
-#include "smc_r/status.h"
+#include "smc_r/os/alive.h"
+#include "smc_r/os/status.h"
 
 #define FORGED_SLOTS 4
 

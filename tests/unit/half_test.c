@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/half.h"
+#include "smc_r/fallback/half.h"
 
 #include <netinet/tcp.h>
 #include <poll.h>
 
 #include "ends.h"
-#include "smc_r/lock.h"
-#include "smc_r/tcp_end.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/os/lock.h"
 
 #define RING 16384
 

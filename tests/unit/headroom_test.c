@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* headroom: limits of control groups, read from files that no kernel made. */
-#include "smc_r/headroom.h"
+#include "smc_r/memory/headroom.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

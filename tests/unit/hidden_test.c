@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "smc_r/fdtable.h"
-#include "smc_r/process.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
 
 static struct rlimit found; /* what the process came with */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/lock.h"
+#include "smc_r/os/lock.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <criterion/criterion.h>
 
-#include "ofed_core/awake.h"
+#include "ofed_core/pure/awake.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ofed_core/cm_message.h"
+#include "ofed_core/pure/cm_message.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

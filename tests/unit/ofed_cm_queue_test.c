@@ -6,9 +6,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "ofed_core/cm.h"
-#include "ofed_core/cm_id.h"
-#include "ofed_core/params.h"
+#include "ofed_core/base/params.h"
+#include "ofed_core/cm/cm.h"
+#include "ofed_core/cm/cm_id.h"
 
 #define IDS 100
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofed_core/client.h"
-#include "ofed_core/requester.h"
-#include "ofed_core/shim_protocol.h"
-#include "ofed_core/wire.h"
+#include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/verbs/client.h"
+#include "ofed_core/wire/wire.h"
 
 #define MTU_1024 3
 #define REQUESTS 16

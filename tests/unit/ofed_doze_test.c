@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <criterion/criterion.h>
 
-#include "ofed_core/doze.h"
+#include "ofed_core/pure/doze.h"
 
 #define MS UINT64_C(1000000)
 #define T0 (1000 * MS)

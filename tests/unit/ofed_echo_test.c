@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "ofed_core/qp_echo.h"
+#include "ofed_core/rc/qp_echo.h"
 
 #define QPN  0x48001
 #define PEER 0x123456

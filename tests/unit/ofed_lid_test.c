@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "ofed_core/device.h"
+#include "ofed_core/device/device.h"
 
 static struct device port;
 static uint8_t dgid[16];

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ofed_core/client.h"
-#include "ofed_core/params.h"
-#include "ofed_core/requester.h"
-#include "ofed_core/wire.h"
+#include "ofed_core/base/params.h"
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/verbs/client.h"
+#include "ofed_core/wire/wire.h"
 
 static struct timer *armed;
 static unsigned joins;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ofed_core/packet.h"
+#include "ofed_core/pure/packet.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
 #include "hex.h"
-#include "ofed_core/bytes.h"
-#include "ofed_core/crc32.h"
-#include "ofed_core/icrc.h"
+#include "ofed_core/pure/bytes.h"
+#include "ofed_core/pure/crc32.h"
+#include "ofed_core/pure/icrc.h"
 
 #define IP_BYTES  20
 #define UDP_BYTES 8

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ofed_core/spread.h"
+#include "ofed_core/base/spread.h"
 
 #define MS UINT64_C(1000000)
 #define T0 (1000 * MS)

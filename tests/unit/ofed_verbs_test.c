@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ofed_core/neighbor.h"
-#include "ofed_core/parameters.h"
-#include "ofed_core/qp.h"
-#include "ofed_core/requester.h"
-#include "ofed_core/ring.h"
-#include "ofed_core/table.h"
-#include "ofed_core/ucma.h"
-#include "ofed_core/uverbs.h"
+#include "ofed_core/base/parameters.h"
+#include "ofed_core/base/ring.h"
+#include "ofed_core/base/table.h"
+#include "ofed_core/device/neighbor.h"
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/ucma/ucma.h"
+#include "ofed_core/uverbs/uverbs.h"
+#include "ofed_core/verbs/qp.h"
 
 #define INIT_RC (ATTR_STATE | ATTR_PKEY_INDEX | ATTR_PORT | ATTR_ACCESS_FLAGS)
 #define RTR_RC                                                                 \

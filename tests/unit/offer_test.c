@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* offer: the number of an instance; marks where nobody answers them. */
-#include "smc_r/offer.h"
+#include "smc_r/peer/offer.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

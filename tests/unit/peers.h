@@ -14,11 +14,11 @@
 
 #include "crew.h"
 #include "place.h"
-#include "smc_r/linkgroup.h"
-#include "smc_r/linkgroup_knock.h"
-#include "smc_r/reason.h"
-#include "smc_r/registry.h"
-#include "smc_r/segment.h"
+#include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_knock.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
 
 #define PEER_HELD 64
 

@@ -28,9 +28,9 @@
 
 #include "conf/rundir.h"
 #include "conf/snapshot.h"
-#include "smc_r/fdtable.h"
-#include "smc_r/process.h"
-#include "smc_r/status.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/status.h"
 
 #define PLACE_PATH 600
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/plain_server.h"
+#include "smc_r/peer/plain_server.h"
 
 #include <criterion/criterion.h>
 #include <unistd.h>

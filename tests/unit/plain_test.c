@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* plain: what is kept of connections that stay TCP, and how it goes. */
-#include "smc_r/plain.h"
+#include "smc_r/connection/plain.h"
 
 #include <pthread.h>
 #include <sys/time.h>
 
 #include "crew.h"
 #include "place.h"
-#include "smc_r/connection.h"
-#include "smc_r/reason.h"
-#include "smc_r/segment.h"
+#include "smc_r/connection/connection.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
 
 #define FD 7
 

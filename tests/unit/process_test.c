@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/process.h"
+#include "smc_r/os/process.h"
 
 #include <criterion/criterion.h>
 #include <sys/wait.h>

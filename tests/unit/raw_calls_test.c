@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/raw_calls.h"
+#include "smc_r/os/raw_calls.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>

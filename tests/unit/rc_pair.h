@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofed_core/completer.h"
-#include "ofed_core/requester.h"
-#include "ofed_core/responder.h"
-#include "ofed_core/wire.h"
+#include "ofed_core/rc/completer.h"
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/rc/responder.h"
+#include "ofed_core/wire/wire.h"
 
 #define MTU_1024     3
 #define MEMORY_BYTES (1 << 20)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/recall.h"
+#include "smc_r/fallback/recall.h"
 
 #include <pthread.h>
 #include <sys/ioctl.h>
 
 #include "ends.h"
-#include "smc_r/lock.h"
-#include "smc_r/stream_steps.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/stream/stream_steps.h"
 
 #define RING   16384
 #define ROUNDS 400

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/registrations.h"
+#include "smc_r/wait/registrations.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

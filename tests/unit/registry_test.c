@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/registry.h"
+#include "smc_r/peer/registry.h"
 
 #include <sched.h>
 

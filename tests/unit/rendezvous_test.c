@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* rendezvous: names, channels, and what strangers send over them. */
-#include "smc_r/rendezvous.h"
+#include "smc_r/peer/rendezvous.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

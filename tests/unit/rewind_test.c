@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ends.h"
 
-#include "smc_r/flat.h"
+#include "smc_r/socket/flat.h"
 
 #define SIZE  16384u
 #define PLACE 192u /* where short messages of side 1 begin */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* segment: the slots of a process and of its forked children. */
-#include "smc_r/segment.h"
+#include "smc_r/status/segment.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/settings.h"
+#include "smc_r/peer/settings.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "place.h"
-#include "smc_r/reason.h"
+#include "smc_r/protocol/reason.h"
 
 TestSuite(settings, .init = place_make, .fini = place_remove);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/spin.h"
+#include "smc_r/connection/spin.h"
 
 #include <criterion/criterion.h>
 
-#include "smc_r/process.h"
+#include "smc_r/os/process.h"
 
 #define SHORT_NS 60000u
 #define LONG_NS  500000u

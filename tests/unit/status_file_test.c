@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/status_file.h"
+#include "smc_r/status/status_file.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/status_read.h"
+#include "smc_r/status/status_read.h"
 
 #include <errno.h>
 #include <sys/file.h>
 
-#include "smc_r/baseline.h"
-#include "smc_r/holders.h"
-#include "smc_r/status_connections.h"
-#include "smc_r/status_sweep.h"
-#include "smc_r/status_totals.h"
+#include "smc_r/status/baseline.h"
+#include "smc_r/status/holders.h"
+#include "smc_r/status/status_connections.h"
+#include "smc_r/status/status_sweep.h"
+#include "smc_r/status/status_totals.h"
 
 #include "forged.h"
 

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "smc_r/reason.h"
-#include "smc_r/segment.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
 
 #define SIZE 64u
 

@@ -12,8 +12,8 @@
 #include <setjmp.h>
 #include <sys/socket.h>
 
-#include "smc_r/flat.h"
-#include "smc_r/pages.h"
+#include "smc_r/os/pages.h"
+#include "smc_r/socket/flat.h"
 
 #define BYTES 6000u /* one piece; across the two pages of the buffer */
 

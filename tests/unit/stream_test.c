@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "smc_r/readiness.h"
+#include "smc_r/wait/readiness.h"
 
 /* ---- every size at every place of a small ring ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "smc_r/talk.h"
+#include "smc_r/handshake/talk.h"
 
 #include <criterion/criterion.h>
 
-#include "smc_r/process.h"
+#include "smc_r/os/process.h"
 
 /* One element, as either of its sides has it. */
 static struct rmb_element element;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* text: numbers of every length, and where the next piece goes. */
-#include "smc_r/text.h"
+#include "smc_r/protocol/text.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>

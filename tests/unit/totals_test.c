@@ -5,9 +5,9 @@
 
 #include "crew.h"
 #include "place.h"
-#include "smc_r/segment.h"
-#include "smc_r/status_sweep.h"
-#include "smc_r/totals.h"
+#include "smc_r/status/segment.h"
+#include "smc_r/status/status_sweep.h"
+#include "smc_r/status/totals.h"
 
 #define MB         (1u << 20)
 #define PROCESSES  32

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ofed_rundir: where the core of this network namespace keeps its run-time
+ * files.
+ */
+#include "ofed_core/base/ofed_rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const char *ofed_rundir_base(void)
+{
+	const char *dir = getenv("OFED_CORE_RUNDIR");
+
+	return dir && *dir ? dir : "/run/ofed_core";
+}
+
+/* The bare system call: the shim interposes stat(). */
+static int look_at(const char *path, struct stat *st, int flags)
+{
+	return syscall(SYS_newfstatat, AT_FDCWD, path, st, flags) < 0 ? -errno
+								      : 0;
+}
+
+/* Root, ourselves, or who owns the directory that we were told to use. */
+static bool is_trusted(uid_t uid)
+{
+	struct stat base;
+
+	return uid == 0 || uid == (uid_t)syscall(SYS_geteuid) ||
+	       (look_at(ofed_rundir_base(), &base, 0) == 0 &&
+		base.st_uid == uid);
+}
+
+int ofed_rundir_path(char *out, size_t size, const char *leaf)
+{
+	struct stat st;
+	int rc = look_at("/proc/thread-self/ns/net", &st, 0);
+	int n;
+
+	if (rc < 0)
+		return rc;
+	n = snprintf(out, size, "%s/net-%llu", ofed_rundir_base(),
+		     (unsigned long long)st.st_ino);
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	/* Where everybody may write, anybody may have made it. */
+	if (look_at(out, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (!S_ISDIR(st.st_mode) || !is_trusted(st.st_uid)))
+		return -EPERM;
+	size -= (size_t)n;
+	n = snprintf(out + n, size, "%s%s", *leaf ? "/" : "", leaf);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+bool ofed_rundir_has_core(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+
+	return syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer,
+		       &n) == 0 &&
+	       is_trusted(peer.uid);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * stranger: accepting and closing what programs send.
+ */
+#include "ofed_core/base/stranger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ofed_core/base/log.h"
+
+#define CLOSERS_MAX 64
+
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static int spare = -1; /* makes room for one that is refused */
+
+int stranger_accept(int listener, int flags)
+{
+	int fd = accept4(listener, NULL, NULL, flags);
+	int rc = fd < 0 ? -errno : fd;
+
+	pthread_mutex_lock(&spare_lock);
+	if (rc == -EMFILE && spare >= 0) {
+		close(spare);
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		spare = -1;
+		log_warning("no descriptor is left: a program is refused");
+	}
+	if (spare < 0)
+		spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pthread_mutex_unlock(&spare_lock);
+	return rc;
+}
+
+bool stranger_is_socket(int fd)
+{
+	socklen_t size = sizeof(int);
+	int domain;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+	       domain == AF_UNIX;
+}
+
+/* A message that waits in it may hold other descriptors. */
+static bool is_empty(int fd)
+{
+	char byte;
+	struct iovec v = {&byte, 1};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+	ssize_t n = recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT);
+
+	return n < 0 || (n == 0 && !(m.msg_flags & MSG_CTRUNC));
+}
+
+static atomic_uint closers;
+
+static void *close_main(void *argument)
+{
+	close((int)(intptr_t)argument);
+	atomic_fetch_sub(&closers, 1);
+	return NULL;
+}
+
+void stranger_close(int fd)
+{
+	pthread_attr_t a;
+	pthread_t thread;
+
+	if (stranger_is_socket(fd) && is_empty(fd)) {
+		close(fd);
+		return;
+	}
+	/* Who has made so many threads wait meant to: the rest stays open. */
+	if (atomic_fetch_add(&closers, 1) >= CLOSERS_MAX ||
+	    pthread_attr_init(&a) != 0) {
+		atomic_fetch_sub(&closers, 1);
+		return;
+	}
+	pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&a, 65536);
+	if (pthread_create(&thread, &a, close_main, (void *)(intptr_t)fd) != 0)
+		atomic_fetch_sub(&closers, 1);
+	pthread_attr_destroy(&a);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * quota: accounts of users.
+ */
+#include "ofed_core/device/quota.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "ofed_core/base/log.h"
+#include "ofed_core/device/device.h"
+
+#define HANDLES_MAX (2 << 20)
+#define IDS_MAX     262144
+
+struct quota {
+	struct quota *next;
+	uid_t uid;
+	atomic_bool has_warned;
+	_Atomic uint64_t used[QUOTA_KINDS];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct quota *all;
+
+struct quota *quota_of(uid_t uid)
+{
+	struct quota *q;
+
+	pthread_mutex_lock(&lock);
+	for (q = all; q && q->uid != uid; q = q->next)
+		continue;
+	if (!q) {
+		q = calloc(1, sizeof(*q));
+		if (q) {
+			q->uid = uid;
+			q->next = all;
+			all = q;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return q;
+}
+
+/* Of which a user may have half. */
+static uint64_t total(enum quota_kind kind)
+{
+	struct rlimit files;
+
+	switch (kind) {
+	case QUOTA_FILES:
+		return getrlimit(RLIMIT_NOFILE, &files) < 0 ? 1024
+							    : files.rlim_cur;
+	case QUOTA_HANDLES:
+		return HANDLES_MAX;
+	case QUOTA_PAIRS:
+		return MAX_QP;
+	case QUOTA_KEYS:
+		return MAX_MR;
+	case QUOTA_IDS:
+		return IDS_MAX;
+	case QUOTA_BYTES:
+		return (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		       (uint64_t)sysconf(_SC_PAGESIZE);
+	case QUOTA_KINDS:
+		break;
+	}
+	return 0;
+}
+
+static const char *const kind_name[QUOTA_KINDS + 1] = {
+    [QUOTA_FILES] = "descriptors",
+    [QUOTA_HANDLES] = "objects",
+    [QUOTA_PAIRS] = "queue pairs",
+    [QUOTA_KEYS] = "memory keys",
+    [QUOTA_IDS] = "rdma_cm ids",
+    [QUOTA_BYTES] = "memory for queues",
+    [QUOTA_KINDS] = "",
+};
+
+int quota_take(struct quota *q, enum quota_kind kind, uint64_t n)
+{
+	uint64_t used = atomic_fetch_add(&q->used[kind], n) + n;
+
+	if (q->uid == 0 || q->uid == geteuid() || used <= total(kind) / 2)
+		return 0;
+	atomic_fetch_sub(&q->used[kind], n);
+	if (!atomic_exchange(&q->has_warned, true))
+		log_warning("user %u has half of all %s: no more are given",
+			    (unsigned)q->uid, kind_name[kind]);
+	return -ENOMEM;
+}
+
+void quota_give(struct quota *q, enum quota_kind kind, uint64_t n)
+{
+	atomic_fetch_sub(&q->used[kind], n);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * qp_state: queue pairs: numbers, state changes, errors.
+ */
+#include "ofed_core/verbs/qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "ofed_core/base/log.h"
+#include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/rc/qp_echo.h"
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/rc/responder.h"
+#include "ofed_core/uverbs/uverbs.h"
+#include "ofed_core/verbs/client.h"
+
+#define SLOT_BITS 14 /* of a number; the rest tells generations apart */
+#define SLOT_MASK ((1u << SLOT_BITS) - 1)
+#define TURNS     4 /* of a pair that keeps posting, before others have one */
+
+_Static_assert(MAX_QP == 1 << SLOT_BITS, "a slot fits the number");
+
+static struct table qps = {.max = MAX_QP};
+static uint32_t generation;
+
+int qps_init(void)
+{
+	if (getrandom(&generation, sizeof(generation), 0) < 0)
+		return -errno;
+	return 0;
+}
+
+unsigned qp_total(void)
+{
+	return qps.used;
+}
+
+struct qp *qp_find(uint32_t qpn)
+{
+	struct qp *qp = table_get(&qps, qpn & SLOT_MASK);
+
+	return qp && qp->qpn == qpn ? qp : NULL;
+}
+
+static void on_work(struct work *k)
+{
+	qp_run((struct qp *)((char *)k - offsetof(struct qp, work)));
+}
+
+static void on_answer(struct work *k)
+{
+	struct qp *qp = (struct qp *)((char *)k - offsetof(struct qp, answer));
+
+	pthread_mutex_lock(&qp->rq_lock);
+	responder_go_on(qp);
+	pthread_mutex_unlock(&qp->rq_lock);
+}
+
+static void on_timer(struct timer *t)
+{
+	struct qp *qp = (struct qp *)((char *)t - offsetof(struct qp, timer));
+
+	pthread_mutex_lock(&qp->sq_lock);
+	requester_timer(qp);
+	pthread_mutex_unlock(&qp->sq_lock);
+	qp_run(qp);
+}
+
+int qp_register(struct qp *qp)
+{
+	struct quota *quota = qp->o.client->quota;
+	int64_t slot = quota_take(quota, QUOTA_PAIRS, 1);
+
+	if (slot < 0)
+		return (int)slot;
+	slot = table_add(&qps, qp);
+	if (slot < 0) {
+		quota_give(quota, QUOTA_PAIRS, 1);
+		return (int)slot;
+	}
+	qp->slot = (uint32_t)slot;
+	/*
+	 * Never below 2^14, so 0, 1 and the multicast number stay free. The
+	 * thread that serves the client also gets the packets.
+	 */
+	do {
+		generation = generation % 500 + 1;
+		qp->qpn = generation << SLOT_BITS | qp->slot;
+	} while (qpn_worker(qp->qpn) != qp->o.client->worker);
+	work_init(&qp->work, qpn_worker(qp->qpn), on_work);
+	work_init(&qp->answer, qpn_worker(qp->qpn), on_answer);
+	timer_init(&qp->timer, qpn_worker(qp->qpn), on_timer);
+	return 0;
+}
+
+void qp_destroy(struct qp *qp)
+{
+	struct client *c = qp->o.client;
+
+	timer_cancel(&qp->timer);
+	work_cancel(&qp->work);
+	work_cancel(&qp->answer);
+	qp_echo_keep(qp);
+	mcast_forget(qp);
+	mw_forget(qp);
+	responder_reset(qp);
+	table_remove(&qps, qp->slot);
+	quota_give(c->quota, QUOTA_PAIRS, 1);
+	quota_give(c->quota, QUOTA_BYTES, wqe_bytes(qp));
+	object_drop(&qp->pd->o);
+	object_drop(&qp->send_cq->o);
+	object_drop(&qp->recv_cq->o);
+	if (qp->srq)
+		object_drop(&qp->srq->o);
+	object_ring_drop(c, qp->sq);
+	object_ring_drop(c, qp->rq);
+	pthread_mutex_destroy(&qp->sq_lock);
+	pthread_mutex_destroy(&qp->rq_lock);
+	free(qp->req.wqes);
+	free(qp);
+}
+
+void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
+		 bool is_solicited)
+{
+	wc->qp_num = qp->qpn;
+	wc->port_num = 1;
+	if (!cq_push(cq, wc, is_solicited) &&
+	    atomic_load(&qp->state) != QP_ERR) {
+		log_warning("completion queue of pid %d is full",
+			    (int)qp->o.client->pid);
+		qp_set_error(qp);
+	}
+}
+
+void qp_set_error(struct qp *qp)
+{
+	atomic_store(&qp->state, QP_ERR);
+	work_post(&qp->work);
+}
+
+void qp_flush_receives(struct qp *qp)
+{
+	struct responder *r = &qp->resp;
+	const uint32_t most = qp->rq ? ring_capacity(qp->rq) : 1;
+	bool had = r->has_recv;
+	uint32_t n = 0;
+
+	while (n <= most && (r->has_recv || (!qp->srq && responder_take_recv(
+							     qp) != -EAGAIN))) {
+		struct ib_uverbs_wc wc = {.status = WC_WR_FLUSH_ERR,
+					  .opcode = WC_RECV};
+
+		responder_complete(qp, &wc, false);
+		n++;
+	}
+	/* A ring that fills as fast as it is emptied: others have a turn. */
+	if (n > most)
+		work_post(&qp->work);
+	if (qp->srq && !r->has_comm_est)
+		return;
+	if (qp->srq && (had || r->has_comm_est)) {
+		/* Said once: the flag is free for that in the error state. */
+		r->has_comm_est = false;
+		event_send(qp->o.client, &qp->o, EVENT_QP_LAST_WQE);
+	}
+}
+
+static void run_queue(struct qp *qp)
+{
+	if (qp->type == QP_UD)
+		ud_run(qp);
+	else if (qp->is_local)
+		local_run(qp);
+	else
+		requester_run(qp);
+}
+
+/*
+ * While the ring is looked at, the program need not ring. What it posts before
+ * it sees the word fall is seen here after that: both sides write, then read.
+ * That holds as well when the pair was run for another reason, an answer or a
+ * timer, and found nothing new.
+ */
+static bool run_once(struct qp *qp)
+{
+	ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+	run_queue(qp);
+	ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+	return requester_has_posted(qp) && atomic_load(&qp->state) == QP_RTS;
+}
+
+static void run_until_quiet(struct qp *qp)
+{
+	uint32_t first = qp->req.head;
+	unsigned turns = 0;
+
+	while (run_once(qp)) {
+		if (++turns < TURNS)
+			continue;
+		/* It is looked at again before anybody sleeps. */
+		ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+		work_post(&qp->work);
+		break;
+	}
+	if (qp->req.head != first)
+		qp_watch_busy(qp);
+}
+
+void qp_run(struct qp *qp)
+{
+	enum qp_state state;
+
+	pthread_mutex_lock(&qp->sq_lock);
+	state = atomic_load(&qp->state);
+	if (state == QP_RTS || state == QP_SQD) {
+		run_until_quiet(qp);
+		if (state == QP_SQD)
+			requester_drained(qp);
+		state = atomic_load(&qp->state);
+	}
+	if (state == QP_SQE || state == QP_ERR) {
+		ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+		requester_flush(qp);
+	}
+	pthread_mutex_unlock(&qp->sq_lock);
+	if (state != QP_ERR)
+		return;
+	pthread_mutex_lock(&qp->rq_lock);
+	qp_flush_receives(qp);
+	pthread_mutex_unlock(&qp->rq_lock);
+}
+
+/* ---- MODIFY_QP ---- */
+
+static int check_values(const struct qp *qp,
+			const struct ib_uverbs_modify_qp *m)
+{
+	uint32_t mask = m->attr_mask;
+
+	if (((mask & ATTR_PKEY_INDEX) && m->pkey_index) ||
+	    ((mask & ATTR_PORT) && m->port_num != 1) ||
+	    ((mask & ATTR_CUR_STATE) &&
+	     m->cur_qp_state != atomic_load(&qp->state)) ||
+	    ((mask & ATTR_PATH_MTU) &&
+	     (!mtu_bytes(m->path_mtu) ||
+	      m->path_mtu > device_mtu(qp->o.client->device))) ||
+	    ((mask & ATTR_TIMEOUT) && m->timeout > 31) ||
+	    ((mask & ATTR_RETRY_CNT) && m->retry_cnt > 7) ||
+	    ((mask & ATTR_RNR_RETRY) && m->rnr_retry > 7) ||
+	    ((mask & ATTR_MIN_RNR_TIMER) && m->min_rnr_timer > 31) ||
+	    ((mask & ATTR_MAX_DEST_RD_ATOMIC) &&
+	     m->max_dest_rd_atomic > MAX_RD_ATOM))
+		return -EINVAL;
+	return 0;
+}
+
+static void take_values(struct qp_attr *a, const struct ib_uverbs_modify_qp *m)
+{
+	uint32_t mask = m->attr_mask;
+
+	if (mask & ATTR_ACCESS_FLAGS)
+		a->access = m->qp_access_flags;
+	if (mask & ATTR_QKEY)
+		a->qkey = m->qkey;
+	if (mask & ATTR_PATH_MTU)
+		a->path_mtu = m->path_mtu;
+	if (mask & ATTR_TIMEOUT)
+		a->timeout = m->timeout;
+	if (mask & ATTR_RETRY_CNT)
+		a->retry_count = m->retry_cnt;
+	if (mask & ATTR_RNR_RETRY)
+		a->rnr_retry = m->rnr_retry;
+	if (mask & ATTR_RQ_PSN)
+		a->rq_psn = m->rq_psn & PSN_MASK;
+	if (mask & ATTR_SQ_PSN)
+		a->sq_psn = m->sq_psn & PSN_MASK;
+	if (mask & ATTR_DEST_QPN)
+		a->dest_qpn = m->dest_qp_num & 0xffffff;
+	if (mask & ATTR_MIN_RNR_TIMER)
+		a->min_rnr_timer = m->min_rnr_timer;
+	if (mask & ATTR_MAX_QP_RD_ATOMIC)
+		a->max_rd_atomic = m->max_rd_atomic;
+	if (mask & ATTR_MAX_DEST_RD_ATOMIC)
+		a->max_dest_rd_atomic = m->max_dest_rd_atomic;
+	if (mask & ATTR_EN_SQD_ASYNC_NOTIFY)
+		a->sqd_notify = m->en_sqd_async_notify;
+}
+
+/* A request sent too early waits for its time-out: spare it the wait. */
+static void wake_local_peer(struct qp *qp)
+{
+	struct qp *peer = qp_find(qp->attr.dest_qpn);
+
+	if (qp->is_local && peer && peer->is_local &&
+	    peer->attr.dest_qpn == qp->qpn) {
+		peer->req.wait = WAIT_NOTHING;
+		work_post(&peer->work);
+	}
+}
+
+static void enter(struct qp *qp, enum qp_state to)
+{
+	enum qp_state from = atomic_load(&qp->state);
+
+	switch (to) {
+	case QP_RESET:
+		requester_reset(qp);
+		responder_reset(qp);
+		ring_clear_consumer(qp->sq);
+		if (qp->rq)
+			ring_clear_consumer(qp->rq);
+		memset(&qp->attr, 0, sizeof(qp->attr));
+		break;
+	case QP_RTR:
+		responder_reset(qp);
+		qp->resp.psn = qp->attr.rq_psn;
+		break;
+	case QP_RTS:
+		if (from == QP_RTR)
+			requester_start(qp);
+		break;
+	case QP_ERR:
+		if (from == QP_RTR || from == QP_RTS || from == QP_SQD)
+			qp_echo_goodbye(qp);
+		break;
+	case QP_INIT:
+	case QP_SQD:
+	case QP_SQE:
+		break;
+	}
+	qp->req.has_drained = false;
+	atomic_store(&qp->state, to);
+	ring_tell(qp->sq, SHIM_RING_STATE, to);
+	work_post(&qp->work);
+	if (to == QP_RTR || to == QP_RTS)
+		wake_local_peer(qp);
+}
+
+int qp_modify(struct qp *qp, const struct ib_uverbs_modify_qp *m)
+{
+	enum qp_state from = atomic_load(&qp->state);
+	enum qp_state to = from;
+	struct address address;
+	int rc;
+
+	if (m->attr_mask & ATTR_STATE) {
+		if (m->qp_state > QP_ERR)
+			return -EINVAL;
+		to = (enum qp_state)m->qp_state;
+	}
+	rc = qp_attr_check(qp->type, from, to, m->attr_mask);
+	if (rc == 0)
+		rc = check_values(qp, m);
+	if (rc == 0 && (m->attr_mask & ATTR_AV))
+		rc = uverbs_address(qp->o.client, &m->dest, &address);
+	if (rc < 0)
+		return rc;
+	take_values(&qp->attr, m);
+	if (m->attr_mask & ATTR_AV) {
+		qp->attr.address = address;
+		qp->attr.raw = m->dest;
+		qp->is_local = device_by_gid(address.dgid, NULL) != NULL;
+	}
+	if (m->attr_mask & ATTR_STATE)
+		enter(qp, to);
+	return 0;
+}

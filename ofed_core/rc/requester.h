@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * requester: parts of the send side that the files of a queue pair share.
+ *
+ * Locking: sq_lock of the pair is held.
+ */
+#ifndef OFED_CORE_REQUESTER_H
+#define OFED_CORE_REQUESTER_H
+
+#include "ofed_core/verbs/qp.h"
+
+/* Changes keys here and sends nothing. */
+static inline bool wqe_is_local(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_BIND_MW ||
+	       w->opcode == IB_UVERBS_WR_LOCAL_INV;
+}
+
+/* READ and the atomics: complete with an answer of their own. */
+static inline bool wqe_is_answered(const struct wqe *w)
+{
+	return w->opcode == IB_UVERBS_WR_RDMA_READ ||
+	       w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP ||
+	       w->opcode == IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD ||
+	       w->opcode == WR_ATOMIC_WRITE;
+}
+
+/*
+ * A local request that is the oldest: executes and completes it; false when
+ * it failed.
+ */
+bool requester_do_local(struct qp *qp, struct wqe *w);
+
+/* Copies new requests out of the ring, as many as there is room for. */
+void requester_take(struct qp *qp);
+/* The program has posted what was not copied yet, after the fence. */
+bool requester_has_posted(const struct qp *qp);
+/* The pair may send: sequence numbers begin. */
+void requester_start(struct qp *qp);
+/* Its timer fired. */
+void requester_timer(struct qp *qp);
+/* In SQD: reports once that nothing is under way. */
+void requester_drained(struct qp *qp);
+
+/* Waits for an answer, or for the peer to have a receive. */
+void requester_await_ack(struct qp *qp);
+void requester_await_rnr(struct qp *qp, unsigned timer_code);
+/* Progress: nothing to wait for, counters start again. */
+void requester_progress(struct qp *qp);
+
+/* The oldest request failed: completes it, and the pair leaves RTS. */
+void requester_fail(struct qp *qp, enum wc_status status);
+
+/* True when another retry is allowed; counts it. */
+bool requester_may_retry(struct qp *qp);
+bool requester_may_retry_rnr(struct qp *qp);
+
+/* READ and atomic requests: all before una are answered; from `from` on they
+ * are going to be sent again. */
+void requester_reads_done(struct qp *qp, uint32_t una);
+void requester_reads_undo(struct qp *qp, uint32_t from);
+
+/*
+ * The window opens with what the peer accepts. Gaps narrow it, once for each
+ * windowful; when nothing comes back it closes to a single packet.
+ */
+void window_init(struct window *w);
+void window_open(struct window *w, uint32_t packets);
+void window_narrow(struct window *w, uint32_t lost, uint32_t sent_end,
+		   bool peer_keeps);
+void window_close(struct window *w);
+/* The packet is on its way, or is not to be measured after all. */
+void window_time(struct window *w, uint32_t psn, uint64_t now);
+void window_untime(struct window *w);
+/* Everything before una was accepted. */
+void window_answered(struct window *w, uint32_t una);
+/* Quiet for so long, something is missing. */
+uint64_t window_timeout_ns(const struct window *w);
+
+/* Sends one packet of a SEND or WRITE again; false when it is none. */
+bool requester_resend(struct qp *qp, uint32_t psn);
+
+/* Packets that a message of so many bytes takes. */
+uint32_t packets_of(uint32_t bytes, uint32_t mtu);
+
+/* AETH timer code 0..31 in ns; local ACK timeout code 0..31 (0: for ever). */
+uint64_t rnr_timer_ns(unsigned code);
+uint64_t ack_timeout_ns(unsigned code);
+
+/* Multicast groups (mcast.c); core_lock for writing. */
+int mcast_attach(struct qp *qp, const uint8_t gid[16]);
+int mcast_detach(struct qp *qp, const uint8_t gid[16]);
+void mcast_forget(struct qp *qp);
+/*
+ * Calls fn for every pair that is attached to the group on the device. NULL:
+ * the packet does not say how it came, and any device may have joined.
+ */
+void mcast_each(const struct device *d, const uint8_t gid[16],
+		void (*fn)(struct qp *qp, void *owner), void *owner);
+
+#endif

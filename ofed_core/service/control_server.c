@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * control_server: answers ofedctrl.
+ */
+#include "ofed_core/service/control_server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ofed_core/base/control.h"
+#include "ofed_core/base/log.h"
+#include "ofed_core/base/ofed_rundir.h"
+#include "ofed_core/base/params.h"
+#include "ofed_core/base/stranger.h"
+#include "ofed_core/cm/cm_id.h"
+#include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/qp.h"
+#include "ofed_core/wire/wire.h"
+
+#define OUTPUT_BYTES 65536
+
+struct session {
+	struct source source;
+	struct session *next;
+	uid_t uid;
+	size_t used;
+	char line[CONTROL_LINE_BYTES];
+};
+
+struct output {
+	size_t used;
+	char text[OUTPUT_BYTES];
+};
+
+enum unload_step {
+	UNLOAD_NO,
+	UNLOAD_TERM,
+	UNLOAD_KILL,
+	UNLOAD_END
+};
+
+#define UNLOAD_LOOK_NS (50 * NS_PER_MS)
+
+static struct session *sessions; /* worker 0's, as long as it runs */
+static struct timer unload_timer;
+static enum unload_step unload_step;
+static uint64_t unload_deadline; /* of the step */
+
+static void say(struct output *o, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void say(struct output *o, const char *format, ...)
+{
+	va_list a;
+	int n;
+
+	va_start(a, format);
+	n = vsnprintf(o->text + o->used, sizeof(o->text) - o->used, format, a);
+	va_end(a);
+	if (n > 0 && (size_t)n < sizeof(o->text) - o->used)
+		o->used += (size_t)n;
+}
+
+/* ---- Unloading ---- */
+
+static bool has_users(void)
+{
+	for (struct client *c = clients; c; c = c->next)
+		if (c->kind != CLIENT_NEW)
+			return true;
+	return false;
+}
+
+static void on_unload(struct timer *t)
+{
+	uint64_t now = clock_ns();
+	uint64_t delay = NS_PER_MS;
+
+	if (!has_users()) {
+		unload_step = UNLOAD_END;
+	} else if (now < unload_deadline) {
+		timer_set(t, now + UNLOAD_LOOK_NS);
+		return;
+	}
+	switch (unload_step) {
+	case UNLOAD_TERM:
+		log_info("SIGTERM to %u programs", clients_signal(SIGTERM));
+		delay *= (uint64_t)param(PARAMETER_DELAY_BETWEEN_SIGNALS);
+		unload_step = UNLOAD_KILL;
+		break;
+	case UNLOAD_KILL:
+		log_info("SIGKILL to %u programs", clients_signal(SIGKILL));
+		delay *= 100;
+		unload_step = UNLOAD_END;
+		break;
+	case UNLOAD_NO:
+	case UNLOAD_END:
+		workers_stop();
+		return;
+	}
+	unload_deadline = now + delay;
+	timer_set(t, now + UNLOAD_LOOK_NS);
+}
+
+void control_unload(void)
+{
+	if (unload_step != UNLOAD_NO)
+		return;
+	clients_lose(NULL);
+	unload_step = UNLOAD_TERM;
+	unload_deadline =
+	    clock_ns() + (uint64_t)param(PARAMETER_DELAY_KILL) * NS_PER_MS;
+	timer_set(&unload_timer, clock_ns() + NS_PER_MS);
+}
+
+/* ---- Requests ---- */
+
+static void refuse(struct output *o, int error, const char *words)
+{
+	o->used = 0;
+	say(o, "error %d %s\n", -error, words);
+}
+
+static void do_query(struct output *o)
+{
+	for (int i = 0; i < PARAMETER_COUNT; i++)
+		say(o, "=%s %ld\n", parameter_table[i].name,
+		    param((enum parameter_id)i));
+	say(o, "ok\n");
+}
+
+static void do_set(struct output *o, const char *arguments)
+{
+	char name[64];
+	char value[64];
+	char extra;
+	struct parameters p;
+	int rc;
+
+	if (sscanf(arguments, "%63s %63s %c", name, value, &extra) != 2) {
+		refuse(o, -EINVAL, "set needs a name and a value");
+		return;
+	}
+	params_get(&p);
+	rc = parameters_set(&p, name, value);
+	if (rc == 0) {
+		params_put(&p);
+		say(o, "ok\n");
+	} else if (rc == -ENOENT) {
+		refuse(o, rc, "no such parameter");
+	} else if (rc == -ERANGE) {
+		refuse(o, rc, "value is outside the allowed range");
+	} else {
+		refuse(o, rc, "value is not a number");
+	}
+}
+
+static void do_reload(struct output *o)
+{
+	struct parameters p;
+	char words[160];
+	int line;
+	int rc;
+
+	parameters_init(&p);
+	rc = parameters_read(&p, parameters_path(), &line);
+	if (rc == 0) {
+		params_put(&p);
+		say(o, "ok\n");
+		return;
+	}
+	snprintf(words, sizeof(words), "%.100s, line %d: %s", parameters_path(),
+		 line, strerror(-rc));
+	refuse(o, rc, words);
+}
+
+static void read_name(pid_t pid, char *out, size_t size)
+{
+	char path[32];
+	FILE *f;
+
+	snprintf(out, size, "-");
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(out, (int)size, f))
+		out[strcspn(out, "\n")] = '\0';
+	fclose(f);
+}
+
+static void do_clients(struct output *o)
+{
+	for (struct client *c = clients; c; c = c->next) {
+		unsigned contexts = 0;
+		unsigned qp_count = 0;
+		bool is_first = c->kind != CLIENT_NEW;
+		char name[32];
+
+		for (struct client *k = clients; k; k = k->next) {
+			if (k->pid != c->pid || k->kind == CLIENT_NEW)
+				continue;
+			if (k == c)
+				break;
+			is_first = false;
+		}
+		for (struct client *k = clients; k && is_first; k = k->next) {
+			if (k->pid != c->pid)
+				continue;
+			contexts += k->kind == CLIENT_UVERBS;
+			for (uint32_t i = 0; i < k->objects.room; i++)
+				qp_count +=
+				    object_find(k, i, OBJECT_QP) != NULL;
+		}
+		if (!is_first)
+			continue;
+		read_name(c->pid, name, sizeof(name));
+		say(o, "=%d %u %u %u %s\n", (int)c->pid, (unsigned)c->uid,
+		    contexts, qp_count, name);
+	}
+	say(o, "ok\n");
+}
+
+static void do_devices(struct output *o)
+{
+	for (unsigned i = 0; i < device_count; i++) {
+		const struct device *d = &devices[i];
+
+		if (!d->is_gone)
+			say(o, "=%s %s %s %u\n", d->name, d->netdev,
+			    d->is_up ? "ACTIVE" : "DOWN",
+			    mtu_bytes(device_mtu(d)));
+	}
+	say(o, "ok\n");
+}
+
+static void do_listeners(struct output *o)
+{
+	pthread_mutex_lock(&cm_lock);
+	for (const struct cm_id *id = cm_ids; id; id = id->next)
+		if (id->state == CM_LISTEN && id->channel)
+			say(o, "=%s %u %d\n",
+			    id->space == RDMA_PS_TCP ? "TCP" : "UDP",
+			    id->source.port, (int)id->channel->client->pid);
+	pthread_mutex_unlock(&cm_lock);
+	say(o, "ok\n");
+}
+
+static void do_statistics(struct output *o)
+{
+	for (int i = 0; i < WIRE_COUNTERS; i++)
+		say(o, "=%s %llu\n", wire_counter_name[i],
+		    (unsigned long long)wire_counter((enum wire_counter)i));
+	say(o, "=queue_pairs %u\n", qp_total());
+	say(o, "=wire_is_open %d\n", wire_is_open());
+	say(o, "ok\n");
+}
+
+static bool is_allowed(const struct session *s)
+{
+	return s->uid == 0 || s->uid == geteuid();
+}
+
+static void run(struct session *s, struct output *o, const char *line)
+{
+	bool is_change = strncmp(line, "set ", 4) == 0 ||
+			 strcmp(line, "reload") == 0 ||
+			 strcmp(line, "unload") == 0;
+
+	if (is_change && !is_allowed(s)) {
+		refuse(o, -EPERM, "only root or the owner of the core may");
+	} else if (strcmp(line, "query") == 0) {
+		do_query(o);
+	} else if (strncmp(line, "set ", 4) == 0) {
+		do_set(o, line + 4);
+	} else if (strcmp(line, "reload") == 0) {
+		do_reload(o);
+	} else if (strcmp(line, "clients") == 0) {
+		do_clients(o);
+	} else if (strcmp(line, "devices") == 0) {
+		do_devices(o);
+	} else if (strcmp(line, "listeners") == 0) {
+		do_listeners(o);
+	} else if (strcmp(line, "statistics") == 0) {
+		do_statistics(o);
+	} else if (strcmp(line, "ping") == 0) {
+		say(o, "=version 1\n=pid %d\nok\n", (int)getpid());
+	} else if (strcmp(line, "unload") == 0) {
+		control_unload();
+		say(o, "ok\n");
+	} else {
+		refuse(o, -EINVAL, "no such request");
+	}
+}
+
+static void session_end(struct session *s)
+{
+	struct session **link = &sessions;
+
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
+	worker_remove_source(worker_self(), &s->source);
+	close(s->source.fd);
+	free(s);
+}
+
+static bool serve_lines(struct session *s)
+{
+	static struct output o;
+	char *end;
+
+	while ((end = memchr(s->line, '\n', s->used))) {
+		size_t n = (size_t)(end - s->line);
+
+		*end = '\0';
+		o.used = 0;
+		pthread_rwlock_wrlock(&core_lock);
+		run(s, &o, s->line);
+		pthread_rwlock_unlock(&core_lock);
+		if (send(s->source.fd, o.text, o.used,
+			 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)o.used)
+			return false;
+		s->used -= n + 1;
+		memmove(s->line, end + 1, s->used);
+	}
+	return s->used < sizeof(s->line);
+}
+
+static void session_ready(struct source *source, uint32_t events)
+{
+	struct session *s = (struct session *)source;
+	ssize_t n = recv(s->source.fd, s->line + s->used,
+			 sizeof(s->line) - s->used, MSG_DONTWAIT);
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		s->used += (size_t)n;
+	if (n <= 0 || !serve_lines(s))
+		session_end(s);
+}
+
+static void listener_ready(struct source *source, uint32_t events)
+{
+	int fd = stranger_accept(source->fd, SOCK_CLOEXEC);
+	struct session *s;
+	struct ucred u;
+	socklen_t size = sizeof(u);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	s = calloc(1, sizeof(*s));
+	if (!s || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &size) < 0) {
+		free(s);
+		close(fd);
+		return;
+	}
+	s->source = (struct source){.fd = fd, .ready = session_ready};
+	s->uid = u.uid;
+	if (worker_add_source(worker_at(0), &s->source) < 0) {
+		free(s);
+		close(fd);
+		return;
+	}
+	s->next = sessions;
+	sessions = s;
+}
+
+void control_forget(void)
+{
+	while (sessions) {
+		struct session *s = sessions;
+
+		sessions = s->next;
+		free(s);
+	}
+}
+
+int control_listen(void)
+{
+	static struct source listener;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
+	int fd = control_open();
+
+	if (fd >= 0) {
+		close(fd);
+		return -EALREADY;
+	}
+	if (rc < 0)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	unlink(a.sun_path);
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    chmod(a.sun_path, 0666) < 0 || listen(fd, 16) < 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	timer_init(&unload_timer, worker_at(0), on_unload);
+	listener = (struct source){.fd = fd, .ready = listener_ready};
+	return worker_add_source(worker_at(0), &listener);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * main: the program ofed_core.
+ *
+ * ofed_core [-f]   -f stays in the foreground and logs to standard error.
+ * Without -f it returns to the caller once programs can open devices, with
+ * exit status 0; 1 when it could not start (the reason is on standard error).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ofed_core/base/log.h"
+#include "ofed_core/base/params.h"
+#include "ofed_core/cm/cm_id.h"
+#include "ofed_core/device/netdev.h"
+#include "ofed_core/device/sysfs.h"
+#include "ofed_core/service/control_server.h"
+#include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/qp.h"
+#include "ofed_core/wire/wire.h"
+
+#define PRIORITY (-10) /* nice */
+
+static const char usage[] =
+    "Usage: ofed_core [-f]\n"
+    "Serves the verbs libraries; \"ofedctrl -l\" starts it.\n\n"
+    "  -f  stay in the foreground and log to standard error\n"
+    "  -h  this text\n";
+
+static struct source signals;
+
+static void on_signal(struct source *s, uint32_t events)
+{
+	struct signalfd_siginfo i;
+
+	(void)events;
+	if (read(s->fd, &i, sizeof(i)) != sizeof(i))
+		return;
+	if (i.ssi_signo == SIGHUP)
+		return;
+	log_info("signal %u: ending", i.ssi_signo);
+	pthread_rwlock_wrlock(&core_lock);
+	clients_lose(NULL);
+	pthread_rwlock_unlock(&core_lock);
+	workers_stop();
+}
+
+/* Blocked before any thread starts, so that all inherit it. */
+static int watch_signals(const sigset_t *set)
+{
+	signals.fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals.ready = on_signal;
+	if (signals.fd < 0)
+		return -errno;
+	return worker_add_source(worker_at(0), &signals);
+}
+
+static unsigned thread_count(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = 1;
+
+	while (n < WORKERS_MAX && (long)n * 2 <= cpus)
+		n *= 2;
+	return n;
+}
+
+static int read_parameters(void)
+{
+	struct parameters p;
+	int line;
+	int rc;
+
+	parameters_init(&p);
+	rc = parameters_read(&p, parameters_path(), &line);
+	if (rc < 0)
+		fprintf(stderr, "ofed_core: %s, line %d: %s\n",
+			parameters_path(), line, strerror(-rc));
+	params_put(&p);
+	return rc;
+}
+
+static void read_roce_mode(void)
+{
+	const char *mode = getenv("OFED_CORE_ROCE_V2_MODE");
+
+	if (!mode || !*mode)
+		return;
+	if (strcmp(mode, "0") == 0)
+		roce_mode = ROCE_V1_ONLY;
+	else if (strcmp(mode, "2") == 0)
+		roce_mode = ROCE_BOTH;
+	else if (strcmp(mode, "1") != 0)
+		fprintf(stderr, "ofed_core: OFED_CORE_ROCE_V2_MODE is not 0, "
+				"1 or 2: taken as 1\n");
+}
+
+static int start(const sigset_t *set)
+{
+	int rc = sysfs_make_rundir();
+
+	if (rc < 0) {
+		fprintf(stderr, "ofed_core: run directory: %s\n",
+			strerror(-rc));
+		return rc;
+	}
+	rc = qps_init();
+	qp_watch_init();
+	if (rc == 0)
+		rc = workers_start(thread_count());
+	if (rc == 0)
+		rc = control_listen();
+	if (rc == -EALREADY)
+		fprintf(stderr, "ofed_core: already loaded\n");
+	if (rc < 0)
+		return rc;
+	cm_send_init();
+	rc = wire_open();
+	if (rc < 0)
+		log_warning("no RoCE on the wire (%s): only queue pairs of "
+			    "this host reach each other",
+			    strerror(-rc));
+	pthread_rwlock_wrlock(&core_lock);
+	rc = netdev_open();
+	pthread_rwlock_unlock(&core_lock);
+	if (rc == 0)
+		rc = netdev_watch();
+	if (rc == 0)
+		rc = watch_signals(set);
+	if (rc == 0)
+		rc = clients_listen();
+	if (rc < 0)
+		fprintf(stderr, "ofed_core: %s\n", strerror(-rc));
+	return rc;
+}
+
+/* The parent waits for the child's word, then ends. */
+static void detach(int *word)
+{
+	int pair[2];
+	char byte = 1;
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		exit(1);
+	pid = fork();
+	if (pid < 0)
+		exit(1);
+	if (pid > 0) {
+		close(pair[1]);
+		if (read(pair[0], &byte, 1) != 1)
+			byte = 1;
+		_exit(byte);
+	}
+	close(pair[0]);
+	setsid();
+	*word = pair[1];
+}
+
+static void report(int word, char status)
+{
+	int null;
+
+	if (word < 0)
+		return;
+	if (write(word, &status, 1) != 1)
+		log_debug("nobody waits for the start");
+	close(word);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (status || null < 0)
+		return;
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	close(null);
+	log_to_syslog(true);
+}
+
+/*
+ * Programs wait for the core as they would for an adapter and its interrupts.
+ * Where sessions share the processors (autogroup), ours counts as one; it has
+ * been made by detach(). Who started us with a priority, or without the right
+ * to change it, has decided.
+ */
+static void come_first(bool has_session)
+{
+	int fd;
+
+	errno = 0;
+	if (getpriority(PRIO_PROCESS, 0) != 0 || errno ||
+	    setpriority(PRIO_PROCESS, 0, PRIORITY) < 0)
+		return;
+	fd = has_session ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC)
+			 : -1;
+	if (fd < 0)
+		return;
+	if (dprintf(fd, "%d", PRIORITY) < 0)
+		log_info("priority of the session not raised: error %d", errno);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files;
+	sigset_t set;
+	int word = -1;
+	int rc;
+
+	if (argc == 2 && strcmp(argv[1], "-h") == 0) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc > 2 || (argc == 2 && strcmp(argv[1], "-f") != 0)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (read_parameters() < 0)
+		return 1;
+	if (argc == 1)
+		detach(&word);
+	come_first(argc == 1);
+	read_roce_mode();
+	umask(022);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	rc = start(&set);
+	report(word, rc < 0);
+	if (rc < 0) {
+		if (rc != -EALREADY)
+			sysfs_remove();
+		return 1;
+	}
+	workers_wait();
+	/* Who no longer finds us may start another. */
+	wire_close();
+	sysfs_remove();
+	control_forget();
+	return 0;
+}

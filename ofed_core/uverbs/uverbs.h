@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * uverbs: the commands of the kernel's uverbs write() interface.
+ *
+ * Every handler runs with core_lock held as its table entry says, finds its
+ * request in c->in (long enough for the structure) and returns 0 or -errno.
+ */
+#ifndef OFED_CORE_UVERBS_H
+#define OFED_CORE_UVERBS_H
+
+#include "ofed_core/verbs/client.h"
+
+/*
+ * Puts the answer in place: the core structure, then the driver's part.
+ * -ENOSPC when the program left no room for it.
+ */
+int command_answer(struct command *c, const void *core, size_t core_bytes,
+		   const void *driver, size_t driver_bytes);
+
+/* Fills an address from what a program gave; -EINVAL without a GRH. */
+int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
+		   struct address *out);
+
+int uverbs_get_context(struct command *c);
+int uverbs_query_device(struct command *c);
+int uverbs_ex_query_device(struct command *c);
+int uverbs_query_port(struct command *c);
+int uverbs_alloc_pd(struct command *c);
+int uverbs_dealloc_pd(struct command *c);
+int uverbs_reg_mr(struct command *c);
+int uverbs_dereg_mr(struct command *c);
+int uverbs_alloc_mw(struct command *c);
+int uverbs_dealloc_mw(struct command *c);
+int uverbs_create_channel(struct command *c);
+int uverbs_create_cq(struct command *c);
+int uverbs_ex_create_cq(struct command *c);
+int uverbs_resize_cq(struct command *c);
+int uverbs_destroy_cq(struct command *c);
+int uverbs_req_notify_cq(struct command *c);
+int uverbs_create_qp(struct command *c);
+int uverbs_ex_create_qp(struct command *c);
+int uverbs_query_qp(struct command *c);
+int uverbs_modify_qp(struct command *c);
+int uverbs_ex_modify_qp(struct command *c);
+int uverbs_destroy_qp(struct command *c);
+int uverbs_attach_mcast(struct command *c);
+int uverbs_detach_mcast(struct command *c);
+int uverbs_create_srq(struct command *c);
+int uverbs_modify_srq(struct command *c);
+int uverbs_query_srq(struct command *c);
+int uverbs_destroy_srq(struct command *c);
+int uverbs_create_ah(struct command *c);
+int uverbs_destroy_ah(struct command *c);
+
+/* The header of a command, judged; see uverbs_decode(). */
+struct uverbs_header {
+	uint32_t number;
+	bool is_extended;
+	size_t in_at; /* of the core structure */
+	size_t in_bytes;
+	size_t driver_in_bytes;
+	size_t out_bytes;
+	size_t driver_out_bytes;
+};
+
+/* Pure: reads and checks the header. 0 or -EINVAL. */
+int uverbs_decode(struct uverbs_header *h, const void *bytes, size_t count);
+
+#endif

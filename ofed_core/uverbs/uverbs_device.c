@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * uverbs_device: context, device and port attributes, protection domains,
+ * address handles and completion channels.
+ */
+#include "ofed_core/uverbs/uverbs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_ID       0xb3151310u /* what AIX reports for ent devices */
+#define VENDOR_PART_ID  336656132u
+#define PAGE_SIZE_CAP   0xfffff000u
+#define ATOMIC_HCA      1
+#define LOCAL_ACK_DELAY 16
+#define PORT_CAP_CM     0x10000u
+#define LINK_ETHERNET   2
+#define STATE_DOWN      1
+#define STATE_ACTIVE    4
+#define PHYS_DISABLED   3
+#define PHYS_LINK_UP    5
+#define WIDTH_1X        1
+#define WIDTH_4X        2
+
+#define DEVICE_CAPS                                                            \
+	(IB_UVERBS_DEVICE_BAD_QKEY_CNTR | IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | \
+	 IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |                                  \
+	 IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |   \
+	 IB_UVERBS_DEVICE_SRQ_RESIZE | IB_UVERBS_DEVICE_MEM_WINDOW |           \
+	 IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B)
+
+int uverbs_get_context(struct command *c)
+{
+	struct ib_uverbs_get_context_resp r = {.num_comp_vectors = 1};
+	struct client *k = c->client;
+	int rc;
+
+	if (k->has_context)
+		return -EINVAL;
+	rc = quota_take(k->quota, QUOTA_FILES, NOTIFIER_FILES);
+	if (rc < 0)
+		return rc;
+	rc = notifier_open(&k->async, k->worker,
+			   sizeof(struct ib_uverbs_async_event_desc));
+	if (rc < 0) {
+		quota_give(k->quota, QUOTA_FILES, NOTIFIER_FILES);
+		return rc;
+	}
+	k->has_context = true;
+	c->fd_out = k->async.reader;
+	c->fd_offset = offsetof(struct ib_uverbs_get_context_resp, async_fd);
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+static void fill_device(const struct device *d,
+			struct ib_uverbs_query_device_resp *r)
+{
+	*r = (struct ib_uverbs_query_device_resp){
+	    .node_guid = d->node_guid,
+	    .sys_image_guid = d->node_guid,
+	    .max_mr_size = UINT64_MAX,
+	    .page_size_cap = PAGE_SIZE_CAP,
+	    .vendor_id = VENDOR_ID,
+	    .vendor_part_id = VENDOR_PART_ID,
+	    .max_qp = MAX_QP,
+	    .max_qp_wr = MAX_QP_WR,
+	    .device_cap_flags = DEVICE_CAPS,
+	    .max_sge = MAX_SGE,
+	    .max_sge_rd = MAX_SGE,
+	    .max_cq = MAX_CQ,
+	    .max_cqe = MAX_CQE,
+	    .max_mr = MAX_MR,
+	    .max_mw = MAX_MR,
+	    .max_pd = MAX_PD,
+	    .max_qp_rd_atom = MAX_RD_ATOM,
+	    .max_res_rd_atom = MAX_RD_ATOM * MAX_QP,
+	    .max_qp_init_rd_atom = MAX_RD_ATOM,
+	    .atomic_cap = ATOMIC_HCA,
+	    .max_mcast_grp = MAX_MCAST_GRP,
+	    .max_mcast_qp_attach = MAX_MCAST_QP,
+	    .max_total_mcast_qp_attach = MAX_MCAST_GRP * MAX_MCAST_QP,
+	    .max_ah = MAX_AH,
+	    .max_srq = MAX_SRQ,
+	    .max_srq_wr = MAX_SRQ_WR,
+	    .max_srq_sge = MAX_SGE,
+	    .max_pkeys = 1,
+	    .local_ca_ack_delay = LOCAL_ACK_DELAY,
+	    .phys_port_cnt = 1,
+	};
+}
+
+int uverbs_query_device(struct command *c)
+{
+	struct ib_uverbs_query_device_resp r;
+
+	fill_device(c->client->device, &r);
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+int uverbs_ex_query_device(struct command *c)
+{
+	struct ib_uverbs_ex_query_device_resp r = {0};
+	struct ib_uverbs_ex_query_device q;
+
+	memcpy(&q, c->in, sizeof(q));
+	if (q.comp_mask || q.reserved)
+		return -EINVAL;
+	fill_device(c->client->device, &r.base);
+	r.response_length =
+	    (uint32_t)(sizeof(r) < c->driver_at ? sizeof(r) : c->driver_at);
+	r.device_cap_flags_ex = r.base.device_cap_flags;
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+/* enum of the verbs: 1 2.5, 2 5, 4 10, 8 QDR, 32 EDR (25 Gb/s) per lane. */
+static void fill_speed(const struct device *d,
+		       struct ib_uverbs_query_port_resp *r)
+{
+	r->active_width = WIDTH_4X;
+	if (d->speed_mbps && d->speed_mbps <= 2500) {
+		r->active_width = WIDTH_1X;
+		r->active_speed = 1;
+	} else if (d->speed_mbps <= 10000) {
+		r->active_speed = 1;
+	} else if (d->speed_mbps <= 40000) {
+		r->active_speed = 4;
+	} else {
+		r->active_speed = 32;
+	}
+}
+
+int uverbs_query_port(struct command *c)
+{
+	const struct device *d = c->client->device;
+	struct ib_uverbs_query_port_resp r = {0};
+	struct ib_uverbs_query_port q;
+	bool is_up = d->is_up && !d->is_gone;
+
+	memcpy(&q, c->in, sizeof(q));
+	if (q.port_num != 1)
+		return -EINVAL;
+	r.port_cap_flags = PORT_CAP_CM;
+	r.max_msg_sz = MAX_MSG_BYTES;
+	r.gid_tbl_len = GIDS_MAX;
+	r.pkey_tbl_len = 1;
+	r.state = is_up ? STATE_ACTIVE : STATE_DOWN;
+	r.phys_state = is_up ? PHYS_LINK_UP : PHYS_DISABLED;
+	r.max_mtu = 5;
+	r.active_mtu = (uint8_t)device_mtu(d);
+	r.max_vl_num = 1;
+	r.lid = device_lid(d);
+	r.link_layer = LINK_ETHERNET;
+	fill_speed(d, &r);
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+int uverbs_alloc_pd(struct command *c)
+{
+	struct ib_uverbs_alloc_pd_resp r = {0};
+	struct pd *pd = calloc(1, sizeof(*pd));
+	int rc = pd ? object_add(c->client, &pd->o, OBJECT_PD) : -ENOMEM;
+
+	if (rc < 0) {
+		free(pd);
+		return rc;
+	}
+	r.pd_handle = pd->o.handle;
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+static int destroy_unused(struct object *o)
+{
+	if (!o)
+		return -EINVAL;
+	if (atomic_load(&o->refs))
+		return -EBUSY;
+	object_destroy(o);
+	return 0;
+}
+
+int uverbs_dealloc_pd(struct command *c)
+{
+	struct ib_uverbs_dealloc_pd q;
+
+	memcpy(&q, c->in, sizeof(q));
+	return destroy_unused(object_find(c->client, q.pd_handle, OBJECT_PD));
+}
+
+int uverbs_create_channel(struct command *c)
+{
+	struct ib_uverbs_create_comp_channel_resp r = {0};
+	struct quota *quota = c->client->quota;
+	struct channel *ch;
+	int rc = quota_take(quota, QUOTA_FILES, NOTIFIER_FILES);
+
+	if (rc < 0)
+		return rc;
+	ch = calloc(1, sizeof(*ch));
+	rc = ch ? notifier_open(&ch->notifier, c->client->worker,
+				sizeof(struct ib_uverbs_comp_event_desc))
+		: -ENOMEM;
+	if (rc == 0)
+		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL);
+	if (rc < 0) {
+		if (ch)
+			notifier_close(&ch->notifier);
+		free(ch);
+		quota_give(quota, QUOTA_FILES, NOTIFIER_FILES);
+		return rc;
+	}
+	c->fd_out = ch->notifier.reader;
+	c->fd_offset = 0;
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+/* The path of a program that names no GID. False: its LID names nobody. */
+static bool address_by_lid(struct device *d,
+			   const struct ib_uverbs_qp_dest *from,
+			   struct address *out)
+{
+	unsigned sgid_index;
+
+	*out = (struct address){.device = d, .hop_limit = 64, .sl = from->sl};
+	if (!device_gid_of_lid(d, from->dlid, out->dgid, &sgid_index))
+		return false;
+	out->sgid_index = (uint8_t)sgid_index;
+	return true;
+}
+
+int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
+		   struct address *out)
+{
+	struct device *d = c->device;
+
+	if (from->port_num > 1)
+		return -EINVAL;
+	if (!from->is_global) {
+		if (!address_by_lid(d, from, out))
+			return -EINVAL;
+	} else {
+		if (from->sgid_index >= GIDS_MAX ||
+		    !d->gids[from->sgid_index].is_used)
+			return -EINVAL;
+		*out = (struct address){
+		    .device = d,
+		    .flow_label = from->flow_label & 0xfffff,
+		    .sgid_index = from->sgid_index,
+		    .hop_limit = from->hop_limit ? from->hop_limit : 64,
+		    .traffic_class = from->traffic_class,
+		    .sl = from->sl,
+		};
+		memcpy(out->dgid, from->dgid, 16);
+	}
+	memcpy(out->sgid, d->gids[out->sgid_index].raw, 16);
+	out->is_v1 = d->gids[out->sgid_index].is_v1;
+	/* A source of one IP family cannot reach the other. */
+	if (!out->is_v1 && gid_is_ip4(out->sgid) != gid_is_ip4(out->dgid))
+		return -EINVAL;
+	return 0;
+}
+
+int uverbs_create_ah(struct command *c)
+{
+	struct ib_uverbs_create_ah_resp r = {0};
+	struct rxe_create_ah_resp driver = {0};
+	struct ib_uverbs_qp_dest dest = {0};
+	struct ib_uverbs_create_ah q;
+	struct pd *pd;
+	struct ah *ah;
+	int rc;
+
+	memcpy(&q, c->in, sizeof(q));
+	pd = object_find(c->client, q.pd_handle, OBJECT_PD);
+	if (!pd || q.attr.port_num != 1)
+		return -EINVAL;
+	memcpy(dest.dgid, q.attr.grh.dgid, sizeof(dest.dgid));
+	dest.flow_label = q.attr.grh.flow_label;
+	dest.sgid_index = q.attr.grh.sgid_index;
+	dest.hop_limit = q.attr.grh.hop_limit;
+	dest.traffic_class = q.attr.grh.traffic_class;
+	dest.sl = q.attr.sl;
+	dest.dlid = q.attr.dlid;
+	dest.is_global = q.attr.is_global;
+	dest.port_num = q.attr.port_num;
+	ah = calloc(1, sizeof(*ah));
+	rc = ah ? uverbs_address(c->client, &dest, &ah->address) : -ENOMEM;
+	if (rc == 0)
+		rc = object_add(c->client, &ah->o, OBJECT_AH);
+	if (rc < 0) {
+		free(ah);
+		return rc;
+	}
+	ah->pd = pd;
+	object_hold(&pd->o);
+	r.ah_handle = ah->o.handle;
+	/* Zero would make the provider resolve the address by itself. */
+	driver.ah_num = ah->o.handle + 1;
+	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+}
+
+int uverbs_destroy_ah(struct command *c)
+{
+	struct ib_uverbs_destroy_ah q;
+
+	memcpy(&q, c->in, sizeof(q));
+	return destroy_unused(object_find(c->client, q.ah_handle, OBJECT_AH));
+}

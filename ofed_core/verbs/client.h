@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * client: one open device node of one program.
+ *
+ * The connection ends when the last process that shares it closes it or dies;
+ * then everything that was made through it goes.
+ *
+ * Locking: made, served and destroyed on the thread of its worker. The list
+ *          of clients and their objects: core_lock.
+ */
+#ifndef OFED_CORE_CLIENT_H
+#define OFED_CORE_CLIENT_H
+
+#include <sys/types.h>
+
+#include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/base/table.h"
+#include "ofed_core/device/quota.h"
+#include "ofed_core/verbs/verbs.h"
+
+enum client_kind {
+	CLIENT_NEW,
+	CLIENT_UVERBS,
+	CLIENT_CM
+};
+
+struct cm_channel;
+
+struct client {
+	struct source source;
+	struct worker *worker;
+	struct client *next;
+	struct client *previous;
+	enum client_kind kind;
+	pid_t pid; /* that opened it */
+	int pidfd; /* of the same, or -1 */
+	uid_t uid;
+	struct quota *quota; /* of the user */
+	ino_t inode; /* of the program's end: names an rdma_cm channel */
+
+	struct device *device;
+	bool has_context;
+	struct table objects;
+	struct notifier async;
+	struct ring *rings;
+	uint64_t next_offset;
+	struct owner *owners;
+	struct cm_channel *cm;
+};
+
+/* A command, and room for its answer. */
+struct command {
+	struct client *client;
+	pid_t pid;               /* of the process that sent it */
+	const unsigned char *in; /* after all headers */
+	size_t in_bytes;
+	const unsigned char *driver_in;
+	size_t driver_in_bytes;
+	unsigned char *out;
+	size_t out_max;   /* room for the answer */
+	size_t driver_at; /* extended commands: place of the driver's part */
+	bool is_extended;
+	size_t out_bytes;
+	uint32_t fd_offset;
+	int fd_out; /* handed to the program; owned by the command if is_owned
+		     */
+	bool is_owned;
+	ino_t fd_inode; /* of a descriptor that came along, 0: none */
+};
+
+extern struct client *clients; /* list; core_lock */
+
+/* Starts to listen on ofed_rundir_path("verbs"). */
+int clients_listen(void);
+/* Tells programs that use the device, or any device (NULL), of an event. */
+void clients_notify(enum event_type type, const struct device *d);
+/*
+ * The device has gone, or all have (NULL): tells of it, and breaks what is on
+ * it. After all have gone no node can be opened.
+ */
+void clients_lose(const struct device *d);
+/* To every process with a node open, once; how many were reached. */
+unsigned clients_signal(int signal_number);
+
+/* 0 or -errno; fills c->out. */
+int uverbs_command(struct command *c, const void *bytes, size_t count);
+int ucma_command(struct command *c, const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * object: handles, rings and events of a client's objects.
+ */
+#include "ofed_core/verbs/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ofed_core/base/log.h"
+#include "ofed_core/verbs/qp.h"
+
+int object_add(struct client *c, struct object *o, enum object_type type)
+{
+	int64_t handle = quota_take(c->quota, QUOTA_HANDLES, 1);
+
+	if (handle < 0)
+		return (int)handle;
+	handle = table_add(&c->objects, o);
+	if (handle < 0) {
+		quota_give(c->quota, QUOTA_HANDLES, 1);
+		return (int)handle;
+	}
+	o->type = type;
+	o->handle = (uint32_t)handle;
+	o->client = c;
+	return 0;
+}
+
+void *object_find(struct client *c, uint32_t handle, enum object_type type)
+{
+	struct object *o = table_get(&c->objects, handle);
+
+	return o && o->type == type ? o : NULL;
+}
+
+static void channel_destroy(struct channel *ch)
+{
+	notifier_close(&ch->notifier);
+	quota_give(ch->o.client->quota, QUOTA_FILES, NOTIFIER_FILES);
+	free(ch);
+}
+
+static void ah_destroy(struct ah *ah)
+{
+	object_drop(&ah->pd->o);
+	free(ah);
+}
+
+void object_remove(struct object *o)
+{
+	table_remove(&o->client->objects, o->handle);
+	quota_give(o->client->quota, QUOTA_HANDLES, 1);
+}
+
+void object_destroy(struct object *o)
+{
+	object_remove(o);
+	switch (o->type) {
+	case OBJECT_PD:
+		free(o);
+		break;
+	case OBJECT_AH:
+		ah_destroy((struct ah *)o);
+		break;
+	case OBJECT_MR:
+		mr_destroy((struct mr *)o);
+		break;
+	case OBJECT_MW:
+		mw_destroy((struct mw *)o);
+		break;
+	case OBJECT_CHANNEL:
+		channel_destroy((struct channel *)o);
+		break;
+	case OBJECT_CQ:
+		cq_destroy((struct cq *)o);
+		break;
+	case OBJECT_SRQ:
+		srq_destroy((struct srq *)o);
+		break;
+	case OBJECT_QP:
+		qp_destroy((struct qp *)o);
+		break;
+	}
+}
+
+struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element)
+{
+	struct ring *r = malloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	if (ring_create(r, entries, element) < 0) {
+		free(r);
+		return NULL;
+	}
+	if (quota_take(c->quota, QUOTA_BYTES, r->bytes) < 0) {
+		ring_destroy(r);
+		free(r);
+		return NULL;
+	}
+	if (quota_take(c->quota, QUOTA_FILES, 1) < 0) {
+		quota_give(c->quota, QUOTA_BYTES, r->bytes);
+		ring_destroy(r);
+		free(r);
+		return NULL;
+	}
+	r->offset = c->next_offset;
+	c->next_offset += r->bytes;
+	r->next = c->rings;
+	c->rings = r;
+	return r;
+}
+
+void object_ring_drop(struct client *c, struct ring *r)
+{
+	struct ring **p;
+
+	if (!r)
+		return;
+	for (p = &c->rings; *p && *p != r; p = &(*p)->next)
+		continue;
+	if (*p)
+		*p = r->next;
+	quota_give(c->quota, QUOTA_BYTES, r->bytes);
+	if (r->memfd >= 0)
+		quota_give(c->quota, QUOTA_FILES, 1);
+	ring_destroy(r);
+	free(r);
+}
+
+void event_send(struct client *c, struct object *o, enum event_type type)
+{
+	struct ib_uverbs_async_event_desc e = {.element = 1,
+					       .event_type = type};
+
+	if (o)
+		e.element = o->user_handle;
+	if (!c->has_context || notifier_send(&c->async, &e) < 0)
+		return;
+	if (o)
+		__atomic_fetch_add(&o->async_sent, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t event_reported(struct object *o)
+{
+	uint32_t unread;
+
+	if (!o->async_sent)
+		return 0;
+	unread = notifier_withdraw(&o->client->async, o->user_handle);
+	return o->async_sent > unread ? o->async_sent - unread : 0;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * smc_option_maps: what the programs of smc_option.bpf.c remember, and the
+ * questions they ask of it. Part of that program, not a header for others.
+ *
+ * Locking: programs run on all processors at once. Counts change by atomic
+ *          additions, elements by the maps' own operations; a mark is changed
+ *          with its socket's lock held.
+ */
+#ifndef SMC_R_SMC_OPTION_MAPS_BPF_H
+#define SMC_R_SMC_OPTION_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "smc_r/peer/option.h"
+
+#define INET  2  /* AF_INET */
+#define INET6 10 /* AF_INET6 */
+
+#define SECOND         1000000000ULL
+/* Longer than the default number of SYN-ACKs takes (tcp_synack_retries 5). */
+#define HANDSHAKE_AGE  (127 * SECOND)
+#define HANDSHAKES_MAX 16384
+#define LISTENERS_MAX  16384
+#define ACCEPTED_MAX   16384
+#define PORTS          65536
+
+struct mark {
+	__u32 state; /* OFFER_* */
+	__u8 offers; /* the SYN of this connection carries the option */
+	__u8 syns;   /* SYNs sent with it */
+	__u8 listed; /* counted in "listeners" */
+	__u8 flags;  /* callback flags that were not set before us */
+	__u16 port;  /* its own, host order */
+	__u8 serves; /* came from a listener */
+	__u8 defers; /* listener with TCP_DEFER_ACCEPT */
+	__u8 met;    /* serves: stands in "accepted" */
+	__u8 pad[3];
+	__u32 local[4]; /* serves: its own address */
+	struct option_knock
+	    knock; /* a client's own; a server's: its client's */
+};
+
+/* Of a SYN-ACK that carried the option. */
+struct answer {
+	__u64 sent;                /* when, the last time */
+	struct option_knock knock; /* of the client that got it */
+};
+
+/* Where a marked socket listens; address as in struct option_settings. */
+struct place {
+	__u64 netns;
+	__u32 address[4];
+	__u32 port; /* host order */
+	__u32 pad;
+};
+
+struct handshake {
+	__u64 netns;
+	__u32 local[4], remote[4];
+	__u32 local_port;  /* host order */
+	__u32 remote_port; /* as the kernel gives it */
+};
+
+/* When "handshakes" was last searched for old ones. */
+static __u64 swept;
+
+/* Marked sockets that listen. An instance that has none need not look at the
+ * SYN-ACKs to which another one brought it. */
+static __u32 listening;
+
+/* Elements of "handshakes", or more: where there are none nobody needs to look
+ * for one. */
+static __u32 handshakes_made;
+
+/* Callback flags that some listener had before we marked it: another program's,
+ * which its connections keep. */
+static __u32 flags_of_others;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mark);
+} marks SEC(".maps");
+
+/* A hash of one: replacing its element is atomic, unlike an array's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct option_settings);
+} settings SEC(".maps");
+
+/*
+ * Marked listeners at a place. Places that are empty again keep their element
+ * until room is needed: no listener that opens meanwhile can lose its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LISTENERS_MAX);
+	__type(key, struct place);
+	__type(value, __u32);
+} listeners SEC(".maps");
+
+/*
+ * Marked listeners of the host with a port, whatever their address and network
+ * namespace: an address of this host may be in another namespace. The upper
+ * half counts those of them that have TCP_DEFER_ACCEPT.
+ */
+#define PORT_MARKED 0xffffu
+#define PORT_DEFERS 0x10000u
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PORTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} ports SEC(".maps");
+
+/*
+ * When a SYN-ACK with the option was sent last. Full means that no more options
+ * are sent, never that one is forgotten: the client would speak CLC to a server
+ * that expects none.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HANDSHAKES_MAX);
+	__type(key, struct handshake);
+	__type(value, struct answer);
+} handshakes SEC(".maps");
+
+/*
+ * Connections, as the server sees them, that its process has asked about, or
+ * that ended before it could: so it had accepted them. They outlive their
+ * sockets, for a client that was reset wants to know why. Both ports are in
+ * host order.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACCEPTED_MAX);
+	__type(key, struct handshake);
+	__type(value, __u32);
+} accepted SEC(".maps");
+
+/* ---- What the settings say ---------------------------------------------- */
+
+/*
+ * The verifier wants each access to a context on its own and with a constant
+ * offset; volatile keeps the compiler from merging them.
+ */
+#define read_field(field)         (*(const volatile __u32 *)&(field))
+#define write_field(field, value) (*(volatile __s32 *)&(field) = (value))
+
+/*
+ * A macro, because the contexts are of different types. All fields are read,
+ * whatever the family: of two branches the compiler would make one that reads
+ * from a chosen offset.
+ */
+#define address_of(out, family, four, six)                                     \
+	do {                                                                   \
+		bool is_six = (family) == INET6;                               \
+		__u32 v4 = read_field(four), v6[4];                            \
+                                                                               \
+		v6[0] = read_field((six)[0]);                                  \
+		v6[1] = read_field((six)[1]);                                  \
+		v6[2] = read_field((six)[2]);                                  \
+		v6[3] = read_field((six)[3]);                                  \
+		(out)[0] = is_six ? v6[0] : 0;                                 \
+		(out)[1] = is_six ? v6[1] : 0;                                 \
+		(out)[2] = is_six ? v6[2] : bpf_htonl(0xffff);                 \
+		(out)[3] = is_six ? v6[3] : v4;                                \
+	} while (0)
+
+static __always_inline bool same_address(const __u32 *a, const __u32 *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+static __always_inline bool settings_match(const __u32 *local, __u16 port)
+{
+	const struct option_settings *s;
+	__u32 key = 0;
+
+	s = bpf_map_lookup_elem(&settings, &key);
+	if (!s || !s->enabled || !(s->ports[port / 64] >> (port % 64) & 1))
+		return false;
+	for (__u32 i = 0; i < OPTION_ADDRESSES_MAX; i++)
+		if (i < s->address_count &&
+		    same_address(s->addresses[i], local))
+			return true;
+	return false;
+}
+
+/* ---- Marked listeners --------------------------------------------------- */
+
+struct bpf_map;
+
+static long drop_empty(struct bpf_map *map, const struct place *place,
+		       const __u32 *count, void *unused)
+{
+	(void)unused;
+	if (*count == 0)
+		bpf_map_delete_elem(map, place);
+	return 0;
+}
+
+static __always_inline bool place_count_up(const struct place *place)
+{
+	__u32 one = 1, *count;
+	long error;
+
+	count = bpf_map_lookup_elem(&listeners, place);
+	if (!count) {
+		error =
+		    bpf_map_update_elem(&listeners, place, &one, BPF_NOEXIST);
+		if (error == -E2BIG) {
+			bpf_for_each_map_elem(&listeners, drop_empty, 0, 0);
+			error = bpf_map_update_elem(&listeners, place, &one,
+						    BPF_NOEXIST);
+		}
+		if (error != -EEXIST)
+			return error == 0;
+		count = bpf_map_lookup_elem(&listeners, place);
+		if (!count)
+			return false;
+	}
+	__sync_fetch_and_add(count, 1);
+	return true;
+}
+
+static __always_inline void port_count(__u32 port, __s32 change)
+{
+	__u32 *count = bpf_map_lookup_elem(&ports, &port);
+
+	if (count)
+		__sync_fetch_and_add(count, change);
+}
+
+static __always_inline bool port_is_marked(__u32 port)
+{
+	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
+
+	return count && (*count & PORT_MARKED);
+}
+
+/* All of them. */
+static __always_inline bool port_defers(__u32 port)
+{
+	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
+	__u32 marked = count ? *count & PORT_MARKED : 0;
+
+	return marked && *count / PORT_DEFERS == marked;
+}
+
+static __always_inline __s32 port_weight(const struct mark *m)
+{
+	return m->defers ? PORT_DEFERS + 1 : 1;
+}
+
+static __always_inline bool place_add(const struct place *place,
+				      const struct mark *m)
+{
+	if (!place_count_up(place))
+		return false;
+	port_count(place->port, port_weight(m));
+	__sync_fetch_and_add(&listening, 1);
+	return true;
+}
+
+static __always_inline void place_remove(const struct place *place,
+					 const struct mark *m)
+{
+	__u32 *count = bpf_map_lookup_elem(&listeners, place);
+
+	__sync_fetch_and_add(&listening, -1);
+	port_count(place->port, -port_weight(m));
+	if (count)
+		__sync_fetch_and_add(count, -1);
+}
+
+static __always_inline bool place_is_marked(const struct place *place)
+{
+	const __u32 *count = bpf_map_lookup_elem(&listeners, place);
+
+	return count && *count;
+}
+
+/* ---- SYN-ACKs under way ------------------------------------------------- */
+
+static __always_inline void handshake_drop(const struct handshake *h)
+{
+	if (bpf_map_delete_elem(&handshakes, h) == 0)
+		__sync_fetch_and_add(&handshakes_made, -1);
+}
+
+static long drop_old(struct bpf_map *map, const struct handshake *handshake,
+		     const struct answer *answer, const __u64 *now)
+{
+	if (*now - answer->sent > HANDSHAKE_AGE &&
+	    bpf_map_delete_elem(map, handshake) == 0)
+		__sync_fetch_and_add(&handshakes_made, -1);
+	return 0;
+}
+
+/* Counted before it is there. */
+static __always_inline long handshake_add(const struct handshake *h, __u64 now)
+{
+	struct answer answer = {.sent = now};
+	long error;
+
+	__sync_fetch_and_add(&handshakes_made, 1);
+	error = bpf_map_update_elem(&handshakes, h, &answer, BPF_NOEXIST);
+	if (error)
+		__sync_fetch_and_add(&handshakes_made, -1);
+	if (error == -EEXIST)
+		error = bpf_map_update_elem(&handshakes, h, &answer, BPF_EXIST);
+	return error;
+}
+
+static __always_inline bool handshake_put(const struct handshake *h)
+{
+	__u64 now = bpf_ktime_get_ns();
+	long error = handshake_add(h, now);
+
+	/* Clients that never answer fill it; look once in a second. */
+	if (error == -E2BIG && now - swept > SECOND) {
+		swept = now;
+		bpf_for_each_map_elem(&handshakes, drop_old, &now, 0);
+		error = handshake_add(h, now);
+	}
+	return error == 0;
+}
+
+static __always_inline bool handshake_is_known(const struct handshake *h)
+{
+	const struct answer *answer = bpf_map_lookup_elem(&handshakes, h);
+
+	return answer && bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+}
+
+/* The client, on this host, has the SYN-ACK: for who will accept it. */
+static __always_inline void handshake_knock(const struct handshake *h,
+					    const struct option_knock *knock)
+{
+	struct answer *answer = bpf_map_lookup_elem(&handshakes, h);
+
+	if (answer)
+		answer->knock = *knock;
+}
+
+/* To look is cheaper than to remove, and there is mostly none. */
+static __always_inline bool handshake_take(const struct handshake *h,
+					   struct option_knock *knock)
+{
+	const struct answer *answer;
+	bool known;
+
+	if (!handshakes_made)
+		return false;
+	answer = bpf_map_lookup_elem(&handshakes, h);
+	if (!answer)
+		return false;
+	known = bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+	*knock = answer->knock;
+	handshake_drop(h);
+	return known;
+}
+
+static __always_inline void handshake_of(struct handshake *h,
+					 struct bpf_sock_ops *ops)
+{
+	__u32 family = ops->family;
+
+	h->netns = bpf_get_netns_cookie(ops);
+	address_of(h->local, family, ops->local_ip4, ops->local_ip6);
+	address_of(h->remote, family, ops->remote_ip4, ops->remote_ip6);
+	h->local_port = ops->local_port;
+	h->remote_port = ops->remote_port;
+}
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * connection: one TCP connection that matched, in one process.
+ *
+ * What all processes of this end must agree on (phase, cursors, flags,
+ * handshake) is in the slot, in memory that forked processes share. What only
+ * this process needs (where the rings are mapped, its bells) is here.
+ *
+ * Ownership: fdtable counts the descriptors; the last one that goes releases
+ *            slot and element. The memory of a connection is used again but
+ *            never unmapped; `dead` tells a late thread.
+ * Locking:   making, attaching, releasing: engine lock. rx and tx of the slot:
+ *            their stream locks.
+ */
+#ifndef SMC_R_CONNECTION_H
+#define SMC_R_CONNECTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "smc_r/connection/sleepers.h"
+#include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_knock.h"
+#include "smc_r/memory/bell.h"
+#include "smc_r/memory/rings.h"
+#include "smc_r/os/barrier.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/os/status.h"
+#include "smc_r/protocol/clc.h"
+
+/* slot->phase */
+enum phase {
+	PHASE_CONNECTING = 1, /* the kernel's connect is not over */
+	PHASE_HANDSHAKE,      /* CLC messages are still due */
+	PHASE_ACTIVE,         /* rings; see stream flags for demotion */
+	PHASE_NATIVE,         /* plain TCP; kept for the list only */
+};
+
+/* slot->rx.flags and slot->tx.flags */
+#define STREAM_TCP    1u   /* this direction is the kernel's from here on */
+#define STREAM_SHUT   2u   /* shutdown(RD) or shutdown(WR) by the program */
+#define STREAM_BROKEN 4u   /* the peer's cursor was impossible */
+#define STREAM_RESET  16u  /* rx: the peer died with unread bytes of ours */
+#define STREAM_FROZEN 8u   /* rx: the cursor must not move any more */
+#define STREAM_ENDED  32u  /* rx: to the program it has, but TCP is reset */
+#define STREAM_HALVED 64u  /* our FIN is out; rx: we sent the peer's: half.h */
+#define STREAM_SECOND 128u /* tx: the peer had shut its half before */
+#define STREAM_TOLD   256u /* rx: the peer was told that all is read */
+#define STREAM_OWED   512u /* rx: slot->error is the next call's, as it is */
+
+/* slot->socket_flags: what the kernel knows as well, to save asking */
+#define SOCKET_NONBLOCK 1u
+#define SOCKET_RCVTIMEO 2u /* a time-out is set: ask the kernel which */
+#define SOCKET_SNDTIMEO 4u
+#define SOCKET_RCVLOWAT 8u
+#define SOCKET_NO_SMC   16u  /* forked while connecting and the like */
+#define SOCKET_INQ      64u  /* recvmsg says how much is left */
+#define SOCKET_OFFERED  32u  /* the TCP option was put on the SYN */
+#define SOCKET_GUARDED  128u /* SO_LINGER is ours: demote_guard() */
+#define SOCKET_UNFENCED 256u /* our stream: see barrier.h */
+#define SOCKET_STAMPED  512u /* recvmsg may ask when bytes came */
+/* The time-out is less than nothing: no call waits, and the kernel says 0. */
+#define SOCKET_RCVNEVER 1024u
+#define SOCKET_SNDNEVER 2048u
+#define SOCKET_BUFFERS  4096u  /* SO_SNDBUF or SO_RCVBUF may be set: ask */
+#define SOCKET_WATCHED  8192u  /* was in an epoll instance: ear.h */
+#define SOCKET_APPENDS  16384u /* O_APPEND: sendfile() is refused */
+
+struct epoll_member;
+
+/* Of the ring that we write: annex.h */
+enum annex {
+	ANNEX_NONE,
+	ANNEX_OURS,   /* has memory, which this process pays for */
+	ANNEX_REFUSED /* none was to be had */
+};
+
+/* A client's, that is undecided: knock.h */
+enum knock_state {
+	KNOCK_NONE,
+	KNOCK_OUT,
+	KNOCK_OVER, /* decided, while a thread looked at the elements */
+};
+
+struct knock {
+	_Atomic uint32_t state;   /* enum knock_state */
+	_Atomic uint32_t lookers; /* threads of ours, without the lock */
+	bool vain;                /* taken back; `at` says by number where */
+	struct knocks k;          /* what is not held was given back */
+};
+
+struct connection {
+	struct fdentry entry; /* FDENTRY_SOCKET */
+	_Atomic uint32_t dead;
+	struct status_slot *slot;
+	bool unlisted; /* it is ours alone, as the segment had none left */
+
+	/* The element, once attached. */
+	struct rmb *rmb;
+	uint32_t element;
+	int side;
+	uint32_t
+	    size; /* bytes that lie in both rings of a direction, at most */
+	struct rings out;
+	struct rings in;
+	struct rmb_producer *out_producer;
+	struct rmb_consumer *out_consumer;
+	struct rmb_producer *in_producer;
+	struct rmb_consumer *in_consumer;
+	struct rmb_wait *own_wait;
+	struct rmb_wait *peer_wait;
+	struct rmb_waiters *own_waiters;
+	struct rmb_waiters *peer_waiters;
+	_Atomic uint64_t *peer_ready; /* one bit an element */
+	_Atomic uint32_t tcp_ended;   /* the kernel reported the peer's FIN */
+	uint64_t asked_ticks;         /* when TCP was last asked (sys_ticks) */
+	/* The same of an epoll instance that has it, or NULL. */
+	_Atomic uint64_t *_Atomic instance_asked;
+	uint32_t streak;       /* reads in a row that found bytes, none sent */
+	uint32_t writes;       /* in a row, none read, nobody woken */
+	uint64_t heard_before; /* bytes received when `writes` was 0 */
+	uint64_t rewind_at;    /* our cursor when the ring is looked at */
+	uint64_t heard;        /* bytes received at the last look */
+	bool rang;             /* the last write found a sleeper */
+	bool paced;            /* the last ones took long: no stream */
+	uint32_t rewind_step;  /* between looks whether the ring is empty */
+
+	/* All before this is read with each message. */
+	struct rmb_element *control;
+	struct bells bells;
+	_Atomic int ear_data; /* descriptors of ear.h, 0 none */
+	_Atomic int ear_room;
+	_Atomic uint32_t deaf; /* nobody can ring: they are used no more */
+
+	_Atomic uint32_t callers;    /* calls that slept, of this process */
+	_Atomic uint32_t pollers;    /* of those, in poll() */
+	_Atomic int orphan;          /* descriptor kept for them, 0 none */
+	_Atomic uint32_t numberless; /* because theirs was closed */
+	int kept;                    /* the same until it is closed */
+	struct connection *next_kept;
+	uint32_t sleeps;       /* begun; the kernel is asked now and then */
+	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
+	bool recall_awaited;   /* recall_is_done() has waited */
+	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
+	uint32_t drained_data; /* of rings_of_data_bell(), taken */
+	uint32_t drained_room;
+	uint32_t spin_score; /* how well spinning did here */
+	uint64_t return_at;  /* cursor when it may leave the annex: annex.h */
+	uint8_t annex;       /* enum annex */
+	uint32_t forks;      /* process.forks, when it was attached */
+	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
+	_Atomic uint64_t refused_at; /* tx.position, plus one: no room; 0 when
+				      * the program was told of room */
+	_Atomic uint64_t full_at;    /* and the reader has stood here */
+
+	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
+	uint32_t offer_entry;      /* registry entry plus one, 0 none */
+	bool connected;            /* the kernel's connect is over */
+	bool spoilt;       /* we rang a bell of ours: not to be used again */
+	bool mute;         /* the peer closed during the handshake */
+	bool declined;     /* the client, right behind its Proposal */
+	bool disconnected; /* by connect() to AF_UNSPEC; dead, too */
+	bool parted;       /* the peer was told that this end goes */
+	bool shared;       /* it was not, as others hold this end too */
+	bool withdrawn;    /* our Accept: messages_withdraw */
+	bool lingers;      /* SO_LINGER may be set */
+	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
+	_Atomic uint32_t said; /* bytes of CLC messages that we sent */
+	bool end_woke;         /* half_tell(): the peer slept then */
+	bool talks;            /* talk.h */
+	bool told;             /* that it can write, before the peer answered */
+	bool late;             /* was told late, and counted */
+	bool crowded;          /* began beside many others */
+	bool looks_again;      /* was hidden a little longer: we were away */
+	bool own;              /* nobody but this process would accept it */
+	bool quiet;            /* client: has not proposed yet, deferred.h */
+	bool silent;           /* server: the client let its time pass */
+	uint64_t begun_ns;     /* the handshake */
+	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
+	struct epoll_member *members;
+	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
+	struct knock knock;
+};
+
+/* To the program the peer has closed, and no more; TCP was reset. Until it
+ * sends something, or ends its half. */
+static inline bool connection_was_left(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+	       !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT);
+}
+
+static inline struct connection *connection_of(int fd)
+{
+	struct fdentry *e = fdtable_get(fd);
+
+	if (__builtin_expect(!e, 1))
+		return NULL;
+	return e->kind == FDENTRY_SOCKET ? (struct connection *)(void *)e
+					 : NULL;
+}
+
+/* The number that the kernel knows it by, for a call which may outlive the one
+ * that it began with. */
+static inline int connection_fd(const struct connection *c, int fd)
+{
+	int kept = atomic_load_explicit(&c->orphan, memory_order_acquire);
+
+	return kept > 0 ? kept : fd;
+}
+
+/* Bytes that may lie in a ring of so many: all of it, unless the program made
+ * the buffers of its socket small. */
+static inline uint32_t connection_allowed(uint32_t bytes,
+					  const struct rmb_producer *p)
+{
+	uint32_t allowed =
+	    atomic_load_explicit(&p->allowed, memory_order_relaxed);
+
+	return __builtin_expect(allowed < RMB_ALLOWED_MIN || allowed >= bytes,
+				1)
+		   ? bytes
+		   : allowed;
+}
+
+/* The ring that we write. */
+static inline const struct ring *connection_ring_out(const struct connection *c)
+{
+	return rings_of(
+	    &c->out, window_shift(atomic_load_explicit(&c->slot->tx.window,
+						       memory_order_relaxed)));
+}
+
+/* The ring that the peer writes. We may still read the other one: what we see
+ * ends there then. */
+static inline const struct ring *connection_ring_in(const struct connection *c)
+{
+	const struct status_stream *rx = &c->slot->rx;
+	uint64_t window =
+	    atomic_load_explicit(&rx->window, memory_order_relaxed);
+	uint32_t seen =
+	    (uint32_t)__atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED);
+
+	if (__builtin_expect((uint32_t)window != seen, 0))
+		return rings_of(&c->in,
+				atomic_load_explicit(&c->in_producer->shift,
+						     memory_order_relaxed));
+	return rings_of(&c->in, window_shift(window));
+}
+
+static inline uint32_t connection_allowed_out(const struct connection *c)
+{
+	return connection_allowed(connection_ring_out(c)->bytes,
+				  c->out_producer);
+}
+
+static inline uint32_t connection_allowed_in(const struct connection *c)
+{
+	return connection_allowed(connection_ring_in(c)->bytes, c->in_producer);
+}
+
+/* Around sends over TCP of what the reader had already: it must not wait for
+ * the acknowledgement of other bytes (Nagle), or be held back by a cork. */
+struct push {
+	int cork;
+	bool delays;
+};
+struct push connection_push_begin(int fd);
+void connection_push_end(int fd, struct push p);
+
+/*
+ * Sends what lies in the ring that we write, from cursor `at` to `end`, over
+ * TCP. Where TCP is full it waits: the other end reads it, so this ends. Gives
+ * up at an error.
+ */
+void connection_send_ring(struct connection *c, int fd, uint64_t at,
+			  uint64_t end);
+
+static inline uint32_t connection_phase(const struct connection *c)
+{
+	return atomic_load_explicit(&c->slot->phase, memory_order_acquire);
+}
+
+/* Did the program shut both directions? TCP is, too, then, and answers whatever
+ * comes with a reset. */
+static inline bool connection_is_shut(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) &
+	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+}
+
+/* Its program is told that it may write. */
+static inline void connection_told_room(struct connection *c)
+{
+	if (__builtin_expect(
+		atomic_load_explicit(&c->refused_at, memory_order_relaxed) != 0,
+		0))
+		atomic_store(&c->refused_at, 0);
+}
+
+/* An error behind what a call has moved already is for the next one (the
+ * kernel's sk_err): 0, or that error, which is told now. */
+static inline int connection_owed_error(struct connection *c)
+{
+	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
+						    memory_order_relaxed) &
+			       STREAM_OWED),
+			     1) ||
+	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED) &
+	      STREAM_OWED))
+		return 0;
+	return (int)atomic_exchange(&c->slot->error, 0);
+}
+
+static inline bool connection_owes_error(const struct connection *c)
+{
+	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
+						     memory_order_relaxed) &
+				    STREAM_OWED,
+				0) &&
+	       atomic_load(&c->slot->error);
+}
+
+static inline void connection_owe_error(struct connection *c, int error)
+{
+	atomic_store(&c->slot->error, (uint32_t)error);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_OWED);
+}
+
+/* shutdown(RD), by the program. */
+static inline bool connection_reads_no_more(const struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
+}
+
+static inline struct clc *connection_clc(struct connection *c)
+{
+	return (struct clc *)(void *)c->slot->handshake;
+}
+
+/* A connection in PHASE_CONNECTING with these SOCKET_* flags; NULL when there
+ * is no slot or no memory. must: the peer expects CLC from us, so do without a
+ * slot in the list if need be, and decline. */
+struct connection *connection_new(int role, uint32_t flags, bool must);
+
+/* One in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
+struct connection *connection_new_plain(struct status_slot *slot);
+
+/* Clients of this process whose handshake is not over. */
+uint32_t connections_starting(void);
+/* Is there one, of either role? */
+bool connections_undecided(void);
+
+/* A name of the kernel's as the list has it. */
+void connection_name(const struct sockaddr_storage *a, struct in6_addr *out,
+		     uint16_t *port);
+/* Addresses for the list; the local one is also what settings match. */
+void connection_set_local(struct connection *c,
+			  const struct sockaddr_storage *a);
+void connection_set_peer(struct connection *c,
+			 const struct sockaddr_storage *a);
+
+/* After arming, before the last look: a writer without fences sees that we are
+ * armed, or we see its bytes. False: neither is sure, so look by the clock. */
+static inline bool connection_settle(const struct connection *c)
+{
+	return !atomic_load(&c->in_producer->unfenced) || barrier_all();
+}
+
+/* Does the reader of what we write leave the fence between its cursor and its
+ * look for a writer that sleeps to us? Not where barriers do not reach it. */
+static inline bool connection_reader_is_unfenced(const struct connection *c)
+{
+	return atomic_load_explicit(&c->out_consumer->barrier,
+				    memory_order_relaxed) == READER_REGISTERED;
+}
+
+/* The same for who waits for room. */
+static inline bool connection_settle_room(const struct connection *c)
+{
+	return !connection_reader_is_unfenced(c) || barrier_all();
+}
+
+/* Do we, as a reader? */
+static inline bool connection_reads_unfenced(const struct connection *c)
+{
+	return atomic_load_explicit(&c->in_consumer->barrier,
+				    memory_order_relaxed) ==
+		   READER_REGISTERED &&
+	       barrier_reaches_us();
+}
+
+/* May a writer of this process leave the fence to sleepers, on this stream? */
+static inline bool connection_is_unfenced(const struct connection *c)
+{
+	return (atomic_load_explicit(&c->slot->socket_flags,
+				     memory_order_relaxed) &
+		SOCKET_UNFENCED) &&
+	       barrier_reaches_us();
+}
+
+/* The rings of this element are ours. */
+void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
+		       int side);
+/* Gives the element back; the peer must not be using it. */
+void connection_detach(struct connection *c, bool reuse);
+
+/* Whatever became of the elements that it knocked at, it has them no longer. */
+void connection_drop_knock(struct connection *c);
+
+/* Plain TCP from here on. */
+void connection_set_native(struct connection *c);
+/* Called before that, with the engine lock, if anybody waits for the connection
+ * in an epoll instance. gone: it will be released. */
+extern void (*connection_on_native)(struct connection *c, bool gone);
+/* Called for one that is in an epoll instance, by who took rings of it that may
+ * have been for that, or made it active. */
+extern void (*connection_on_rings)(struct connection *c);
+/* The same for one that may be in none; struct connection. */
+void connection_pass_on(void *c);
+/* Called for one that is in an epoll instance, before the elements that it
+ * knocked at are given back; but for the taken one of `at`, or -1. */
+extern void (*connection_on_knock_over)(struct connection *c, int taken);
+
+/* Final: on TCP, for this reason. Counts it. */
+void connection_use_tcp(struct connection *c, uint32_t reason,
+			uint32_t peer_reason);
+void connection_use_smc(struct connection *c);
+
+/* The last descriptor of this process went. Releases everything that no
+ * other process of this end holds. */
+void connection_release(struct connection *c);
+
+/* Forgets all that are plain TCP by now; they need nothing of us. */
+void connection_drop_native(void);
+
+/* Closed under a call that sleeps, which goes on with this hidden descriptor;
+ * and the call is over. Engine lock held. */
+void connection_keep(struct connection *c, int fd);
+void connection_unkeep(struct connection *c);
+
+/* In the child of a fork: no other thread sleeps on any of them, and what only
+ * such a thread still had is none of the child's. */
+void connection_forked(void);
+
+/* Wakes threads and processes of our own that sleep for bytes, or room. */
+void connection_wake_readers(struct connection *c);
+void connection_wake_writers(struct connection *c);
+
+/* Where a thread sleeps for bytes, or for room. */
+static inline struct sleep_place place_for_data(const struct connection *c)
+{
+	return (struct sleep_place){&c->slot->rx, &c->slot->rx.first};
+}
+
+static inline struct sleep_place place_for_room(const struct connection *c)
+{
+	return (struct sleep_place){&c->slot->tx, bells_are_one(&c->bells)
+						      ? &c->slot->rx.first
+						      : &c->slot->tx.first};
+}
+
+/* So many rings our bell for bytes has had. */
+static inline uint32_t rings_of_data_bell(const struct connection *c)
+{
+	const struct rmb_wait *w = c->own_wait;
+	uint32_t rings =
+	    atomic_load_explicit(&w->rings_data, memory_order_relaxed);
+
+	if (bells_are_one(&c->bells))
+		rings +=
+		    atomic_load_explicit(&w->rings_room, memory_order_relaxed);
+	return rings;
+}
+
+/* Is the peer where we are? Tells it where that is. */
+bool peer_is_on_our_core(struct connection *c);
+
+/* Tells the peer that bytes, or room, are there. */
+bool connection_signal_data(struct connection *c); /* one slept */
+void connection_signal_room(struct connection *c);
+
+#endif

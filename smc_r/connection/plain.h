@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * plain: connections that nobody but the kernel will ever carry, because the
+ * other end has no engine. They are kept for the list and counted; data calls
+ * know nothing of them.
+ *
+ * One descriptor stands for each. When a second one comes (dup) the connection
+ * becomes an ordinary entry of fdtable, in PHASE_NATIVE, which counts them.
+ *
+ * Locking: none for keeping and dropping, which any thread and any handler may
+ *          do; the engine lock is taken where other processes or descriptors
+ *          are concerned.
+ */
+#ifndef SMC_R_PLAIN_H
+#define SMC_R_PLAIN_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/status.h"
+
+struct plain {
+	uint8_t role; /* enum status_role */
+	uint16_t local_port, peer_port;
+	struct in6_addr local, peer;
+	uint32_t reason; /* reason.h */
+};
+
+/* descriptor -> its slot; NULL before the first one. */
+extern struct status_slot *_Atomic *_Atomic plain_table;
+
+static inline bool plain_is(int fd)
+{
+	struct status_slot *_Atomic *table =
+	    atomic_load_explicit(&plain_table, memory_order_acquire);
+
+	return table && (unsigned)fd < FDTABLE_SIZE &&
+	       atomic_load_explicit(&table[fd], memory_order_relaxed);
+}
+
+/* Lists and counts it. Where there is no memory for it, or fd means something
+ * else to the engine, nothing is done. */
+void plain_keep(int fd, const struct plain *p);
+
+/* The descriptor is about to be closed, or was closed unseen. */
+void plain_drop(int fd);
+
+void plain_drop_range(unsigned first, unsigned last);
+
+/* Before a second descriptor for it comes, or another call takes its number. */
+void plain_share(int fd);
+
+/* All of them; engine lock held. */
+void plain_drop_all(void);
+
+/* This process no longer shares our memory: nothing of ours is touched. */
+void plain_leave(void);
+
+#endif

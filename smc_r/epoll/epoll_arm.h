@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_arm: what makes the members of an instance ring for it.
+ *
+ * An arm that is taken leaves one byte in a bell. Whoever removes bytes from a
+ * bell, or signs (edges) from a shadow, must afterwards arm and then look, or
+ * wake everybody who may have been armed. So bells are emptied here alone, in
+ * front of the arms, and a thread shows its struct epoll_armed to sleep.
+ * tests/model proves the order of the steps.
+ *
+ * Locking: epoll_set.h. The engine lock is free.
+ */
+#ifndef SMC_R_EPOLL_ARM_H
+#define SMC_R_EPOLL_ARM_H
+
+#include "smc_r/epoll/epoll_set.h"
+
+/* Empties bells that are filling up, then arms all members, those of nested
+ * instances too. A look must follow: what came before rings for nobody. */
+struct epoll_armed epoll_arm(struct epoll *e);
+
+/* The same by a thread that does not wait in e next. */
+void epoll_arm_for_others(struct epoll *e);
+
+/* And for what has become armed since, by epoll_arm_room(). True: it rings
+ * for what comes, and a look must follow. */
+bool epoll_arm_again(struct epoll_armed *armed);
+
+/* A look at a member that has no room, in an instance where nobody goes through
+ * all members before a sleep. */
+void epoll_arm_room(struct epoll_member *m, uint32_t events);
+
+/* A look at a member with a bit: its bells are emptied before the next arms if
+ * they fill up. */
+void epoll_note_rings(struct epoll_member *m);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_ask: members and the kernel's own descriptors of an instance, asked
+ * without waiting.
+ *
+ * The kernel is asked seldom while members are ready: every ASK_EVERY calls,
+ * and when ASK_NS have passed. It tells signs of life of the shadow instances
+ * among the rest; those are taken out, and heeded.
+ *
+ * Locking: epoll_set.h.
+ */
+#ifndef SMC_R_EPOLL_ASK_H
+#define SMC_R_EPOLL_ASK_H
+
+#include "smc_r/epoll/epoll_set.h"
+
+/* Of members and nested instances, by what we know ourselves: how many. */
+int epoll_gather(struct epoll *e, struct epoll_event *events, int max);
+
+/* Of the kernel's descriptors, now. */
+int epoll_ask(struct epoll *e, struct epoll_event *events, int max);
+
+/* The kernel has just been. */
+void epoll_was_asked(struct epoll *e);
+
+/*
+ * Of both, as a wait begins, in the order in which they became ready, as far as
+ * that is known. Where nobody is ready the wait that follows asks the kernel,
+ * as it sleeps in it; unless that had something to tell the last time. *asked:
+ * or it was.
+ */
+int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
+		    bool only_looks, bool *asked);
+
+/* Takes our own cookies out of what the kernel returned: how many are left.
+ * *woken: there was one. */
+int epoll_filter(struct epoll *e, struct epoll_event *events, int n,
+		 bool *woken);
+
+/* Is there anything in the shadows that no cursor shows? */
+bool epoll_must_harvest(const struct epoll *e);
+
+#endif

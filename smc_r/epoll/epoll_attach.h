@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_attach: a member's descriptors in the shadows of its instance.
+ *
+ * Locking: engine lock.
+ */
+#ifndef SMC_R_EPOLL_ATTACH_H
+#define SMC_R_EPOLL_ATTACH_H
+
+#include "smc_r/epoll/epoll_set.h"
+
+/* (Re)places them for the connection's phase. */
+void epoll_member_attach(struct epoll_member *m);
+/* It waits for room: from here on B has that bell as well. Who takes the rings
+ * of the other one may be another process, which knows nothing of B. */
+void epoll_attach_room(struct epoll_member *m);
+/* It knocks: B has the bell that rings when that is taken. Not where an
+ * instance has no B, or another process's. */
+void epoll_attach_knock(struct epoll_member *m);
+/* Of all members of a connection: connection_on_knock_over. */
+void epoll_knock_over(struct connection *c, int taken);
+/* Out of both; the peer need not ring for it any more. */
+void epoll_member_detach(struct epoll_member *m);
+/* After a member of c left e. A connection has its bells in B once, however
+ * many of its descriptors are registered. */
+void epoll_attach_sibling(const struct epoll *e, struct connection *c);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_common: instances that several processes have.
+ *
+ * fork makes an instance common: what one process registers is told to whoever
+ * waits (epoll(7)). But members are known to the process that registered them.
+ * So an instance is used by one process: by the first that does after the fork,
+ * when it had no members before, as daemons begin their loops early, or when
+ * the one that used it has ended. Once a second one uses it, its connections
+ * go back to TCP and all is the kernel's, for good.
+ *
+ * A process that makes no call on an instance that has become common keeps what
+ * it registered alone after the fork: nobody else knows of that.
+ *
+ * Locking: as epoll_set.h; epoll_meet and epoll_common_join are called without
+ *          the engine lock. The shared words are atomic, and nothing follows
+ *          from one that another process left behind but TCP.
+ */
+#ifndef SMC_R_EPOLL_COMMON_H
+#define SMC_R_EPOLL_COMMON_H
+
+#include "smc_r/connection/sleepers.h"
+#include "smc_r/epoll/epoll_set.h"
+#include "smc_r/os/process.h"
+
+#define EPOLL_NOBODY 0
+#define EPOLL_MANY   UINT32_MAX
+
+/* In memory that forked processes share, a cache line each. */
+struct epoll_common {
+	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
+	_Atomic uint32_t sleepers; /* threads, of all processes */
+	_Atomic uint32_t roused;   /* that found out that it is common */
+	_Atomic uint32_t taken;    /* by an instance */
+	uint32_t unused[12];
+};
+
+/* Called by the constructor. */
+void epoll_common_init(void);
+/* For an instance that was made, NULL without memory; and back. Without the
+ * lock, which get takes where those are used up that were made before. */
+struct epoll_common *epoll_common_get(uint64_t *cookie);
+void epoll_common_put(struct epoll *e);
+/* Around a fork, with the lock; and in the child. */
+void epoll_common_before_fork(void);
+void epoll_common_forked(void);
+
+static inline uint32_t epoll_user(const struct epoll *e)
+{
+	return atomic_load_explicit(&e->common->user, memory_order_relaxed);
+}
+
+static inline bool epoll_is_ours(const struct epoll *e)
+{
+	return epoll_user(e) == (uint32_t)process.pid &&
+	       epoll_user(e) != EPOLL_NOBODY;
+}
+
+/* Has no process put anything of ours into it? Then it is used as it is, by
+ * whoever has it: the first that has a connection for it takes it. */
+static inline bool epoll_is_bare(const struct epoll *e)
+{
+	return epoll_user(e) == EPOLL_NOBODY && e->shadow < 0;
+}
+
+/* Does it belong to a process that is not this one? */
+static inline bool epoll_is_anothers(const struct epoll *e)
+{
+	return !epoll_is_ours(e) && epoll_user(e) != EPOLL_MANY;
+}
+
+/* May this process use it as it is? Else epoll_meet comes first. */
+static inline bool epoll_is_settled(const struct epoll *e)
+{
+	return epoll_is_ours(e) || epoll_is_bare(e) || e->given;
+}
+
+/* Makes it ours, or the kernel's. errno stays. */
+void epoll_meet(struct epoll *e);
+
+/* Without the lock: from here on all registrations of e are the kernel's, and
+ * connections that are registered go to TCP. */
+void epoll_give(struct epoll *e);
+
+/* The same of one that goes to a process of which we know nothing. Who sleeps
+ * in it is told. */
+void epoll_pass(struct epoll *e);
+
+/* c is registered in a common instance: it goes to TCP. errno stays. */
+void epoll_common_join(struct connection *c, int fd);
+
+/* Around a sleep in the kernel, whose end is sleeper_end() for a thread that is
+ * cancelled in it. begin: false when epoll_meet must come first; end: false
+ * when it must now. s is on the stack of the caller, all zeros at first, and
+ * may be used again. */
+bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
+bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
+/* Before a look that may take what others sleep for. */
+void epoll_begin_look(struct epoll *e, struct sleeper *s);
+/* What was taken in looks and sleeps was passed on: a thread that jumps now
+ * owes nothing. */
+void epoll_passed_on(struct sleeper *s);
+
+/* May the kernel report a cookie of ours? */
+static inline bool epoll_has_cookies(const struct epoll *e)
+{
+	return e->shadow >= 0 ||
+	       (!epoll_is_ours(e) && epoll_user(e) != EPOLL_NOBODY);
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_ctl: the program changes what its instances wait for. */
+#include "smc_r/epoll/epoll_ctl.h"
+
+#include <errno.h>
+
+#include "smc_r/epoll/epoll_adopt.h"
+#include "smc_r/epoll/epoll_arm.h"
+#include "smc_r/epoll/epoll_attach.h"
+#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_member.h"
+#include "smc_r/epoll/epoll_nested.h"
+#include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/messages.h"
+#include "smc_r/os/pages.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+
+/* What epoll_ctl(2) allows beside EPOLLEXCLUSIVE. */
+#define EXCLUSIVE_OK                                                           \
+	(EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLWAKEUP | EPOLLET |    \
+	 EPOLLEXCLUSIVE)
+
+static bool belongs_to_kernel(struct connection *c)
+{
+	return !c || c->watched_by_kernel ||
+	       connection_phase(c) == PHASE_NATIVE;
+}
+
+static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
+{
+	m->data = event->data.u64;
+	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->out_seen, UINT32_MAX);
+	atomic_store(&m->bits_seen, 0);
+	atomic_store(&m->events, event->events);
+	atomic_store(&m->enabled, 1);
+	epoll_member_news(m);
+	epoll_ready_mark(m);
+	epoll_note_late(m);
+	atomic_fetch_add(&m->epoll->version, 1);
+}
+
+static int control_member(struct epoll *e, int op, int fd,
+			  struct epoll_event *event)
+{
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m = epoll_member_find(e, fd);
+
+	/* Before the kernel looks for a registration. */
+	if (op == EPOLL_CTL_MOD && (event->events & EPOLLEXCLUSIVE))
+		return -EINVAL;
+	if (op == EPOLL_CTL_ADD && (event->events & EPOLLEXCLUSIVE) &&
+	    (event->events & ~(uint32_t)EXCLUSIVE_OK))
+		return -EINVAL;
+	if (m && atomic_load(&m->parked)) {
+		epoll_member_drop(m);
+		m = NULL;
+	}
+	if (op == EPOLL_CTL_ADD && m)
+		return -EEXIST;
+	if (op != EPOLL_CTL_ADD && !m)
+		return -ENOENT;
+	if (op == EPOLL_CTL_DEL) {
+		epoll_member_drop(m);
+		return 0;
+	}
+	if (op == EPOLL_CTL_MOD && (atomic_load(&m->events) & EPOLLEXCLUSIVE))
+		return -EINVAL;
+	if (op == EPOLL_CTL_ADD) {
+		int result = epoll_make_shadow(e);
+
+		if (result < 0)
+			return result;
+		m = epoll_member_add(e, c, fd, event);
+		if (!m)
+			return -ENOMEM;
+		epoll_member_attach(m);
+		if (e->is_nested && atomic_load(&e->count) == 1)
+			epoll_nested_adopt(e);
+	} else {
+		set_wanted(m, event);
+	}
+	return 0;
+}
+
+/* Without the engine's lock, which arming may take. */
+static void tell(struct epoll *e, int op)
+{
+	if (op == EPOLL_CTL_ADD && e->is_nested)
+		epoll_arm(e);
+	if (op != EPOLL_CTL_DEL)
+		epoll_wake(e);
+}
+
+static int control_kernel(struct epoll *e, int op, int fd,
+			  struct epoll_event *event)
+{
+	sigset_t saved;
+	int result;
+
+	/* The program drew our cookie: nobody may mistake one for the other. */
+	if (op != EPOLL_CTL_DEL && epoll_is_cookie(e, event->data.u64)) {
+		engine_lock(&saved);
+		epoll_draw_cookie(e);
+		epoll_nested_redraw(e);
+		engine_unlock(&saved);
+	}
+	if (!epoll_of(fd) || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
+		return real.epoll_ctl(e->fd, op, fd, event);
+	result = epoll_nested_control(e, op, fd, event);
+	if (result < 0) {
+		errno = -result;
+		return -1;
+	}
+	return 0;
+}
+
+/*
+ * Loops change what they wait for with every message, and many take a
+ * descriptor out and put it back. For a member in the ring that costs a few
+ * stores, no lock and no system call: one that was taken out stays attached,
+ * parked, until its connection ends. 0, -errno, or 1: the long way.
+ */
+static int control_at_once(struct epoll *e, int op, int fd,
+			   const struct epoll_event *event)
+{
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m = c ? c->members : NULL;
+	uint32_t parked = 0;
+
+	while (m && (m->epoll != e || m->key != fd))
+		m = m->next;
+	if (!m || !m->attached || connection_phase(c) != PHASE_ACTIVE)
+		return 1;
+	if (op == EPOLL_CTL_DEL) {
+		if (!atomic_compare_exchange_strong(&m->parked, &parked, 1))
+			return -ENOENT;
+		atomic_store(&m->enabled, 0);
+		return 0;
+	}
+	if ((event->events | atomic_load(&m->events)) & EPOLLEXCLUSIVE)
+		return 1;
+	parked = op == EPOLL_CTL_ADD;
+	if (atomic_load(&m->parked) != parked)
+		return parked ? -EEXIST : -ENOENT;
+	set_wanted(m, event);
+	atomic_store(&m->parked, 0);
+	if (e->is_nested)
+		epoll_arm(e);
+	/* Who sleeps on E itself, or on one around it, is no sleeper of E; he
+	 * is woken by what is ready, as the kernel wakes him. */
+	if (!e->is_nested || atomic_load(&e->common->sleepers) ||
+	    epoll_member_ready(m))
+		epoll_wake(e);
+	return 0;
+}
+
+/*
+ * The program has no descriptor left that an instance with members would need,
+ * and epoll_ctl() needs none. A connection that can still be had on TCP is
+ * registered with the kernel then.
+ */
+static void leave_to_kernel(struct epoll *e, struct connection *c, int fd)
+{
+	sigset_t saved;
+	bool possible;
+
+	if (e->shadow >= 0 || connection_phase(c) >= PHASE_ACTIVE)
+		return;
+	engine_lock(&saved);
+	possible =
+	    epoll_make_shadow(e) == -EMFILE && !messages_await_confirm(c);
+	c->watched_by_kernel = possible;
+	engine_unlock(&saved);
+	if (possible)
+		handshake_abort(c, fd, REASON_DESCRIPTORS);
+}
+
+/* The kernel allows so many instances inside each other, and the shadow of one
+ * that lies as deep as may be would be one too many: it is the kernel's. */
+static void look_how_deep(struct epoll *e)
+{
+	sigset_t saved;
+
+	if (!e->is_nested || e->shadow >= 0)
+		return;
+	engine_lock(&saved);
+	if (epoll_make_shadow(e) == -ELOOP)
+		e->given = true;
+	engine_unlock(&saved);
+}
+
+/* There has been no connection: the kernel does it, and what it did is noted
+ * without a call of ours. */
+static int control_bare(struct epoll *e, int ep, int op, int fd,
+			struct epoll_event *event)
+{
+	int result;
+
+	if (e && op == EPOLL_CTL_ADD)
+		epoll_remember(fd);
+	result = real.epoll_ctl(ep, op, fd, event);
+	if (result == 0 && e && epoll_of(fd))
+		epoll_nested_note(e, op, fd, event);
+	return result;
+}
+
+int epoll_control(int ep, int op, int fd, struct epoll_event *event)
+{
+	struct epoll *e = epoll_of(ep);
+	struct connection *c = connection_of(fd);
+	struct epoll_member *m;
+	sigset_t saved;
+	bool native;
+	int result;
+
+	if (fdtable_connections_end() == 0 || (process.confined && !c))
+		return control_bare(e, ep, op, fd, event);
+	/* Also what the kernel refuses before it looks at a descriptor. */
+	if (!e || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD ||
+	    (op != EPOLL_CTL_DEL && !pages_hold(event, sizeof(*event), false)))
+		return real.epoll_ctl(ep, op, fd, event);
+	if (__builtin_expect(!epoll_is_settled(e), 0) ||
+	    (c && op == EPOLL_CTL_ADD && epoll_is_bare(e)))
+		epoll_meet(e);
+	result = control_at_once(e, op, fd, event);
+	if (result < 0) {
+		errno = -result;
+		return -1;
+	}
+	if (result == 0)
+		return 0;
+	if (!c) {
+		if (op == EPOLL_CTL_ADD)
+			epoll_remember(fd);
+		return control_kernel(e, op, fd, event);
+	}
+	if (op == EPOLL_CTL_ADD)
+		look_how_deep(e);
+	if (op == EPOLL_CTL_ADD && e->given)
+		epoll_common_join(c, fd);
+	else if (op == EPOLL_CTL_ADD)
+		leave_to_kernel(e, c, fd);
+	engine_lock(&saved);
+	m = epoll_member_find(e, fd);
+	native = belongs_to_kernel(c);
+	if (!native)
+		result = control_member(e, op, fd, event);
+	else if (m && op == EPOLL_CTL_ADD && !atomic_load(&m->parked))
+		result = -EEXIST;
+	else if (m)
+		epoll_member_to_kernel(m);
+	engine_unlock(&saved);
+	if (native && result >= 0)
+		return control_kernel(e, op, fd, event);
+	if (result == 0) {
+		tell(e, op);
+		return 0;
+	}
+	errno = -result;
+	return -1;
+}

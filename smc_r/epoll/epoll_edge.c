@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_edge: what an edge-triggered registration has been told. */
+#include "smc_r/epoll/epoll_edge.h"
+
+#include "smc_r/stream/stream.h"
+
+#define END_BITS  7u
+#define END_PEER  1u
+#define END_IN    2u
+#define END_OUT   4u
+#define TCP_TAKES (4u << 20) /* bytes, of a writer, before it is refused */
+
+/* The halves that the program has shut itself. */
+static uint64_t own_ends(const struct connection *c)
+{
+	return (atomic_load(&c->slot->rx.flags) & STREAM_SHUT ? END_IN : 0) |
+	       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? END_OUT : 0);
+}
+
+static uint64_t input_mark(const struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint32_t flags = atomic_load(&c->in_producer->flags);
+	uint64_t ring = atomic_load(&c->in_producer->cursor);
+	uint64_t tcp = atomic_load(&m->tcp_input);
+	uint64_t mark = (tcp > ring ? tcp : ring) << EPOLL_MARK_SHIFT;
+
+	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	    atomic_load(&c->tcp_ended))
+		mark |= END_PEER;
+	return mark | own_ends(c);
+}
+
+static uint32_t output_mark(const struct epoll_member *m)
+{
+	return atomic_load(&m->tcp_output) +
+	       atomic_load(&m->connection->slot->tx.blocked);
+}
+
+struct epoll_marks epoll_marks(const struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	struct epoll_marks k = {own_ends(c), output_mark(m)};
+
+	/* Demoted, the rings still tell how far they went. */
+	if (connection_phase(c) < PHASE_ACTIVE || !c->rmb)
+		return k;
+	k.input = input_mark(m);
+	return k;
+}
+
+bool epoll_marks_stand(const struct epoll_member *m,
+		       const struct epoll_marks *k)
+{
+	return (k->input & (END_IN | END_OUT)) == own_ends(m->connection);
+}
+
+/* Only its half is shut, and it may be written to; a half that the program has
+ * shut itself tells the same. Before it is active there is no ring to ask. */
+static bool is_half_shut(const struct connection *c)
+{
+	uint32_t peer;
+
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return false;
+	peer = atomic_load(&c->in_producer->flags);
+	return (peer & PRODUCER_FIN) &&
+	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+	       !(atomic_load(&c->slot->tx.flags) &
+		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) &&
+	       !atomic_load(&c->tcp_ended);
+}
+
+/* By its last write, and since it was told of room the last time; and TCP would
+ * have taken it. */
+static bool was_refused(struct epoll_member *m)
+{
+	struct connection *c = m->connection;
+	uint64_t sent = atomic_load(&c->slot->tx.position);
+	uint64_t begin = 0;
+
+	if (atomic_load(&c->refused_at) != sent + 1 ||
+	    output_mark(m) == atomic_load(&m->out_seen))
+		return false;
+	if (atomic_compare_exchange_strong(&m->half_at, &begin, sent + 1))
+		return true;
+	return sent - (begin - 1) < TCP_TAKES;
+}
+
+static bool is_told(struct epoll_member *m)
+{
+	uint64_t seen = atomic_load(&m->in_seen);
+
+	return seen != UINT64_MAX && (seen & END_PEER);
+}
+
+uint32_t epoll_half_waits(struct epoll_member *m, struct epoll_marks *now,
+			  uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+
+	if (__builtin_expect(!(bits & EPOLLRDHUP), 1) ||
+	    !(events & EPOLL_OUTPUT) || (bits & EPOLL_ALWAYS) ||
+	    !is_half_shut(m->connection) || !was_refused(m))
+		return bits;
+	if ((events & EPOLLET) && is_told(m))
+		return bits;
+	now->input &= ~(uint64_t)END_PEER;
+	bits &= ~(uint32_t)EPOLLRDHUP;
+	if (stream_fill(m->connection) == 0)
+		bits &= ~(uint32_t)EPOLL_INPUT;
+	return bits;
+}
+
+static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
+{
+	return now != seen &&
+	       (((now ^ seen) & END_BITS) || (events & EPOLL_INPUT));
+}
+
+/* New bits without a mark: the kernel's half of a demoted connection. */
+static bool bits_woke(uint32_t bits, uint32_t seen)
+{
+	return (bits & ~seen & ~(uint32_t)EPOLL_OUTPUT) != 0;
+}
+
+bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
+		    uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+
+	return bits_woke(bits, atomic_load(&m->bits_seen)) ||
+	       input_woke(now->input, atomic_load(&m->in_seen), events) ||
+	       ((bits & EPOLL_OUTPUT) &&
+		now->output != atomic_load(&m->out_seen));
+}
+
+void epoll_told_room(struct epoll_member *m)
+{
+	atomic_store_explicit(&m->out_seen, output_mark(m),
+			      memory_order_relaxed);
+}
+
+bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
+		      uint32_t bits)
+{
+	uint32_t events = atomic_load(&m->events);
+	uint64_t in_seen = atomic_load(&m->in_seen);
+	uint32_t out_seen = atomic_load(&m->out_seen);
+	bool edge = bits_woke(bits, atomic_exchange(&m->bits_seen, bits));
+
+	if (now->input != in_seen &&
+	    atomic_compare_exchange_strong(&m->in_seen, &in_seen, now->input))
+		edge |= input_woke(now->input, in_seen, events);
+	if ((bits & EPOLL_OUTPUT) && now->output != out_seen &&
+	    atomic_compare_exchange_strong(&m->out_seen, &out_seen,
+					   now->output))
+		edge = true;
+	return edge;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_instance: the program's instances, and the shadows inside them.
+ *
+ * Locking: engine lock, but for epoll_created, which takes it, and epoll_wake,
+ *          which needs none.
+ */
+#ifndef SMC_R_EPOLL_INSTANCE_H
+#define SMC_R_EPOLL_INSTANCE_H
+
+#include "smc_r/epoll/epoll_set.h"
+
+/* After epoll_create that worked. */
+void epoll_created(int fd);
+/* The number fd is about to go. */
+void epoll_closing(int fd);
+/* The same without the lock, as long as there has been no connection that could
+ * be in it; false: there has been one, or fd is no instance. */
+bool epoll_close_bare(int fd);
+
+/* S and B, for the first member. 0 or -errno. */
+int epoll_make_shadow(struct epoll *e);
+/* Of this process; whoever else has them keeps them. */
+void epoll_drop_shadow(struct epoll *e);
+/* Out of E, for all. */
+void epoll_remove_shadow(struct epoll *e);
+
+/* Another cookie: the program uses this one. */
+void epoll_draw_cookie(struct epoll *e);
+
+/* Who sleeps on e looks again. */
+void epoll_wake(struct epoll *e);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_member: connections that an instance has as members. */
+#include "smc_r/epoll/epoll_member.h"
+
+#include <sys/mman.h>
+
+#include "smc_r/epoll/epoll_attach.h"
+#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_edge.h"
+#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_order.h"
+#include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/os/pool.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/wait/stall.h"
+
+#define MEMBERS_FIRST 64u
+
+/* ---- the table ---- */
+
+static size_t table_bytes(uint32_t capacity)
+{
+	return capacity * sizeof(struct epoll_member *);
+}
+
+static void *table_get(uint32_t capacity)
+{
+	size_t bytes = table_bytes(capacity);
+	void *table;
+
+	if (bytes <= POOL_BYTES_MAX)
+		return pool_get(bytes);
+	table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return table == MAP_FAILED ? NULL : table;
+}
+
+/* Somebody may be reading it: of a large one the memory goes, the addresses
+ * stay. */
+static void table_put(void *table, uint32_t capacity)
+{
+	size_t bytes = table_bytes(capacity);
+
+	if (!table)
+		return;
+	if (bytes <= POOL_BYTES_MAX)
+		pool_put_late(table, bytes);
+	else
+		madvise(table, bytes, MADV_DONTNEED);
+}
+
+static bool grow(struct epoll *e)
+{
+	uint32_t capacity = atomic_load(&e->capacity);
+	uint32_t wanted = capacity ? capacity * 2 : MEMBERS_FIRST;
+	struct epoll_member *_Atomic *old = atomic_load(&e->members);
+	void *table = table_get(wanted);
+
+	if (!table)
+		return false;
+	for (uint32_t i = 0; old && i < capacity; i++)
+		atomic_store(&((struct epoll_member * _Atomic *)table)[i],
+			     atomic_load(&old[i]));
+	atomic_store(&e->members, table);
+	atomic_store(&e->capacity, wanted);
+	table_put(old, capacity);
+	return true;
+}
+
+struct epoll_member *epoll_member_find(struct epoll *e, int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	for (struct epoll_member *m = c ? c->members : NULL; m; m = m->next)
+		if (m->epoll == e && m->key == fd)
+			return m;
+	return NULL;
+}
+
+/* Who hears that its peer has ended: tcp_end.h */
+static void tell_asker(struct connection *c)
+{
+	atomic_store(&c->instance_asked,
+		     c->members ? &c->members->epoll->asked_ticks : NULL);
+}
+
+struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
+				      int fd, const struct epoll_event *event)
+{
+	uint32_t n = atomic_load(&e->count);
+	struct epoll_member *m;
+
+	if (n == atomic_load(&e->capacity) && !grow(e))
+		return NULL;
+	m = pool_get(sizeof(*m));
+	if (!m)
+		return NULL;
+	m->epoll = e;
+	m->connection = c;
+	m->fd = m->key = fd;
+	m->data = event->data.u64;
+	m->added = sys_ticks();
+	atomic_store(&m->events, event->events);
+	atomic_store(&m->enabled, 1);
+	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->out_seen, UINT32_MAX);
+	atomic_store(&m->live, 1);
+	m->next = c->members;
+	c->members = m;
+	tell_asker(c);
+	atomic_store(&atomic_load(&e->members)[n], m);
+	atomic_store(&e->count, n + 1);
+	atomic_fetch_add(&e->version, 1);
+	if (n == 1)
+		epoll_order_begin(e);
+	if (n + 1 > EPOLL_READY_MIN && !e->uses_bits)
+		epoll_ready_begin(e);
+	return m;
+}
+
+void epoll_member_drop(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	struct epoll_member **at = &m->connection->members;
+	struct epoll_member *_Atomic *table = atomic_load(&e->members);
+	uint32_t n = atomic_load(&e->count);
+
+	atomic_store(&m->live, 0);
+	epoll_member_detach(m);
+	while (*at && *at != m)
+		at = &(*at)->next;
+	if (*at)
+		*at = m->next;
+	tell_asker(m->connection);
+	epoll_attach_sibling(e, m->connection);
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&table[i]) == m) {
+			atomic_store(&table[i], atomic_load(&table[n - 1]));
+			atomic_store(&e->count, n - 1);
+			break;
+		}
+	atomic_fetch_add(&e->version, 1);
+	pool_put_late(m, sizeof(*m));
+}
+
+void epoll_members_end(struct epoll *e)
+{
+	while (atomic_load(&e->count) > 0)
+		epoll_member_drop(atomic_load(&atomic_load(&e->members)[0]));
+	epoll_ready_end(e);
+	/* The pointer stays, for who is about to read by it. */
+	table_put(atomic_load(&e->members), atomic_load(&e->capacity));
+}
+
+/* ---- they go to the kernel ---- */
+
+void epoll_member_to_kernel(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	uint32_t events = atomic_load(&m->events);
+
+	if (!atomic_load(&m->live))
+		return;
+	/* Disabled by EPOLLONESHOT: registered, but silent. */
+	if (!atomic_load(&m->enabled))
+		events &= EPOLLET | EPOLLONESHOT;
+	if (!atomic_load(&m->parked))
+		sys_epoll_ctl(e->fd, EPOLL_CTL_ADD, m->fd, events, m->data);
+	e->moved = true;
+	epoll_member_drop(m);
+}
+
+void epoll_give_all(struct epoll *e)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
+		struct epoll_member *m =
+		    atomic_load(&atomic_load(&e->members)[i - 1]);
+
+		if (atomic_load(&m->late))
+			epoll_member_to_kernel(m);
+	}
+	engine_unlock(&saved);
+}
+
+/* Of all instances of this process; those that were inherited are their maker's
+ * to change. gone: the connection is about to be forgotten. */
+void epoll_members_leave(struct connection *c, bool gone)
+{
+	struct epoll_member *m = c->members;
+
+	while (m) {
+		struct epoll_member *next = m->next;
+
+		if (gone)
+			epoll_member_to_kernel(m);
+		/* One that is silent stays until it is asked for again: the
+		 * kernel would tell of errors and ends all the same. */
+		else if (!epoll_is_anothers(m->epoll) &&
+			 atomic_load(&m->enabled))
+			epoll_member_leave(m);
+		m = next;
+	}
+}
+
+/* ---- what happens to a connection ---- */
+
+/* The marks are the same as before: differ in one that they have. */
+void epoll_again(struct connection *c)
+{
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		atomic_fetch_xor(&m->in_seen, 1u);
+}
+
+/* Beside the bits for ends: epoll_edge.c. */
+void epoll_input_again(struct connection *c)
+{
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		atomic_fetch_xor(&m->in_seen, 1u << EPOLL_MARK_SHIFT);
+}
+
+void epoll_poke(struct connection *c)
+{
+	for (struct epoll_member *m = c->members; m; m = m->next) {
+		epoll_ready_mark(m);
+		epoll_wake(m->epoll);
+	}
+}
+
+void epoll_stalled(struct connection *c)
+{
+	stall_begin(c);
+	for (struct epoll_member *m = c->members; m; m = m->next) {
+		/* The next look says that somebody waits for room. */
+		epoll_ready_mark(m);
+		atomic_store(&m->epoll->stalled, 1);
+	}
+}
+
+void epoll_refused(struct connection *c)
+{
+	atomic_store(&c->refused_at, atomic_load(&c->slot->tx.position) + 1);
+	epoll_stalled(c);
+	/* Who sleeps has looked already, and knows of no stall. */
+	for (struct epoll_member *m = c->members; m; m = m->next)
+		if (atomic_load(&m->enabled) &&
+		    (atomic_load(&m->events) & EPOLL_OUTPUT))
+			epoll_wake(m->epoll);
+}
+
+static int another_number(const struct connection *c, int fd)
+{
+	for (int i = 0; i < fdtable_program_end(); i++)
+		if (i != fd && connection_of(i) == c)
+			return i;
+	return -1;
+}
+
+/* The kernel keeps a registration until the last descriptor of the file goes;
+ * so do we, under a number that still names it. But one that was taken out must
+ * not be found under its old number, which may be given to a file anew. */
+void epoll_forget(struct connection *c, int fd)
+{
+	struct epoll_member *m = c->members;
+	int other = -1;
+
+	if (m && atomic_load(&c->entry.references) > 1)
+		other = another_number(c, fd);
+	while (m) {
+		struct epoll_member *next = m->next;
+
+		if (other < 0 || (m->fd == fd && atomic_load(&m->parked)))
+			epoll_member_drop(m);
+		else if (m->fd == fd)
+			m->fd = other;
+		m = next;
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * epoll_member: connections that an instance has as members.
+ *
+ * Ownership: a member belongs to its instance; its connection lists it as well.
+ *            One that was dropped stays mapped for a while, as a thread may
+ *            stand on it.
+ * Locking:   engine lock, unless a function says otherwise.
+ */
+#ifndef SMC_R_EPOLL_MEMBER_H
+#define SMC_R_EPOLL_MEMBER_H
+
+#include "smc_r/epoll/epoll_set.h"
+
+/* The one that was registered by this number, parked ones too, or NULL. */
+struct epoll_member *epoll_member_find(struct epoll *e, int fd);
+/* Not attached yet. NULL: no memory. */
+struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
+				      int fd, const struct epoll_event *event);
+void epoll_member_drop(struct epoll_member *m);
+/* All of them, and their table: the instance goes. */
+void epoll_members_end(struct epoll *e);
+
+/* Moves a member whose connection is plain TCP to the kernel. */
+void epoll_member_to_kernel(struct epoll_member *m);
+/* All members that only wait for an edge, without the lock: somebody else will
+ * use the instance. */
+void epoll_give_all(struct epoll *e);
+/* Those of a connection that goes to TCP: connection_on_native. */
+void epoll_members_leave(struct connection *c, bool gone);
+
+/* Something was done to c once more, and is an edge once more. */
+void epoll_again(struct connection *c);
+/* So are the bytes that are there. */
+void epoll_input_again(struct connection *c);
+/* The state of c changed by our own doing: wake who sleeps on it. */
+void epoll_poke(struct connection *c);
+/* Somebody waits for room in a ring that is full. */
+void epoll_stalled(struct connection *c);
+/* A call on c met a full ring, and does not wait. */
+void epoll_refused(struct connection *c);
+
+/* The number fd of c is about to go. */
+void epoll_forget(struct connection *c, int fd);
+
+#endif

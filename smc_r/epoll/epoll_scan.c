@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* epoll_scan: which members are ready. */
+#include "smc_r/epoll/epoll_scan.h"
+
+#include "smc_r/epoll/epoll_arm.h"
+#include "smc_r/epoll/epoll_attach.h"
+#include "smc_r/epoll/epoll_edge.h"
+#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_member.h"
+#include "smc_r/epoll/epoll_order.h"
+#include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/wait/readiness.h"
+
+#define QUIET_NS    20000000u
+#define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
+
+/* ---- one member ---- */
+
+/*
+ * A handshake goes on by what TCP tells, which the shadow hears, and by the
+ * clock: to ask the kernel about each of many with every look would cost more
+ * than all messages.
+ */
+static bool is_quiet(const struct epoll_member *m, uint64_t *now)
+{
+	if (connection_phase(m->connection) != PHASE_HANDSHAKE ||
+	    atomic_load(&m->news) != atomic_load(&m->news_seen) ||
+	    knock_has_answer(m->connection))
+		return false;
+	if (*now == 0)
+		*now = sys_now_ns();
+	return *now < atomic_load(&m->quiet_until_ns);
+}
+
+/* Nothing is ready; so much was told before the look. An offer in the registry
+ * is answered there. */
+static void note_quiet(struct epoll_member *m, uint32_t news)
+{
+	struct connection *c = m->connection;
+	uint64_t now, next, until;
+
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->offer_entry)
+		return;
+	now = sys_now_ns();
+	next = handshake_changes_ns(c, now);
+	until = now + QUIET_NS;
+	/* Nobody is woken by the clock after it. */
+	if (next > now && next < until)
+		until = next;
+	atomic_store(&m->quiet_until_ns, until);
+	atomic_store(&m->news_seen, news);
+}
+
+/* The events to report, 0 for none. *now_ns: sys_now_ns, or 0 until somebody
+ * has to know it. */
+static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
+{
+	uint32_t events =
+	    atomic_load_explicit(&m->events, memory_order_relaxed);
+	uint32_t one = 1;
+	uint32_t news = 0;
+	uint32_t bits;
+	bool again;
+
+	struct epoll_marks now = {0, 0};
+
+	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
+	    atomic_load_explicit(&m->late, memory_order_relaxed) ||
+	    is_quiet(m, now_ns))
+		return 0;
+	if (__builtin_expect(connection_phase(m->connection) != PHASE_ACTIVE,
+			     0))
+		news = atomic_load_explicit(&m->news, memory_order_relaxed);
+	do {
+		again = (events & EPOLLET) &&
+			connection_phase(m->connection) < PHASE_ACTIVE;
+		if (events & EPOLLET)
+			now = epoll_marks(m);
+		bits = readiness(m->connection, m->fd, events) &
+		       (events | EPOLL_ALWAYS);
+		/* This very look may have made it active: it had no marks. Or
+		 * another thread has shut a half. */
+		again &= connection_phase(m->connection) == PHASE_ACTIVE;
+		if (events & EPOLLET)
+			again |= !epoll_marks_stand(m, &now);
+	} while (again);
+	/* Only what reaches the phase by itself tells that it is TCP now, and
+	 * then the kernel reports it. */
+	if (connection_phase(m->connection) == PHASE_NATIVE)
+		return 0;
+	bits = epoll_half_waits(m, &now, bits);
+	if ((events & (EPOLLET | EPOLLRDHUP)) == EPOLLRDHUP &&
+	    (bits & EPOLL_OUTPUT))
+		epoll_told_room(m);
+	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
+		bits = 0;
+	if (bits == 0) {
+		note_quiet(m, news);
+		return 0;
+	}
+	if ((events & EPOLLONESHOT) &&
+	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
+		return 0;
+	if (bits & EPOLL_OUTPUT)
+		connection_told_room(m->connection);
+	return bits;
+}
+
+static bool needs_move(const struct epoll_member *m)
+{
+	return !m->attached || connection_phase(m->connection) == PHASE_NATIVE;
+}
+
+/* The connection became active, or plain TCP, since it was registered. */
+static bool follow_phase(struct epoll_member *m)
+{
+	uint32_t phase = connection_phase(m->connection);
+	sigset_t saved;
+
+	if (phase == PHASE_NATIVE &&
+	    (atomic_load(&m->late) || !atomic_load(&m->enabled)))
+		return false;
+	if (phase == PHASE_NATIVE || (phase == PHASE_ACTIVE && !m->attached)) {
+		engine_lock(&saved);
+		if (atomic_load(&m->live) && phase == PHASE_NATIVE)
+			epoll_member_leave(m);
+		else if (atomic_load(&m->live))
+			epoll_member_attach(m);
+		engine_unlock(&saved);
+	}
+	return phase != PHASE_NATIVE;
+}
+
+/* ---- all members ---- */
+
+struct scan {
+	struct epoll_event *events;
+	int max;
+	int n;
+	uint64_t begun;                              /* sys_ticks */
+	uint64_t now_ns;                             /* 0: not asked yet */
+	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
+};
+
+/* Adds the member's events, if any. */
+static uint32_t add_events(struct scan *s, struct epoll_member *m)
+{
+	uint64_t data = m->data;
+	uint32_t bits = evaluate(m, &s->now_ns);
+
+	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
+		return 0;
+	if (!bits)
+		return 0;
+	s->events[s->n].events = bits;
+	s->events[s->n].data.u64 = data;
+	if (s->n < EPOLL_ORDER_MAX)
+		s->found[s->n] = m;
+	s->n++;
+	return bits;
+}
+
+/*
+ * A member that became ready behind our back, before one that was found further
+ * on: it was looked at too early. Of those that are there by now the older ones
+ * come along.
+ */
+static void scan_again(struct epoll *e, struct scan *s)
+{
+	int n = s->n;
+	uint64_t newest = epoll_order_newest(s->found, n);
+	uint32_t count = atomic_load(&e->count);
+
+	/* A clock is read before the stores in front of it are seen. */
+	if (newest + STORE_TICKS < s->begun)
+		return;
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && epoll_order_is_missed(m, newest, s->found, n))
+			add_events(s, m);
+	}
+}
+
+static void scan_table(struct epoll *e, struct scan *s, bool all)
+{
+	uint32_t count = atomic_load(&e->count);
+	uint32_t start = count ? atomic_load(&e->turn) % count : 0;
+
+	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
+		uint32_t at = (start + i) % count;
+		struct epoll_member *m = epoll_member_at(e, at);
+
+		if (!m || (!all && m->group))
+			continue;
+		if (!add_events(s, m))
+			continue;
+		if (!all)
+			atomic_store_explicit(&m->told_at, s->begun,
+					      memory_order_relaxed);
+		if (s->n == s->max)
+			atomic_store(&e->turn, at + 1);
+	}
+}
+
+/* For epoll_ready_each. A member that waits for room says so here, as nobody
+ * goes through all of them before a sleep. */
+static bool look_one(struct epoll_member *m, bool *again, void *owner)
+{
+	uint32_t events = atomic_load(&m->events);
+	struct scan *s = owner;
+	uint32_t bits;
+
+	if (s->n == s->max) {
+		*again = true;
+		return false;
+	}
+	/* It got its bit by the look at those without one. */
+	if (atomic_load_explicit(&m->told_at, memory_order_relaxed) ==
+	    s->begun) {
+		*again = true;
+		return true;
+	}
+	epoll_note_rings(m);
+	bits = add_events(s, m);
+	if (!(bits & EPOLL_OUTPUT) && (events & EPOLL_OUTPUT) && m->attached) {
+		epoll_arm_room(m, events);
+		if (!bits)
+			bits = add_events(s, m);
+	}
+	if (bits)
+		epoll_ready_found(m);
+	*again = bits;
+	return true;
+}
+
+/* Those without a bit must not starve behind the others, nor they behind them,
+ * where either fill the program's array. */
+static void scan_crowd(struct epoll *e, struct scan *s)
+{
+	bool others = epoll_has_others(e);
+	bool first = others && atomic_fetch_xor(&e->others_first, 1);
+
+	if (first)
+		scan_table(e, s, false);
+	epoll_ready_each(e, look_one, s);
+	if (others && !first)
+		scan_table(e, s, false);
+}
+
+int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
+{
+	bool several = atomic_load(&e->count) > 1;
+	struct scan s;
+
+	s.events = events;
+	s.max = max;
+	s.n = 0;
+	s.begun = several || e->uses_bits ? sys_ticks() : 0;
+	s.now_ns = 0;
+	if (e->uses_bits)
+		scan_crowd(e, &s);
+	else
+		scan_table(e, &s, true);
+	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
+		scan_again(e, &s);
+	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
+		epoll_order_sort(s.found, events, s.n);
+	if (__builtin_expect(e->middle != 0, 0))
+		e->early = s.n <= EPOLL_ORDER_MAX
+			       ? epoll_order_until(s.found, s.n, e->middle)
+			       : (uint32_t)s.n;
+	return s.n;
+}
+
+int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
+{
+	struct scan s = {.events = event, .max = 1};
+
+	add_events(&s, m);
+	return s.n;
+}
+
+void epoll_scan_hidden(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && connection_phase(m->connection) == PHASE_HANDSHAKE)
+			epoll_member_news(m);
+	}
+}
+
+void epoll_follow(struct epoll *e)
+{
+	bool all = !e->uses_bits || epoll_has_others(e);
+	uint32_t count = all ? atomic_load(&e->count) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		if (m && needs_move(m))
+			follow_phase(m);
+	}
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours)
+			epoll_follow(e->nested[i].inner);
+}

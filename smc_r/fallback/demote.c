@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* demote: a connection goes back to plain TCP in mid-stream. */
+#include "smc_r/fallback/demote.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "smc_r/connection/sleepers.h"
+#include "smc_r/fallback/deputy.h"
+#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/recall.h"
+#include "smc_r/fallback/relay.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/messages.h"
+#include "smc_r/memory/bell.h"
+#include "smc_r/os/inject.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
+#include "smc_r/stream/stream.h"
+
+#define CLAIM_WAIT_MS   1000
+#define DEPUTY_AFTER_MS 5 /* a peer that sleeps in a call has woken by then */
+#define ARRIVE_NAP_NS   100000
+#define ARRIVE_NAPS     50 /* without anything more */
+
+/* The first reason counts. */
+static void note(struct connection *c, uint32_t reason)
+{
+	if (c->slot->reason != REASON_NONE)
+		return;
+	c->slot->reason = reason;
+	segment_count(demoted);
+	segment_count(fallbacks[reason_index(reason)]);
+}
+
+static void ring_both(struct connection *c)
+{
+	bell_ring(c->bells.peer_room);
+	bell_ring(c->bells.peer_data);
+}
+
+/* ---- our writing direction ---- */
+
+/* The reader may be sending the rest in our place. It is given up waiting for
+ * when it should long be done: it may have died over it. */
+static void claim_rest(struct connection *c)
+{
+	struct timespec nap = {0, 1000000};
+
+	for (int i = 0; i < CLAIM_WAIT_MS; i++) {
+		uint32_t rest = REST_OPEN;
+
+		if (atomic_compare_exchange_strong(&c->out_consumer->rest,
+						   &rest, REST_WRITER) ||
+		    rest != REST_READER)
+			return;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+}
+
+static void send_frozen(struct connection *c, int fd)
+{
+	uint64_t end = atomic_load(&c->slot->tx.position);
+	uint64_t cursor;
+
+	claim_rest(c);
+	cursor = atomic_load(&c->out_consumer->cursor);
+	if (cursor <= end && end - cursor <= c->size)
+		connection_send_ring(c, fd, cursor, end);
+}
+
+/* The stream lock of tx is held; alone: not on top of a copy of ours, whose
+ * bytes come later. */
+static void seal(struct connection *c, int fd, bool alone)
+{
+	struct status_stream *tx = &c->slot->tx;
+
+	if (atomic_load(&tx->flags) & STREAM_TCP)
+		return;
+	if (atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN)
+		send_frozen(c, fd);
+	else if (alone)
+		recall_unread(c, fd);
+	messages_forget(fd);
+	atomic_fetch_or(&tx->flags, STREAM_TCP);
+	inject_nap();
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
+	inject_nap();
+	/* What the program had shut stays shut on the other path. */
+	if (atomic_load(&tx->flags) & STREAM_SHUT)
+		real.shutdown(fd, SHUT_WR);
+}
+
+static void seal_output(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->tx);
+
+	seal(c, fd, taken);
+	stream_unlock(&c->slot->tx, taken);
+	ring_both(c);
+}
+
+static void guard(struct connection *c, int fd, bool on)
+{
+	struct linger l = {on, 0};
+
+	if (c->lingers ||
+	    on == !!(atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
+		return;
+	SYS_CALL6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l), 0);
+	if (on)
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_GUARDED);
+	else
+		atomic_fetch_and(&c->slot->socket_flags,
+				 ~(uint32_t)SOCKET_GUARDED);
+}
+
+/* Either end has gone: the writer, or we, who asked him to. */
+static bool is_leaving(const struct connection *c)
+{
+	return stream_is_sealed(c) ||
+	       atomic_load(&c->slot->tx.flags) & STREAM_TCP;
+}
+
+void demote_guard(struct connection *c, int fd)
+{
+	bool taken = stream_lock(&c->slot->rx);
+
+	guard(c, fd,
+	      is_leaving(c) && stream_fill(c) > 0 &&
+		  !(atomic_load(&c->slot->rx.flags) &
+		    (STREAM_TCP | STREAM_FROZEN)));
+	stream_unlock(&c->slot->rx, taken);
+}
+
+void demote_serve(struct connection *c, int fd)
+{
+	if (half_is_owed(c))
+		half_send(c, fd);
+	if (stream_is_recalled(c))
+		demote_recalled(c, fd);
+	if (stream_is_sealed(c))
+		demote_guard(c, fd);
+	if (!(atomic_load_explicit(&c->out_consumer->flags,
+				   memory_order_relaxed) &
+	      CONSUMER_DEMOTE) ||
+	    atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		return;
+	note(c, REASON_DEMOTED_PEER);
+	seal_output(c, fd);
+}
+
+/* ---- our reading direction ---- */
+
+static void ask_writer(struct connection *c, uint32_t flags)
+{
+	atomic_fetch_or(&c->in_consumer->flags, flags);
+	ring_both(c);
+}
+
+static void freeze(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+
+	atomic_store(&c->slot->frozen, atomic_load(&rx->position));
+	atomic_fetch_or(&rx->flags, STREAM_FROZEN);
+	atomic_store(&c->in_consumer->cursor, atomic_load(&rx->position));
+	stream_unlock(rx, taken);
+}
+
+static bool input_is_sealed(struct connection *c)
+{
+	return atomic_load(&c->slot->rx.flags) & STREAM_TCP ||
+	       atomic_load(&c->in_producer->flags) & PRODUCER_SEALED;
+}
+
+/* The handshake looked to TCP like a conversation, whose answers carry the
+ * acknowledgements. Where the next ones would wait for those, so would bytes
+ * that the peer sends behind few (Nagle), and a FIN of ours may overtake them.
+ */
+static void acknowledge_at_once(int fd)
+{
+	int on = 1;
+
+	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_QUICKACK, &on,
+		  sizeof(on), 0);
+}
+
+void demote_input(struct connection *c, int fd)
+{
+	uint32_t flags = atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
+
+	if (!(flags & STREAM_TCP))
+		acknowledge_at_once(fd);
+	if ((flags & (STREAM_TCP | STREAM_SHUT)) == STREAM_SHUT &&
+	    !connection_is_shut(c))
+		SYS_CALL3(SYS_shutdown, fd, SHUT_RD, 0);
+}
+
+/* Sealed after a freeze: what lay in the ring comes over TCP. */
+static void leave_frozen_ring(struct connection *c, int fd)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+
+	demote_input(c, fd);
+	stream_unlock(rx, taken);
+	connection_wake_readers(c);
+}
+
+bool demote_recalled(struct connection *c, int fd)
+{
+	if (atomic_load(&c->slot->rx.flags) & (STREAM_TCP | STREAM_BROKEN))
+		return true;
+	if (!recall_is_done(c, fd))
+		return false;
+	leave_frozen_ring(c, fd);
+	return true;
+}
+
+/* The rest is in the ring for good, and a relay would give it to the successor
+ * alone. If that just inherits the descriptor of a process that goes on, that
+ * process is the one to read it. */
+static bool is_kept(enum heir heir)
+{
+	return heir == HEIR_BESIDE ||
+	       (heir == HEIR_INHERITS && process_is_foreign());
+}
+
+/* The parent of one that inherits may go on, too, or is about to close. */
+static bool is_shared(struct connection *c, enum heir heir)
+{
+	return heir == HEIR_INHERITS && !segment_slot_is_mine(c->slot);
+}
+
+/* The peer closed, or its process ended. */
+static bool has_hung_up(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return atomic_load(&c->tcp_ended) ||
+	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents);
+}
+
+/* False when the writer may send it after all. */
+static bool leave_ring(struct connection *c, int fd)
+{
+	struct status_stream *rx = &c->slot->rx;
+	bool taken = stream_lock(rx);
+	bool stays = input_is_sealed(c) || has_hung_up(c, fd);
+
+	stays = stays && atomic_load(&c->in_consumer->rest) != REST_WRITER;
+	if (stays)
+		atomic_fetch_and(&rx->flags, ~(uint32_t)STREAM_FROZEN);
+	stream_unlock(rx, taken);
+	return stays;
+}
+
+/* Rings are for the first sleeper: another one looks by the clock. True: go on
+ * waiting. */
+static bool wait_round(struct connection *c, int fd, unsigned ms)
+{
+	bool first = sleepers_first(place_for_data(c));
+	struct pollfd p[2] = {
+	    {.fd = first ? c->bells.data : -1, .events = POLLIN},
+	    {.fd = fd, .events = POLLRDHUP},
+	};
+
+	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
+	if (p[0].revents) {
+		bell_drain(c->bells.data);
+		/* Who waits in an epoll instance may have been meant. */
+		if (c->members)
+			connection_on_rings(c);
+	}
+	/* The peer is gone: the ring's rest is ours to pass on. */
+	return !(p[1].revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
+{
+	uint64_t end = sys_now_ns() + ms * 1000000ull;
+	bool goes_on = true;
+
+	sleepers_join(place_for_data(c));
+	while (goes_on && !input_is_sealed(c) && sys_now_ns() < end)
+		goes_on = wait_round(c, fd, ms);
+	sleepers_leave(place_for_data(c));
+	return input_is_sealed(c);
+}
+
+/* ---- both ---- */
+
+void demote(struct connection *c, int fd, uint32_t reason)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		handshake_abort(c, fd, reason);
+		phase = connection_phase(c);
+	}
+	if (phase != PHASE_ACTIVE)
+		return;
+	note(c, reason);
+	seal_output(c, fd);
+	ask_writer(c, CONSUMER_DEMOTE);
+	demote_guard(c, fd);
+	demote_settle(c);
+}
+
+/* Is what the reader left on its way over TCP? A writer that had sealed before
+ * we froze owes nothing, and later bytes are on TCP already. */
+static bool rest_is_sent(struct connection *c, int fd)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	/* The end as well, when it is on TCP already, or comes there now. */
+	if (stream_fill(c) == 0 &&
+	    (!(peer & PRODUCER_FIN) || (peer & PRODUCER_HALVED)))
+		return true;
+	if (connection_is_shut(c))
+		return false;
+	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && deputy_send_rest(c, fd))
+		return true;
+	return wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
+	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
+}
+
+/* Who follows may look once, and is to find what was there. Less may come: TCP
+ * takes no more before it is read, or somebody reads it meanwhile. */
+static void await_rest(int fd, uint64_t bytes)
+{
+	struct timespec nap = {0, ARRIVE_NAP_NS};
+	int before = 0;
+
+	for (int naps = 0; naps < ARRIVE_NAPS; naps++) {
+		int there = 0;
+
+		SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
+		if (there < 0 || (uint64_t)there >= bytes)
+			return;
+		if (there != before)
+			naps = 0;
+		before = there;
+		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+	}
+}
+
+static bool hand_over(struct connection *c, int fd, uint32_t reason,
+		      enum heir heir)
+{
+	uint64_t left;
+
+	/* Under several numbers: once is enough. */
+	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
+		return true;
+	note(c, reason);
+	if (stream_is_recalled(c))
+		recall_is_done(c, fd);
+	freeze(c);
+	left = stream_fill(c);
+	demote_guard(c, fd);
+	if (!connection_is_shut(c))
+		ask_writer(c, CONSUMER_FROZEN);
+	ask_writer(c, CONSUMER_DEMOTE);
+	seal_output(c, fd);
+	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
+		bool kept = is_kept(heir) && leave_ring(c, fd);
+		bool shared = !kept && is_shared(c, heir) && leave_ring(c, fd);
+
+		if (kept || !relay_start(c, fd, shared))
+			return false;
+		if (shared)
+			return true;
+	} else {
+		await_rest(fd, left);
+	}
+	leave_frozen_ring(c, fd);
+	demote_settle(c);
+	return true;
+}
+
+bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
+			  enum heir heir)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		handshake_abort(c, fd, reason);
+		handshake_for_successor(c, fd);
+		phase = connection_phase(c);
+	}
+	return phase != PHASE_ACTIVE || hand_over(c, fd, reason, heir);
+}
+
+void demote_settle(struct connection *c)
+{
+	sigset_t saved;
+
+	if (!(atomic_load(&c->slot->rx.flags) & STREAM_TCP) ||
+	    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP))
+		return;
+	/* TCP does not know of it. */
+	if (connection_owes_error(c))
+		return;
+	engine_lock(&saved);
+	if (connection_phase(c) == PHASE_ACTIVE) {
+		connection_set_native(c);
+		atomic_store(&c->slot->state,
+			     c->slot->reason ? STATUS_TCP : STATUS_CLOSING);
+	}
+	engine_unlock(&saved);
+}

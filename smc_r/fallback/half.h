@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * half: the FIN of a half that is shut (shutdown(SHUT_WR)).
+ *
+ * The ring tells of it at once. TCP may still have to carry what is unread, for
+ * example to a successor of the reader. When all is read only the FIN is left
+ * to carry, and goes out. The end that shut the half sends it in that call, or
+ * in a later one; the reader wakes one that sleeps. So the states of both
+ * sockets are those of TCP: the end that closes last has sent its FIN last, and
+ * keeps no TIME_WAIT.
+ *
+ * Locking: the writer's stream lock for a moment, and, for what is done in the
+ * peer's place, the engine lock. errno stays.
+ */
+#ifndef SMC_R_HALF_H
+#define SMC_R_HALF_H
+
+#include <stdbool.h>
+
+#include "smc_r/connection/connection.h"
+
+/* Is our FIN still owed? */
+static inline bool half_is_owed(const struct connection *c)
+{
+	return __builtin_expect(
+	    (atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) &
+	     (STREAM_SHUT | STREAM_TCP | STREAM_HALVED)) == STREAM_SHUT,
+	    0);
+}
+
+/* When it is: sends it, if all is read. */
+void half_send(struct connection *c, int fd);
+
+/* The program shuts its half now: for the peer to know whose. */
+void half_announce(struct connection *c, int fd);
+
+/* Behind a read: when that was the last of a half that is shut, the peer is
+ * woken for its FIN. */
+void half_tell(struct connection *c);
+
+/*
+ * Before our own FIN goes out with a close, or a shutdown of both halves: the
+ * peer's goes first, if that shut its half first. In its place if need be
+ * (deputy.h), or it is waited for for a few milliseconds if it was woken for
+ * it.
+ */
+void half_follow(struct connection *c, int fd);
+
+#endif

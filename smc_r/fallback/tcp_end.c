@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* tcp_end: what TCP tells of the peer's end. */
+#include "smc_r/fallback/tcp_end.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "smc_r/os/inject.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/peer/peer_socket.h"
+
+#define LOOKS_A_CLOCK 8
+
+/* After the peer's FIN a reset is EPIPE to TCP, and nothing when ours is out,
+ * too; of those that went by the ring the kernel may have seen one, or none. */
+int tcp_error_of(struct connection *c, int error)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	if ((error == ECONNRESET || error == EPIPE) &&
+	    (atomic_load(&c->slot->rx.flags) & STREAM_ENDED))
+		return 0;
+	if ((error != ECONNRESET && error != EPIPE) ||
+	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
+		return error;
+	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
+}
+
+/* A process that dies with bytes unread makes TCP reset the connection. Its
+ * kernel did not know of ours, so the cursors decide. Once, by whoever of this
+ * end sees it first. */
+static void judge_end(struct connection *c, short bits)
+{
+	uint32_t flags;
+
+	/* Before it is attached there is nothing to judge by. */
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	/* The kernel knows of a reset, and tells it. */
+	if (bits & POLLERR)
+		return;
+	flags = atomic_load(&c->in_producer->flags);
+	/* After a seal it may be one that the program shut there, and a frozen
+	 * cursor says nothing. */
+	if ((flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
+	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
+	    atomic_load(&c->out_consumer->cursor) ==
+		atomic_load(&c->slot->tx.position))
+		return;
+	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
+		atomic_store(&c->slot->error,
+			     (uint32_t)tcp_error_of(c, ECONNRESET));
+}
+
+int tcp_error(struct connection *c, int fd)
+{
+	socklen_t n = sizeof(int);
+	int error = 0;
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
+	return tcp_error_of(c, error);
+}
+
+/* Who looks takes no error. A count ends at the mark of urgent data. */
+bool tcp_has_bytes(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	int there = 0;
+
+	if (SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) < 0)
+		return false;
+	return there > 0 ||
+	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
+		(p.revents & (POLLIN | POLLRDHUP | POLLHUP)) == POLLIN);
+}
+
+bool tcp_error_waits(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/* A server that died with our Confirm unread: its kernel reset the connection,
+ * and not because of anything that the program sent. */
+static void forgive_confirm(struct connection *c, int fd)
+{
+	uint32_t flags;
+	int error;
+
+	if (connection_phase(c) != PHASE_ACTIVE || c->side != SIDE_CLIENT ||
+	    atomic_load(&c->control->confirmed) ==
+		atomic_load(&c->control->epoch) ||
+	    atomic_load(&c->out_consumer->cursor) !=
+		atomic_load(&c->slot->tx.position))
+		return;
+	flags = atomic_load(&c->in_producer->flags) |
+		atomic_load(&c->out_producer->flags);
+	if (flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED))
+		return;
+	error = tcp_error(c, fd);
+	if (error == ECONNRESET || error == EPIPE)
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	else if (error != 0)
+		atomic_store(&c->slot->error, (uint32_t)error);
+}
+
+/* What the program shut for reading looks to poll() as if the peer had ended.
+ */
+static bool is_our_own_end(const struct connection *c, int fd, short bits)
+{
+	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
+	    (bits & POLLERR))
+		return false;
+	inject_nap();
+	/* Another thread has closed it since: the bits tell of its end. */
+	if (SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n,
+		      0) < 0)
+		return true;
+	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
+	       state == TCP_FIN_WAIT2;
+}
+
+bool tcp_end_hangs_up(const struct connection *c)
+{
+	struct pollfd p = {.fd = c->bells.data};
+
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+/* Its FIN was out before: TCP tells its end only to who sends. But the kernel
+ * knows whether anybody has that socket. Not found in a network namespace where
+ * we are not found either says nothing. */
+static bool has_gone(const struct connection *c, int fd)
+{
+	struct peer_socket peer;
+	int result = peer_socket_of(fd, &peer);
+
+	if (result == 0)
+		return peer.inode == 0;
+	return (result == -ENOENT && peer_socket_is_here(fd)) ||
+	       tcp_end_hangs_up(c);
+}
+
+/* Is it more than the FIN of a half? When both are out nothing can follow, and
+ * there is nothing left to judge. */
+static bool is_more(struct connection *c, int fd, short bits)
+{
+	if (bits & (POLLERR | POLLHUP))
+		return true;
+	if (!has_gone(c, fd))
+		return false;
+	judge_end(c, bits);
+	return true;
+}
+
+bool tcp_has_ended(struct connection *c, int fd)
+{
+	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
+	bool half;
+
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
+	    is_our_own_end(c, p.fd, p.revents))
+		return false;
+	half = connection_phase(c) == PHASE_ACTIVE && tcp_end_is_half(c);
+	if (half && !is_more(c, p.fd, p.revents))
+		return false;
+	if (!half)
+		judge_end(c, p.revents);
+	forgive_confirm(c, p.fd);
+	atomic_store(&c->tcp_ended, 1);
+	return true;
+}
+
+/* May TCP be asked again, so long after the last time? Says that it is. */
+static bool is_time(struct connection *c, uint32_t us)
+{
+	if (!sys_ticks_are_over(c->asked_ticks, us))
+		return false;
+	c->asked_ticks = sys_ticks();
+	return true;
+}
+
+void tcp_end_watch_half(struct connection *c, int fd)
+{
+	/* Only a bell is asked. */
+	if (is_time(c, ASK_US) && tcp_end_hangs_up(c))
+		tcp_has_ended(c, fd);
+}
+
+bool tcp_ended_now_and_then(struct connection *c, int fd)
+{
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		return true;
+	return !(++c->idle_looks % LOOKS_A_CLOCK) &&
+	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
+}
+
+void tcp_ask(struct connection *c, int fd)
+{
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return;
+	c->asked_ticks = sys_ticks();
+	tcp_has_ended(c, fd);
+}
+
+bool tcp_ends_now(struct connection *c, int fd)
+{
+	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) ||
+	    !tcp_is_due(c))
+		return false;
+	tcp_ask(c, fd);
+	return atomic_load(&c->tcp_ended);
+}
+
+bool tcp_was_reset(struct connection *c, int fd)
+{
+	tcp_ask(c, fd);
+	return atomic_load(&c->slot->rx.flags) & STREAM_RESET;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * tcp_end: what TCP tells of the peer's end.
+ *
+ * The kernel closes connections. Its FIN, or a reset, is the end of a peer that
+ * said nothing of its end in the ring. A peer that closes with bytes unread
+ * would cause a reset on TCP; here the cursors tell.
+ *
+ * Locking: none; what is found out is stored once, by atomic words. errno
+ * stays.
+ */
+#ifndef SMC_R_TCP_END_H
+#define SMC_R_TCP_END_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "smc_r/connection/connection.h"
+#include "smc_r/os/sys.h"
+
+/* Has the kernel seen the peer's FIN, or a reset? Remembered once true. The FIN
+ * of a half alone is none; behind it, it tells when the peer has gone. */
+bool tcp_has_ended(struct connection *c, int fd);
+
+/* Is the peer's FIN that of a half (half.h), or of both, while the peer is
+ * still there? */
+static inline bool tcp_end_is_half(const struct connection *c)
+{
+	uint32_t peer =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
+
+	return __builtin_expect(peer & PRODUCER_FIN, 0) &&
+	       !(peer & PRODUCER_CLOSED) &&
+	       ((peer & (PRODUCER_HALVED | PRODUCER_SHUT)) ||
+		(atomic_load(&c->slot->rx.flags) & STREAM_HALVED));
+}
+
+/* By which poll() of the socket tells that the peer has ended. A half's FIN
+ * would be told for ever; behind it come errors alone. */
+static inline short tcp_end_events(const struct connection *c)
+{
+	return tcp_end_is_half(c) ? 0 : POLLRDHUP;
+}
+/* For programs that only ever call without waiting: the kernel must be asked
+ * now and then, or the death of a peer would go unnoticed. By the clock, which
+ * is looked at every few calls in vain. */
+bool tcp_ended_now_and_then(struct connection *c, int fd);
+/* Can nobody ring our bell any more? The peer's process has ended, or ends. */
+bool tcp_end_hangs_up(const struct connection *c);
+/* Takes the socket's pending error (SO_ERROR) as TCP would have it. */
+int tcp_error(struct connection *c, int fd);
+/* The same for an error that was taken already. */
+int tcp_error_of(struct connection *c, int error);
+/* One waits to be told. A call that has moved bytes leaves it to the next one;
+ * the kernel would give it to who asks now. */
+bool tcp_error_waits(int fd);
+
+/* Are there bytes of the program's in the kernel's socket? */
+bool tcp_has_bytes(int fd);
+
+/* Behind the FIN of a half, for a call that may never sleep. Rarely a system
+ * call. */
+void tcp_end_watch_half(struct connection *c, int fd);
+static inline void tcp_end_watch(struct connection *c, int fd)
+{
+	if (tcp_end_is_half(c) &&
+	    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+		tcp_end_watch_half(c, fd);
+}
+
+/* What a peer has not read when it dies is a reset, what is written behind its
+ * death is none; and who calls without waiting hears of an end by no bell. So
+ * TCP is asked, now and then. Of a member of an epoll instance, of which there
+ * may be thousands, the instance hears: it is asked about where the program has
+ * not come to that for long. Who never looks is told by this alone: a reader
+ * that died leaves room for many small writes. */
+#define ASK_US          50u
+#define ASK_INSTANCE_US 1000u
+#define SENDS_A_STREAM  64u
+#define SENDS_A_LOOK    8u
+void tcp_ask(struct connection *c, int fd);
+static inline bool tcp_is_due(const struct connection *c)
+{
+	const _Atomic uint64_t *instance =
+	    atomic_load_explicit(&c->instance_asked, memory_order_relaxed);
+
+	if (!instance)
+		return sys_ticks_are_over(c->asked_ticks, ASK_US);
+	return sys_ticks_are_over(c->asked_ticks, ASK_INSTANCE_US) &&
+	       sys_ticks_are_over(
+		   atomic_load_explicit(instance, memory_order_relaxed),
+		   ASK_INSTANCE_US);
+}
+
+/* Does this write follow many others at once? The clock is too dear for each of
+ * those. */
+static inline bool output_goes_on(const struct connection *c)
+{
+	return c->writes >= SENDS_A_STREAM && c->writes % SENDS_A_LOOK &&
+	       !c->paced && !c->rang &&
+	       c->heard_before == atomic_load_explicit(&c->slot->rx.position,
+						       memory_order_relaxed);
+}
+
+static inline void output_watch(struct connection *c, int fd)
+{
+	if (output_goes_on(c))
+		return;
+	c->paced = tcp_is_due(c);
+	if (__builtin_expect(c->paced, 0))
+		tcp_ask(c, fd);
+}
+
+/* For a call that finds nothing, or no room, and must not wait: true when it
+ * was told just now that the peer has ended, and should look again. */
+bool tcp_ends_now(struct connection *c, int fd);
+/* For calls that are rare: did the peer die with bytes of ours unread? A reset
+ * of which the kernel knows nothing. */
+bool tcp_was_reset(struct connection *c, int fd);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * handshake: from a TCP connection to SMC, or to plain TCP with a reason.
+ *
+ * The offer goes with the SYN (offer.h) or through the registry. Then the CLC
+ * messages are exchanged in the program's calls: nothing here has a thread of
+ * its own. connect() returns when TCP is connected. A write waits for the peer,
+ * process.handshake_ms at most, and then the connection stays on TCP. A program
+ * that must not wait is told that it can write when the peer has answered, or
+ * after HIDDEN_MS; sooner when the time of its own wait is over (half of it in
+ * an epoll instance), or where acceptors are late (grace.h).
+ *
+ * Locking: takes the engine lock, and the connection's rx lock inside it.
+ */
+#ifndef SMC_R_HANDSHAKE_H
+#define SMC_R_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "smc_r/connection/connection.h"
+
+#define HIDDEN_MS   5   /* since TCP was connected, as far as we know */
+#define KNOCK_MS    2   /* for an acceptor who may not hear it */
+#define CROSSING_MS 20  /* for a message that is on its way */
+#define QUIET_MS    800 /* deferred.h: after that it is too late to propose */
+
+/* What a data call does next. */
+enum way {
+	WAY_RING,   /* attached: use the ring */
+	WAY_KERNEL, /* call the kernel */
+	WAY_AGAIN,  /* undecided; EAGAIN */
+	WAY_END,    /* undecided, but the program reads no more: end of file */
+	WAY_ERROR,  /* errno is set */
+};
+
+/* What can become of a connection. */
+enum prospect {
+	PROSPECT_NOT_OURS,
+	PROSPECT_OURS,
+	PROSPECT_NOBODY, /* nobody there has the engine: nothing is offered */
+};
+
+/* Before and after connect() on a socket without an entry. */
+enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
+				       socklen_t n);
+void handshake_after_connect(int fd, int result, int error);
+/* After it where there was nobody. */
+void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
+			   int result, int error);
+
+/* After accept(): takes up the new connection when it matches. */
+void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+			bool nonblock);
+
+/* Progress without waiting; the phase that is reached. */
+uint32_t handshake_step(struct connection *c, int fd);
+/* An error that the kernel had for this socket: what the program is told. */
+int handshake_error_of(struct connection *c, int fd, int error);
+/* Engine lock held. */
+uint32_t handshake_step_locked(struct connection *c, int fd);
+/* The same for who only looks, and looks again when the bell rings: a knock
+ * stays out for as long as it is waited for. */
+uint32_t handshake_look(struct connection *c, int fd);
+/* Is it, still? No lock needed. */
+bool handshake_awaits_knock(const struct connection *c);
+
+/* Of a client that was quiet: it begins now, or never. The phase after it. */
+uint32_t handshake_speak(struct connection *c, int fd);
+/* Of a server, when it accepts: has the client said nothing in its time? Then
+ * this is TCP, but for a Proposal that is on its way. */
+bool handshake_is_unheard(struct connection *c, int fd);
+
+/* Progress for a call that reads or writes, waiting as the socket does. Where
+ * it sleeps it is noted in `call`, if there is one; the number may mean
+ * something else when this returns (connection_fd). */
+enum way handshake_for_read(struct connection *c, int fd, bool wait,
+			    struct sleeper *call);
+enum way handshake_for_write(struct connection *c, int fd, bool wait,
+			     struct sleeper *call);
+
+/* What a call would do now. */
+enum way handshake_way(struct connection *c, bool write);
+/* Until bytes come or the time is over (sys_now_ns). */
+void handshake_wait_until(int fd, uint64_t until_ns);
+
+/* Ends it: this connection stays on TCP as soon as that can be. */
+void handshake_abort(struct connection *c, int fd, uint32_t reason);
+
+/* Before a close. Ends it like handshake_abort(); but a server that sent its
+ * Accept leaves over SMC, without the client's word. True: it did so. */
+bool handshake_leave(struct connection *c, int fd);
+/* After it did, and the peer can know: a message may be on its way that must
+ * not meet a closed socket. */
+void handshake_left(struct connection *c, int fd);
+/* Before the program resets it: that is none of the resets that a message
+ * causes which nobody has read, and that the peer forgives. */
+void handshake_before_reset(struct connection *c, int fd);
+
+/* After an end: waits, not for ever, for what the peer still owes, as a program
+ * that follows us could not read it. */
+void handshake_for_successor(struct connection *c, int fd);
+/* TCP at once, if the client has not acted on our Accept. */
+bool handshake_withdraw(struct connection *c, int fd);
+/* TCP at once, whatever is owed. */
+void handshake_give_up(struct connection *c, int fd);
+
+/* The clock of what follows begins. */
+void handshake_start_clock(struct connection *c);
+/* The acceptor has answered. */
+void handshake_was_met(struct connection *c);
+
+/* For readiness: may the program be told that it can write? */
+bool handshake_hides_output(struct connection *c, int fd);
+/* When that changes by itself, by the clock of sys_now_ns; over, if it has. */
+uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
+/* In so many milliseconds; 0: no more. *now: of that clock, or 0 until somebody
+ * has to know it. */
+int handshake_left_ms(const struct connection *c, uint64_t *now);
+/* Will nobody accept it for as long as this thread does something else? */
+bool handshake_nobody_accepts(const struct connection *c);
+/* A wait for readiness ends by its time-out: one for output that only we hid
+ * would have ended on TCP at once. True: it is told from now on. */
+bool handshake_tells_output(struct connection *c);
+/*
+ * A connection to a listener of this process, which has no other thread: it is
+ * accepted when the program comes to it, and who writes before that ends on
+ * TCP. So it hides as long as there is anything else to tell.
+ *
+ * True: it is told from now on. first: the listener's event is told by the same
+ * wait, and before it, as on TCP, whatever threads there are; not where several
+ * begin, as there are programs that accept one at a time. alone: nothing else
+ * is ready.
+ */
+bool handshake_is_own(const struct connection *c);
+bool handshake_tells_first(struct connection *c);
+bool handshake_tells_alone(struct connection *c);
+
+/* Resolves what could not be shared with a child. */
+void handshake_before_fork(void);
+
+#endif

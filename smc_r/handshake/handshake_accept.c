@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_accept: what accept() begins. */
+#include <string.h>
+
+#include "smc_r/connection/plain.h"
+#include "smc_r/connection/traits.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/handshake_begin.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/handshake/messages.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/os/process.h"
+#include "smc_r/peer/offer.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/peer/settings.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
+
+#define SELF_STEPS 4 /* messages of both ends, one by one */
+
+/* The Proposal did not come by the stream; the machine does not care. */
+static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
+			  uint32_t n)
+{
+	struct clc_message m;
+	struct clc_action a;
+
+	handshake_begin(c, true);
+	memset(&m, 0, sizeof(m));
+	a = clc_feed(connection_clc(c), bytes, n, &m, handshake_now_ms());
+	messages_look_behind(c, fd, &m);
+	messages_carry_out(c, fd, a, &m);
+}
+
+/* How the client's offer came, if it came, and where to. */
+struct arrival {
+	int state;   /* offer_look_accepted() */
+	bool agreed; /* by TCP option */
+	bool knocks;
+	struct option_knock knock;
+	uint16_t port; /* local; 0: not known */
+	struct in6_addr local;
+	struct sockaddr_storage name; /* the same, without BPF */
+	uint32_t claimed; /* bytes of a Proposal from the registry */
+	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
+};
+
+static void take_up(struct connection *c, int fd, struct arrival *a,
+		    uint32_t reason)
+{
+	bool taken = stream_lock(&c->slot->rx);
+
+	if (a->claimed)
+		start_claimed(c, fd, a->bytes, a->claimed);
+	else if (a->agreed)
+		handshake_begin(c, true);
+	else
+		handshake_stay_native(c, REASON_PEER_NO_SMC);
+	if (connection_phase(c) == PHASE_HANDSHAKE) {
+		if (reason)
+			handshake_end_offer(c, fd, reason);
+		else if (a->knocks && knock_answer(c, fd, &a->knock))
+			handshake_was_met(c);
+		messages_read(c, fd);
+	}
+	stream_unlock(&c->slot->rx, taken);
+}
+
+/* The BPF program tells the socket's own name with its answer; where it does
+ * not, the kernel is asked. */
+static void ask(int fd, struct arrival *a)
+{
+	struct option_answer answer;
+
+	a->state = offer_look_accepted(fd, &answer);
+	a->agreed = a->state > 0 && (a->state & OFFER_AGREED);
+	a->knocks = a->agreed && answer.knock.token;
+	if (a->knocks)
+		a->knock = answer.knock;
+	a->port = 0;
+	if (a->state >= 0 && answer.port) {
+		memcpy(&a->local, answer.address, sizeof(a->local));
+		a->port = (uint16_t)answer.port;
+	} else if (handshake_local_name(fd, &a->name)) {
+		connection_name(&a->name, &a->local, &a->port);
+	}
+}
+
+static uint32_t match_local(const struct arrival *a)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+
+	if (!s)
+		return reason;
+	return a->port ? settings_match(s, &a->local, a->port)
+		       : REASON_INTERNAL;
+}
+
+/* Whatever the settings say by now: if the SYN-ACK carried the option, the
+ * client sends CLC, and nobody but us may read it. */
+static void accept_locked(int fd, struct arrival *a,
+			  const struct sockaddr_storage *peer, bool nonblock)
+{
+	uint32_t reason = match_local(a);
+	struct traits t = traits_of(fd);
+	struct connection *c;
+
+	a->claimed = 0;
+	if (a->state < 0 && !reason)
+		a->claimed = registry_claim(&a->name, peer, a->bytes);
+	if (reason && !a->agreed)
+		return;
+	if (t.unsuitable)
+		reason = REASON_OPTION_UNSUPPORTED;
+	else if (!reason && segment_is_crowded())
+		reason = REASON_CHILDREN;
+	c = connection_new(STATUS_SERVER,
+			   t.options | (nonblock ? SOCKET_NONBLOCK : 0),
+			   a->agreed || a->claimed);
+	if (!c)
+		return;
+	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
+		reason = REASON_MEMORY;
+	c->lingers = t.lingers;
+	c->slot->local = a->local;
+	c->slot->local_port = a->port;
+	connection_set_peer(c, peer);
+	fdtable_set(fd, &c->entry);
+	take_up(c, fd, a, reason);
+}
+
+static bool is_other_end(const struct connection *c,
+			 const struct connection *other)
+{
+	return other->slot->role == STATUS_CLIENT &&
+	       other->slot->local_port == c->slot->peer_port &&
+	       memcmp(&other->slot->local, &c->slot->peer,
+		      sizeof(c->slot->peer)) == 0;
+}
+
+/* A process that accepts from itself: nobody else would take the messages of
+ * the other end while this thread waits for them. */
+static void meet_self(struct connection *c, int fd)
+{
+	for (int i = 0; i < fdtable_program_end(); i++) {
+		struct connection *other = connection_of(i);
+
+		if (!other || other == c ||
+		    other->slot->peer_port != c->slot->local_port ||
+		    connection_phase(other) > PHASE_HANDSHAKE)
+			continue;
+		handshake_step_locked(other, i);
+		if (!is_other_end(c, other))
+			continue;
+		for (int k = 0;
+		     k < SELF_STEPS && connection_phase(c) == PHASE_HANDSHAKE;
+		     k++) {
+			handshake_step_locked(c, fd);
+			handshake_step_locked(other, i);
+		}
+		return;
+	}
+}
+
+/* The BPF program knows it, and nothing was agreed. */
+static void keep_plain(int fd, const struct arrival *a,
+		       const struct sockaddr_storage *peer)
+{
+	struct plain p = {.role = STATUS_SERVER,
+			  .reason = REASON_PEER_NO_SMC,
+			  .local = a->local,
+			  .local_port = a->port};
+
+	connection_name(peer, &p.peer, &p.peer_port);
+	if (handshake_is_served(&p.local, p.local_port))
+		plain_keep(fd, &p);
+}
+
+void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+			bool nonblock)
+{
+	struct arrival a;
+	struct connection *c;
+	sigset_t saved;
+
+	ask(fd, &a);
+	if (a.state >= 0 && !a.agreed) {
+		keep_plain(fd, &a, peer);
+		return;
+	}
+	engine_lock(&saved);
+	accept_locked(fd, &a, peer, nonblock);
+	c = connection_of(fd);
+	if (c && connection_phase(c) == PHASE_HANDSHAKE &&
+	    connections_starting())
+		meet_self(c, fd);
+	engine_unlock(&saved);
+}

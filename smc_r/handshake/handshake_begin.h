@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * handshake_begin: what handshake.c, handshake_connect.c and handshake_accept.c
+ * share. Nobody else includes it.
+ *
+ * Locking: engine lock, and the connection's rx lock inside it, but for
+ *          handshake_is_served, which is called without the engine lock, and
+ *          handshake_local_name, which needs none.
+ */
+#ifndef SMC_R_HANDSHAKE_BEGIN_H
+#define SMC_R_HANDSHAKE_BEGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "smc_r/connection/connection.h"
+
+/* The clock of the CLC machine. */
+uint64_t handshake_now_ms(void);
+
+/* Is whoever has this address on this host? */
+bool handshake_is_here(const struct in6_addr *where);
+
+/* CLC messages follow. */
+void handshake_begin(struct connection *c, bool server);
+/* Neither side is committed to anything: TCP, without a word. */
+void handshake_stay_native(struct connection *c, uint32_t reason);
+/* An offer in the registry that nobody claimed commits nobody, nor does one of
+ * which nothing was said; else the machine decides what is to be said. */
+void handshake_end_offer(struct connection *c, int fd, uint32_t reason);
+
+/* TCP is connected, and the program's connect() waited for that: a step that
+ * leaves a knock to the next call. */
+void handshake_connected(struct connection *c, int fd);
+
+/* What begins now is SMC-R's by address and port. */
+bool handshake_is_served(const struct in6_addr *local, uint16_t server_port);
+/* getsockname(2). */
+bool handshake_local_name(int fd, struct sockaddr_storage *a);
+
+#endif

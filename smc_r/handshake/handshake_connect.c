@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_connect: what connect() begins. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "smc_r/connection/plain.h"
+#include "smc_r/connection/proposal.h"
+#include "smc_r/connection/traits.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/handshake_begin.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/peer/offer.h"
+#include "smc_r/peer/plain_server.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/peer/settings.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
+
+static uint16_t port_of(const struct sockaddr *a, socklen_t n)
+{
+	const struct sockaddr_in *v4 = (const void *)a;
+
+	/* The port stands at the same place in both families. */
+	if (n >= sizeof(*v4) &&
+	    (a->sa_family == AF_INET || a->sa_family == AF_INET6))
+		return ntohs(v4->sin_port);
+	return 0;
+}
+
+static void offer_by_registry(struct connection *c, int fd)
+{
+	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
+	int n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
+	socklen_t l = sizeof(c->slot->cookie);
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &c->slot->cookie,
+		  &l, 0);
+	if (n > 0)
+		c->offer_entry =
+		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);
+}
+
+static void make_offer(struct connection *c, int fd, uint16_t port, bool marked)
+{
+	uint8_t id[PEER_ID_BYTES];
+
+	if (identity_get(id) < 0)
+		return;
+	if (marked || offer_mark(fd) == 0)
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_OFFERED);
+	else if (registry_has_listener(port))
+		offer_by_registry(c, fd);
+}
+
+static uint32_t file_flags(int fd)
+{
+	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
+
+	if (flags < 0)
+		return 0;
+	return (flags & O_NONBLOCK ? SOCKET_NONBLOCK : 0) |
+	       (flags & O_APPEND ? SOCKET_APPENDS : 0);
+}
+
+static void copy_name(struct sockaddr_storage *copy, const struct sockaddr *a,
+		      socklen_t n)
+{
+	memset(copy, 0, sizeof(*copy));
+	memcpy(copy, a, n < sizeof(*copy) ? n : sizeof(*copy));
+}
+
+static void fill_peer(struct connection *c, const struct sockaddr *a,
+		      socklen_t n)
+{
+	struct sockaddr_storage copy;
+
+	copy_name(&copy, a, n);
+	connection_set_peer(c, &copy);
+}
+
+static bool is_near(const struct sockaddr *a, socklen_t n)
+{
+	struct sockaddr_storage copy;
+	struct in6_addr where = IN6ADDR_ANY_INIT;
+	uint16_t port;
+
+	copy_name(&copy, a, n);
+	connection_name(&copy, &where, &port);
+	return handshake_is_here(&where);
+}
+
+/* Engine lock held. marked: the offer is made already. */
+static struct connection *begin_client(int fd, const struct sockaddr *a,
+				       socklen_t n, const struct traits *t,
+				       uint32_t flags, bool marked)
+{
+	uint32_t reason;
+	const struct snapshot *s = settings_now(&reason);
+	struct connection *c = NULL;
+
+	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE)
+		c = connection_new(STATUS_CLIENT, t->options | flags, false);
+	if (!c)
+		return NULL;
+	c->lingers = t->lingers;
+	c->begun_ns = sys_now_ns();
+	fill_peer(c, a, n);
+	if (t->unsuitable || segment_is_crowded())
+		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
+	else
+		make_offer(c, fd, port_of(a, n), marked);
+	fdtable_set(fd, &c->entry);
+	return c;
+}
+
+/* Nobody has heard of it. */
+static void take_back(struct knocks *k)
+{
+	for (uint32_t i = 0; i < k->count; i++)
+		linkgroup_knock_give(
+		    &k->at[i], linkgroup_knock_take_back(&k->at[i], k->token));
+}
+
+/* Who does not wait in connect() begins many beside each other. Where others
+ * accept as well, most of their knocks would be in vain. */
+static bool may_knock(const struct knocks *k, uint32_t flags)
+{
+	return !(flags & SOCKET_NONBLOCK) || k->all;
+}
+
+/* Engine lock held. 0: marked, and whoever accepts will be told of the knock.
+ */
+static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
+{
+	struct option_knock option;
+	int error;
+
+	if (!linkgroup_knock(port, k))
+		return -EAGAIN;
+	linkgroup_knock_describe(k, &option);
+	error = may_knock(k, flags) ? offer_mark_visitor(fd, port, &option)
+				    : -EAGAIN;
+	if (error)
+		take_back(k);
+	return error == -EINVAL ? -EAGAIN : error;
+}
+
+/* Engine lock held. The connection that begins, or NULL. */
+static struct connection *begin_near(int fd, const struct sockaddr *a,
+				     socklen_t n, const struct traits *t,
+				     uint32_t flags, int *visit)
+{
+	uint16_t port = port_of(a, n);
+	struct connection *c;
+	struct knocks k;
+	bool knocks;
+
+	*visit = knock_at(fd, port, flags, &k);
+	knocks = *visit == 0;
+	if (*visit == -EAGAIN)
+		*visit = offer_mark_visitor(fd, port, NULL);
+	c = *visit == -ENOENT ? NULL
+			      : begin_client(fd, a, n, t, flags, *visit == 0);
+	if (!knocks)
+		return c;
+	if (c && atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED)
+		knock_begin(c, &k);
+	else
+		take_back(&k);
+	return c;
+}
+
+/* As offer_mark_visitor(). */
+static int visit_unlocked(int fd, uint16_t port)
+{
+	int error;
+
+	if (plain_server_was_met(port))
+		return -ENOENT;
+	error = offer_mark_visitor(fd, port, NULL);
+	if (error == -ENOENT)
+		plain_server_asked(port);
+	return error;
+}
+
+enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
+				       socklen_t n)
+{
+	uint16_t port = port_of(a, n);
+	struct connection *c;
+	struct traits t;
+	uint32_t flags;
+	bool near, marked;
+	int visit = -EAGAIN;
+	sigset_t saved;
+
+	if (port == 0 || !settings_may_match(port))
+		return PROSPECT_NOT_OURS;
+	t = traits_of(fd);
+	if (!t.tcp)
+		return PROSPECT_NOT_OURS;
+	near = is_near(a, n) && !t.unsuitable;
+	/* Without the lock, as it is mostly the end of it. */
+	if (near && !linkgroup_knock_is_likely(port))
+		visit = visit_unlocked(fd, port);
+	if (visit == -ENOENT)
+		return PROSPECT_NOBODY;
+	flags = file_flags(fd);
+	engine_lock(&saved);
+	if (near && visit == -EAGAIN)
+		c = begin_near(fd, a, n, &t, flags, &visit);
+	else
+		c = begin_client(fd, a, n, &t, flags, visit == 0);
+	marked = c && (atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED);
+	engine_unlock(&saved);
+	if (visit == -ENOENT)
+		return PROSPECT_NOBODY;
+	if (visit == 0 && !marked)
+		offer_unmark(fd);
+	return c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
+}
+
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+
+	return SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0;
+}
+
+/* What begins now is SMC-R's by address and port. No lock needed. */
+bool handshake_is_served(const struct in6_addr *local, uint16_t server_port)
+{
+	uint32_t reason;
+	sigset_t saved;
+
+	if (settings_moved(settings_generation())) {
+		engine_lock(&saved);
+		settings_now(&reason);
+		engine_unlock(&saved);
+	}
+	return settings_may_match(server_port) && settings_has_address(local);
+}
+
+bool handshake_local_name(int fd, struct sockaddr_storage *a)
+{
+	socklen_t n = sizeof(*a);
+
+	memset(a, 0, sizeof(*a));
+	return SYS_CALL3(SYS_getsockname, fd, a, &n) == 0;
+}
+
+void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
+			   int result, int error)
+{
+	struct plain p = {.role = STATUS_CLIENT, .reason = REASON_PEER_NO_SMC};
+	struct sockaddr_storage name;
+
+	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
+		return;
+	plain_server_connected(port_of(a, n));
+	if (!handshake_local_name(fd, &name))
+		return;
+	connection_name(&name, &p.local, &p.local_port);
+	copy_name(&name, a, n);
+	connection_name(&name, &p.peer, &p.peer_port);
+	if (handshake_is_served(&p.local, p.peer_port))
+		plain_keep(fd, &p);
+}
+
+/* A connect that failed leaves nothing; the program may try another. */
+static void forget(struct connection *c, int fd)
+{
+	struct fdentry *e;
+
+	if (c->offer_entry)
+		registry_withdraw(c->offer_entry);
+	c->offer_entry = 0;
+	connection_drop_knock(c);
+	connection_set_native(c);
+	if (c->members)
+		connection_on_native(c, true);
+	if (fdtable_clear(fd, &e))
+		connection_release(c);
+}
+
+void handshake_after_connect(int fd, int result, int error)
+{
+	struct connection *c = connection_of(fd);
+	sigset_t saved;
+
+	if (!c || connection_phase(c) != PHASE_CONNECTING ||
+	    (result < 0 && (error == EINPROGRESS || error == EALREADY)))
+		return;
+	engine_lock(&saved);
+	/* A thread that forks meanwhile has gone on with it. */
+	if (connection_phase(c) != PHASE_CONNECTING) {
+		engine_unlock(&saved);
+		return;
+	}
+	if (result < 0 && error != EINTR) {
+		forget(c, fd);
+	} else if (result == 0) {
+		c->connected = true;
+		handshake_connected(c, fd);
+		if (connection_phase(c) == PHASE_NATIVE &&
+		    c->slot->reason == REASON_ADDRESS)
+			forget(c, fd);
+	}
+	engine_unlock(&saved);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_wait: data calls that come before the handshake is over. */
+#include "smc_r/handshake/handshake.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "smc_r/connection/sleepers.h"
+#include "smc_r/connection/spin.h"
+#include "smc_r/handshake/handshake_patience.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/handshake/talk.h"
+#include "smc_r/os/inject.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+
+#define OWED_MS 900
+
+enum way handshake_way(struct connection *c, bool write)
+{
+	switch (connection_phase(c)) {
+	case PHASE_ACTIVE:
+		return WAY_RING;
+	case PHASE_NATIVE:
+	case PHASE_CONNECTING:
+		return WAY_KERNEL;
+	default:
+		break;
+	}
+	if (write && clc_can_write(connection_clc(c)))
+		return WAY_KERNEL;
+	/* A server that accepted may fill the client's buffer already. */
+	if (write && c->rmb && connection_clc(c)->state == CLC_AWAIT_CONFIRM)
+		return WAY_RING;
+	return WAY_AGAIN;
+}
+
+/* How this goes with those who take messages: messages.h. */
+static bool sleep_begin(struct connection *c, uint32_t seen)
+{
+	sleepers_join(place_for_data(c));
+	return atomic_load(&c->slot->messages) == seen;
+}
+
+/* struct connection; void, as a cleanup handler has it. */
+static void sleep_end(void *c)
+{
+	sleepers_leave(place_for_data(c));
+}
+
+/* Sleeps as a read of the TCP socket does: time-outs, signals and restarts are
+ * the kernel's. Wakes when there is one byte more than the message so far. */
+static int wait_for_message(struct connection *c, int fd, uint32_t seen)
+{
+	uint8_t bytes[CLC_BYTES_MAX];
+	size_t have = c->unread;
+	volatile ssize_t n = 0;
+
+	if (have >= sizeof(bytes))
+		return 0;
+	pthread_cleanup_push(sleep_end, c);
+	if (sleep_begin(c, seen)) {
+		inject_nap();
+		n = real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL,
+				  NULL, NULL);
+	}
+	pthread_cleanup_pop(1);
+	if (n < 0 && (errno == ECONNRESET || errno == EPIPE) &&
+	    handshake_error_of(c, fd, errno) == 0)
+		return 0;
+	return n < 0 ? -1 : 0;
+}
+
+/*
+ * The peer is about to answer: it was just woken, or just sent. Waiting awake
+ * saves both of us a sleep that costs more than all messages together. A look
+ * is a system call here, so the bound is what counts.
+ */
+static bool spin_for_message(int fd, size_t have)
+{
+	static uint32_t score;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct spin s;
+
+	/* More of a piece cannot be seen without taking an error. The peer may
+	 * have been woken on this very core. */
+	if (have > 0 || !spin_begin(&s, &score, true, UINT64_MAX))
+		return false;
+	do {
+		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1) {
+			spin_hit(&score);
+			return true;
+		}
+	} while (spin_step(&s));
+	spin_missed(&score, sys_now_ns() - s.start_ns);
+	return false;
+}
+
+void handshake_wait_until(int fd, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint64_t now = sys_now_ns();
+	struct timespec t = {0, 0};
+
+	if (now >= until_ns)
+		return;
+	t.tv_sec = (time_t)((until_ns - now) / 1000000000u);
+	t.tv_nsec = (long)((until_ns - now) % 1000000000u);
+	real.ppoll(&p, 1, &t, NULL);
+}
+
+/* The first look of a call that may wait. */
+static void begin_waiting(struct connection *c, int fd, bool is_patient)
+{
+	if (is_patient && knock_is_out(c))
+		knock_await(c);
+	handshake_step(c, fd);
+}
+
+/* Closed meanwhile it goes on under another number. */
+static int wait_as_call(struct connection *c, int fd, uint32_t seen,
+			struct sleeper *call)
+{
+	volatile int result;
+
+	if (!call)
+		return wait_for_message(c, fd, seen);
+	sleeper_begin(call, NULL);
+	pthread_cleanup_push(sleeper_end, call);
+	result = wait_for_message(c, fd, seen);
+	pthread_cleanup_pop(0);
+	return result;
+}
+
+enum way handshake_for_read(struct connection *c, int fd, bool wait,
+			    struct sleeper *call)
+{
+	uint32_t seen = atomic_load(&c->slot->messages);
+	enum way way;
+
+	/* Also one who would only wait: another thread may have counted a
+	 * message, as it is in `seen`, and be about to take it. */
+	handshake_step(c, fd);
+	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait &&
+	       !connection_reads_no_more(c)) {
+		talk_end();
+		if (!spin_for_message(fd, c->unread) &&
+		    wait_as_call(c, fd, seen, call) < 0)
+			return WAY_ERROR;
+		fd = connection_fd(c, fd);
+		seen = atomic_load(&c->slot->messages);
+		handshake_step(c, fd);
+	}
+	return way == WAY_AGAIN && connection_reads_no_more(c) ? WAY_END : way;
+}
+
+static void wait_counted(struct connection *c, int fd, uint32_t seen,
+			 uint64_t until)
+{
+	pthread_cleanup_push(sleep_end, c);
+	if (sleep_begin(c, seen))
+		handshake_wait_until(fd, until);
+	pthread_cleanup_pop(1);
+}
+
+/* Data now goes ahead of what the machine would still say. */
+static void note_write(struct connection *c)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (connection_phase(c) == PHASE_HANDSHAKE)
+		clc_wrote(connection_clc(c));
+	engine_unlock(&saved);
+}
+
+static void wait_counted_as_call(struct connection *c, int fd, uint32_t seen,
+				 uint64_t until, struct sleeper *call)
+{
+	if (!call) {
+		wait_counted(c, fd, seen, until);
+		return;
+	}
+	sleeper_begin(call, NULL);
+	pthread_cleanup_push(sleeper_end, call);
+	wait_counted(c, fd, seen, until);
+	pthread_cleanup_pop(0);
+}
+
+enum way handshake_for_write(struct connection *c, int fd, bool wait,
+			     struct sleeper *call)
+{
+	uint32_t seen = atomic_load(&c->slot->messages);
+	uint64_t until = 0;
+	uint64_t since = 0;
+	enum way way;
+
+	/* As in handshake_for_read. */
+	begin_waiting(c, fd, wait);
+	if (c->quiet)
+		handshake_speak(c, fd);
+	if (handshake_way(c, true) == WAY_AGAIN) {
+		since = sys_now_ns();
+		until = handshake_write_until(c, wait);
+		if (wait)
+			talk_begin(c);
+	}
+	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
+		if (wait)
+			until = handshake_write_on(c, since, until);
+		if (sys_now_ns() >= until) {
+			/* What took no time is no reason to take none. */
+			if (until > since)
+				handshake_write_missed(c, wait);
+			handshake_abort(c, fd, REASON_TIMEOUT);
+			way = handshake_way(c, true);
+			break;
+		}
+		if (!spin_for_message(fd, c->unread))
+			wait_counted_as_call(c, fd, seen, until, call);
+		fd = connection_fd(c, fd);
+		seen = atomic_load(&c->slot->messages);
+		handshake_step(c, fd);
+	}
+	if (way == WAY_KERNEL && connection_phase(c) == PHASE_HANDSHAKE)
+		note_write(c);
+	return way;
+}
+
+/* ---- before somebody else follows ---- */
+
+/* Has the peer nothing more to say that only we can read? It may have declined
+ * as we did; then that left before ours was seen, and is here at once. Any
+ * other message is still due, and waited for longer. */
+static uint64_t owed_until(struct connection *c, uint64_t end)
+{
+	uint64_t crossing = sys_now_ns() + CROSSING_MS * 1000000u;
+
+	return (connection_clc(c)->state == CLC_LOOK || c->silent) &&
+		       crossing < end
+		   ? crossing
+		   : end;
+}
+
+void handshake_for_successor(struct connection *c, int fd)
+{
+	const struct timespec nap = {0, 1000000};
+	uint64_t end = sys_now_ns() + OWED_MS * 1000000ull;
+	uint32_t seen = atomic_load(&c->slot->messages);
+	bool looks = false;
+
+	if (handshake_withdraw(c, fd))
+		return;
+	while (handshake_step(c, fd) == PHASE_HANDSHAKE) {
+		if (!looks) {
+			end = owed_until(c, end);
+			looks = connection_clc(c)->state == CLC_LOOK;
+		}
+		if (sys_now_ns() >= end) {
+			handshake_give_up(c, fd);
+			return;
+		}
+		/* TCP looks readable for ever. */
+		if (connection_reads_no_more(c))
+			SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+		wait_counted(c, fd, seen, end);
+		seen = atomic_load(&c->slot->messages);
+	}
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* knock: a connection that begins without CLC messages. */
+#include "smc_r/handshake/knock.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "smc_r/connection/allowance.h"
+#include "smc_r/connection/proposal.h"
+#include "smc_r/connection/spin.h"
+#include "smc_r/os/inject.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/status/segment.h"
+
+/* An acceptor that is not at work by then gets a Proposal, which it finds when
+ * it is; so does one that is somebody else. */
+#define AWAIT_MS      2
+/* One of those who answered the last ones may only be busy, with other clients
+ * or a fork: a Proposal would be no sooner there. */
+#define AWAIT_SURE_MS 10
+
+/* ---- client ---- */
+
+void knock_begin(struct connection *c, const struct knocks *k)
+{
+	c->knock.k = *k;
+	c->knock.vain = false;
+	atomic_store(&c->knock.state, KNOCK_OUT);
+}
+
+bool knock_is_out(const struct connection *c)
+{
+	return atomic_load_explicit(&c->knock.state, memory_order_acquire) ==
+	       KNOCK_OUT;
+}
+
+/*
+ * Who looks without the lock is counted, and then sees whether it is still out;
+ * who decides says so, and then sees whether anybody is counted. So memory that
+ * somebody looks at is not given back, and cannot go.
+ */
+static bool look_begin(struct connection *c)
+{
+	atomic_fetch_add(&c->knock.lookers, 1);
+	return knock_is_out(c);
+}
+
+/* struct connection; void, as a cleanup handler has it. */
+static void look_end(void *c)
+{
+	struct connection *looked = c;
+
+	atomic_fetch_sub(&looked->knock.lookers, 1);
+}
+
+/* WAITS: nobody has taken it. */
+static enum knocking look(const struct connection *c)
+{
+	const struct knocks *k = &c->knock.k;
+	enum knocking now = KNOCKING_WAITS;
+
+	for (uint32_t i = 0; i < k->count && now == KNOCKING_WAITS; i++)
+		now = linkgroup_knock_look(&k->at[i], k->token);
+	return now;
+}
+
+static bool spin_for_answer(const struct connection *c)
+{
+	static uint32_t score;
+	struct spin s;
+
+	if (!spin_begin(&s, &score, true, UINT64_MAX))
+		return false;
+	do {
+		if (look(c) != KNOCKING_WAITS) {
+			spin_hit(&score);
+			return true;
+		}
+	} while (spin_step(&s));
+	spin_missed(&score, sys_now_ns() - s.start_ns);
+	return false;
+}
+
+static bool all_will_ring(const struct connection *c)
+{
+	const struct knocks *k = &c->knock.k;
+	bool will = true;
+
+	for (uint32_t i = 0; i < k->count && will; i++)
+		will = linkgroup_knock_sleeps(&k->at[i], k->token);
+	return will;
+}
+
+/* The ring stays in the bell, for what comes after it. */
+static void sleep_for_answer(struct connection *c)
+{
+	const struct timespec limit = sys_timespec(
+	    (c->knock.k.sure ? AWAIT_SURE_MS : AWAIT_MS) * 1000000ull);
+	struct pollfd bells[OPTION_KNOCKS_MAX];
+	uint32_t n = c->knock.k.count;
+
+	for (uint32_t i = 0; i < n; i++)
+		bells[i] = (struct pollfd){c->knock.k.at[i].bell, POLLIN, 0};
+	inject_nap();
+	if (!all_will_ring(c))
+		return;
+	inject_nap();
+	real.ppoll(bells, n, &limit, NULL);
+}
+
+void knock_await(struct connection *c)
+{
+	bool is_out = look_begin(c);
+
+	pthread_cleanup_push(look_end, c);
+	if (is_out && look(c) == KNOCKING_WAITS && !spin_for_answer(c))
+		sleep_for_answer(c);
+	pthread_cleanup_pop(1);
+}
+
+bool knock_has_answer(struct connection *c)
+{
+	bool has;
+
+	if (!knock_is_out(c))
+		return false;
+	has = look_begin(c) && look(c) != KNOCKING_WAITS;
+	look_end(c);
+	return has;
+}
+
+bool knock_hear(struct connection *c)
+{
+	bool will;
+
+	inject_nap();
+	will = look_begin(c) && all_will_ring(c);
+	look_end(c);
+	return will;
+}
+
+/* Until the server, who is at it, is done. One that was killed meanwhile has
+ * ended its connections, too. */
+static void await_taking(const struct knocked *at, uint64_t token)
+{
+	uint64_t end = sys_now_ns() + 100 * 1000000ull;
+
+	while (linkgroup_knock_look(at, token) == KNOCKING_TAKING &&
+	       sys_now_ns() < end)
+		sched_yield();
+}
+
+/* The one that was not to be had any more, or -1. */
+static int take_all_back(struct knocks *k)
+{
+	int taken = -1;
+
+	for (uint32_t i = 0; i < k->count; i++) {
+		if (linkgroup_knock_take_back(&k->at[i], k->token))
+			continue;
+		/* Only one has the socket: the others lie. */
+		if (taken >= 0)
+			k->at[i].rmb->leaked |= 1u << k->at[i].element;
+		else
+			taken = (int)i;
+	}
+	return taken;
+}
+
+static void enter(struct connection *c, int fd, struct knocked *at)
+{
+	struct rmb *rmb = at->rmb;
+
+	await_taking(at, c->knock.k.token);
+	connection_attach(c, rmb, at->element, SIDE_CLIENT);
+	at->held = false;
+	/* It is still on its way, or in the bell. */
+	c->drained_data -= atomic_load(&c->own_wait->rings_data) - at->rings;
+	proposal_remember_first(c, false);
+	allowance_tell(c, fd);
+	clc_skip(connection_clc(c));
+	linkgroup_knock_was_met(&c->knock.k, at);
+	linkgroup_knock_learn(rmb->group, c->slot->peer_port);
+	connection_use_smc(c);
+}
+
+/* True: it was taken, and the connection is active. */
+static bool decide(struct connection *c, int fd)
+{
+	struct knocks *k = &c->knock.k;
+	int taken;
+
+	atomic_store(&c->knock.state, KNOCK_OVER);
+	taken = take_all_back(k);
+	if (c->members)
+		connection_on_knock_over(c, taken);
+	c->knock.vain = taken < 0;
+	if (taken >= 0)
+		enter(c, fd, &k->at[taken]);
+	knock_tidy(c);
+	return taken >= 0;
+}
+
+bool knock_was_taken(struct connection *c, int fd)
+{
+	return knock_is_out(c) && look(c) != KNOCKING_WAITS && decide(c, fd);
+}
+
+bool knock_take_back(struct connection *c, int fd)
+{
+	return !decide(c, fd);
+}
+
+void knock_tidy(struct connection *c)
+{
+	struct knocks *k = &c->knock.k;
+
+	if (atomic_load(&c->knock.state) != KNOCK_OVER ||
+	    atomic_load(&c->knock.lookers) > 0)
+		return;
+	for (struct knocked *at = k->at; at < k->at + k->count; at++)
+		if (at->held)
+			linkgroup_knock_give(at, true);
+	atomic_store(&c->knock.state, KNOCK_NONE);
+}
+
+static bool knocked_at(const struct knocks *k, uint32_t group)
+{
+	for (uint32_t i = 0; i < k->count; i++)
+		if (k->at[i].group == group)
+			return true;
+	return false;
+}
+
+void knock_learn(struct connection *c)
+{
+	const struct knocks *k = &c->knock.k;
+	struct linkgroup *g = c->rmb->group;
+
+	if (!g)
+		return;
+	if (c->knock.vain && !knocked_at(k, g->number))
+		for (uint32_t i = 0; i < k->count; i++)
+			linkgroup_knock_was_vain(k->at[i].group);
+	linkgroup_knock_learn(g, c->slot->peer_port);
+}
+
+/* ---- server ---- */
+
+bool knock_answer(struct connection *c, int fd,
+		  const struct option_knock *knock)
+{
+	struct rmb *rmb;
+	uint32_t element;
+	bool asleep;
+
+	if (!linkgroup_take_knocked(knock, &rmb, &element, &asleep))
+		return false;
+	inject_nap();
+	connection_attach(c, rmb, element, SIDE_SERVER);
+	atomic_store(&c->control->confirmed, atomic_load(&c->control->epoch));
+	proposal_remember_first(c, false);
+	allowance_tell(c, fd);
+	clc_skip(connection_clc(c));
+	segment_count(knocks);
+	connection_use_smc(c);
+	linkgroup_knock_answer(rmb, element, asleep);
+	return true;
+}

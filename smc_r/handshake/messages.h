@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * messages: CLC messages of one connection, read from its TCP stream, given to
+ * the machine (clc.h), and what the machine says carried out.
+ *
+ * No byte is taken from the stream that is not part of a message.
+ *
+ * A thread that sleeps in the kernel until a message comes is counted in
+ * slot->rx.sleepers meanwhile, and does not sleep if slot->messages has moved
+ * since it last looked. Whoever takes a message moves that, and leaves the
+ * message where it is until nobody is counted: so all who sleep wake up.
+ *
+ * Locking: engine lock and the connection's rx lock held by the caller.
+ */
+#ifndef SMC_R_MESSAGES_H
+#define SMC_R_MESSAGES_H
+
+#include "smc_r/connection/connection.h"
+
+/* Reads what is there, without waiting. Leaves in c->unread how many bytes
+ * were seen and left: the beginning of a message. */
+void messages_read(struct connection *c, int fd);
+
+/* m: the message that led to the action, NULL when there was none; it was read
+ * by messages_read, or messages_look_behind was called. */
+void messages_carry_out(struct connection *c, int fd, struct clc_action a,
+			const struct clc_message *m);
+
+/* A message that did not come by the stream: has its sender ended since? */
+void messages_look_behind(struct connection *c, int fd,
+			  const struct clc_message *m);
+
+/* Is the Accept out, and the client's word to it not here? What we wrote since
+ * is in the ring, where a client finds it that takes the Accept late. */
+bool messages_await_confirm(struct connection *c);
+/* A server left without it, after saying so: is one on its way all the same? */
+bool messages_confirm_is_due(struct connection *c);
+/*
+ * Takes the Accept back, which the client may not have read for long, if it has
+ * not acted on it: then the connection is TCP's, and nothing of ours follows on
+ * it. Otherwise its Confirm is on its way.
+ */
+bool messages_withdraw(struct connection *c, int fd);
+/* Takes what lies in the queue of TCP: all of it is ours. */
+void messages_drop(int fd);
+
+/* Is a message of ours all that the peer can have left unread? If it died over
+ * it TCP says that the connection was reset, which the programs, who know of no
+ * message, would see as its end. No lock is needed. */
+bool messages_alone(struct connection *c, int fd);
+
+/* The socket had this error, and has it no more. True: the programs, who know
+ * of no message, would have had none, and it is the end that was read. */
+bool messages_forgive(struct connection *c, int fd, int error);
+
+/* The stream is TCP's from here on. Its kernel took our messages for a dialogue
+ * and would delay its ACKs, which a program's first bytes would wait for, as
+ * they did not without us. No lock is needed. */
+void messages_forget(int fd);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* linkgroup: what two processes of one host share for all their connections. */
+#include "smc_r/link/shm/linkgroup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "smc_r/link/shm/linkgroup_knock.h"
+#include "smc_r/link/shm/linkgroup_list.h"
+#include "smc_r/link/shm/linkgroup_rmb.h"
+#include "smc_r/memory/grave.h"
+#include "smc_r/os/pool.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/peer/identity.h"
+#include "smc_r/peer/rendezvous.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/status/segment.h"
+
+#define DROP_EVERY_NS 10000000u
+
+/* Spare elements at most: where memory is short; where there is plenty; and
+ * where there is enough, and somebody gives it back in time. And how many
+ * connections that find a free one make one of them too many. */
+#define SPARE_SHORT  3u
+#define SPARE_PLENTY 16u
+#define SPARE_RESTS  1024u
+#define SPARE_TAKES  256u
+#define SHUT_OUT     8u /* connections that a client could not knock for */
+
+#define SOON_NS 100000000u  /* after memory was given back */
+#define REST_NS 1000000000u /* so long after the last one that ended */
+
+/* When spare elements are to go; 0: there are none. */
+static _Atomic uint64_t rest_at_ns;
+/* Some thread of this process asks for that before it sleeps. */
+static _Atomic bool somebody_rests;
+
+/* The alert token is part of the nonce and must not be zero. */
+static int make_secrets(struct linkgroup *g)
+{
+	if (identity_random(g->nonce, NONCE_BYTES) < 0 ||
+	    identity_random(g->proof, NONCE_BYTES) < 0)
+		return -EAGAIN;
+	for (int i = 0; i < NONCE_BYTES; i++) {
+		g->nonce[i] |= g->nonce[i] == 0;
+		g->proof[i] |= g->proof[i] == 0;
+	}
+	return 0;
+}
+
+static uint32_t make_server_group(const uint8_t *peer_id,
+				  struct linkgroup **out)
+{
+	uint8_t id[PEER_ID_BYTES];
+	struct linkgroup *g;
+	int channel;
+
+	linkgroup_list_drop_dead();
+	if (identity_get(id) < 0)
+		return REASON_RENDEZVOUS;
+	channel = rendezvous_connect(peer_id);
+	if (channel == -ECONNREFUSED || channel == -ENOENT)
+		return REASON_OTHER_HOST;
+	if (channel == -EMFILE)
+		return REASON_DESCRIPTORS;
+	if (channel < 0)
+		return REASON_RENDEZVOUS;
+	g = linkgroup_list_new(SIDE_SERVER, peer_id);
+	if (!g || make_secrets(g) < 0) {
+		hidden_close(channel);
+		if (g)
+			linkgroup_list_free(g);
+		return REASON_MEMORY;
+	}
+	g->channel = channel;
+	g->peer_pid = rendezvous_peer_pid(channel);
+	*out = g;
+	return REASON_NONE;
+}
+
+static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
+{
+	linkgroup_rmb_reclaim(g);
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++) {
+			if (!linkgroup_rmb_has_free(r, i) ||
+			    !linkgroup_knock_shut(rmb_element(&r->map, i)))
+				continue;
+			linkgroup_rmb_take(r, i);
+			*rmb = r;
+			*element = i;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * A server that closes first is done with an element before its client is, or
+ * its child later, and the next connection comes in between; and short
+ * connections come and go in bursts. Then memory that was given back would soon
+ * be made again, which costs more than all else of a short connection. So who
+ * finds nothing free only because of clients that are late, or gave memory back
+ * a moment ago, keeps as much as is missing from then on.
+ */
+static bool clients_are_late(const struct linkgroup *g)
+{
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++)
+			if (linkgroup_rmb_is_idle(r, i))
+				return true;
+	return false;
+}
+
+static bool gave_back_soon(const struct linkgroup *g)
+{
+	return g->given_back_ns && sys_now_ns() - g->given_back_ns < SOON_NS;
+}
+
+static uint32_t spare_most(const struct linkgroup *g)
+{
+	if (g->enough &&
+	    atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+		return SPARE_RESTS;
+	return g->plenty ? SPARE_PLENTY : SPARE_SHORT;
+}
+
+static void note_take(struct linkgroup *g, bool found)
+{
+	if (!found && (clients_are_late(g) || gave_back_soon(g))) {
+		g->spare += g->connections > 1 ? g->connections : 1;
+		if (g->spare > spare_most(g))
+			g->spare = spare_most(g);
+		g->takes = 0;
+	} else if (g->spare > 0 && ++g->takes == SPARE_TAKES) {
+		g->spare--;
+		g->takes = 0;
+	}
+}
+
+static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
+			      struct rmb **rmb, uint32_t *element)
+{
+	struct linkgroup *g;
+	uint32_t reason = make_server_group(peer_id, &g);
+
+	if (reason)
+		return reason;
+	reason = linkgroup_rmb_add(g, s);
+	if (reason) {
+		linkgroup_list_free(g);
+		return reason;
+	}
+	linkgroup_list_add(g);
+	segment_count(first_contacts);
+	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
+}
+
+/* For one more to knock at: others may have, and be taken elsewhere. */
+static bool has_open(const struct linkgroup *g)
+{
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		for (uint32_t i = 0; i < r->map.elements; i++)
+			if (linkgroup_rmb_has_free(r, i) &&
+			    linkgroup_knock_is_open(rmb_element(&r->map, i)))
+				return true;
+	return false;
+}
+
+static bool client_is_shut_out(const struct linkgroup *g)
+{
+	for (const struct rmb *r = g->rmbs; r; r = r->next) {
+		_Atomic uint32_t *times = &rmb_header(&r->map)->shut_out;
+
+		if (atomic_load_explicit(times, memory_order_relaxed) <
+		    SHUT_OUT)
+			continue;
+		atomic_store(times, 0);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A client that comes back before we have closed finds nothing that it could
+ * knock at, and so does one that has knocked at all of them, and is accepted by
+ * others. If that goes on, and memory is not short, more elements are what it
+ * needs.
+ */
+static void note_shut_out(struct linkgroup *g, const struct snapshot *s)
+{
+	if (!client_is_shut_out(g) || has_open(g) || !g->plenty ||
+	    g->connections >= SPARE_PLENTY)
+		return;
+	g->spare += g->spare + 1;
+	if (g->spare > spare_most(g))
+		g->spare = spare_most(g);
+	linkgroup_rmb_add(g, s);
+}
+
+static uint32_t take_again(struct linkgroup *g, const struct snapshot *s,
+			   struct rmb **rmb, uint32_t *element)
+{
+	bool found = take_free(g, rmb, element);
+	uint32_t reason;
+
+	note_take(g, found);
+	if (!found) {
+		reason = linkgroup_rmb_add(g, s);
+		if (reason)
+			return reason;
+		if (!take_free(g, rmb, element))
+			return REASON_INTERNAL;
+	}
+	note_shut_out(g, s);
+	segment_count(reuses);
+	return REASON_NONE;
+}
+
+/*
+ * A client that could not take a message, for want of descriptors, gives up the
+ * channel that it came over, and says so in its Decline. But a forked process
+ * may have heard that, and we find out when there is more to tell.
+ */
+uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
+			const struct snapshot *s, struct rmb **rmb,
+			uint32_t *element, bool *first)
+{
+	struct linkgroup *g = linkgroup_list_find(SIDE_SERVER, peer_id);
+	uint32_t reason;
+
+	*first = g == NULL;
+	/* As for a client: linkgroup_take_named(). */
+	if (process_may_be_foreign())
+		return REASON_FORK;
+	if (g) {
+		reason = take_again(g, s, rmb, element);
+		if (!reason)
+			return REASON_NONE;
+		linkgroup_list_drop_dead();
+		if (linkgroup_list_find(SIDE_SERVER, peer_id))
+			return reason;
+		*first = true;
+	}
+	return take_from_new(peer_id, s, rmb, element);
+}
+
+int linkgroup_rest_ms(void)
+{
+	uint64_t at = atomic_load_explicit(&rest_at_ns, memory_order_relaxed);
+	uint64_t now;
+
+	if (!atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+		atomic_store(&somebody_rests, true);
+	if (!at)
+		return -1;
+	now = sys_now_ns();
+	return now >= at ? 0 : (int)((at - now) / 1000000u) + 1;
+}
+
+void linkgroup_rest(void)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (linkgroup_rest_ms() == 0) {
+		atomic_store(&rest_at_ns, 0);
+		linkgroup_list_drop_dead();
+		for (struct linkgroup *g = linkgroup_list_first(); g;
+		     g = g->next) {
+			g->spare = 0;
+			if (g->side == SIDE_SERVER)
+				linkgroup_rmb_trim(g);
+		}
+	}
+	engine_unlock(&saved);
+}
+
+/* When connections end, so that the memory of peers that end comes back; but
+ * not with every short one. */
+static void drop_dead_groups_sometimes(uint64_t now)
+{
+	static uint64_t last;
+
+	if (now - last < DROP_EVERY_NS)
+		return;
+	last = now;
+	linkgroup_list_drop_dead();
+}
+
+/* One more or less is in use. */
+static void note_give(struct linkgroup *g, bool trim)
+{
+	uint64_t now = sys_now_ns();
+
+	g->connections--;
+	if (trim || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
+		linkgroup_rmb_trim(g);
+	if (g->spare)
+		atomic_store_explicit(&rest_at_ns, now + REST_NS,
+				      memory_order_relaxed);
+	drop_dead_groups_sometimes(now);
+}
+
+void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
+{
+	struct rmb_element *e = rmb_element(&r->map, element);
+	struct linkgroup *g = r->group;
+
+	r->references--;
+	/* Whichever process of this end is the last one says so. */
+	if (reuse && r->side == SIDE_CLIENT)
+		rmb_element_release(e);
+	if (!g) { /* a forked child: the element is the parent's */
+		bells_close(&r->bells[element]);
+		if (r->references == 0) {
+			grave_bury(&r->map, false);
+			pool_put(r, sizeof(*r));
+		}
+		return;
+	}
+	r->busy &= ~(1u << element);
+	if (!reuse) {
+		/* Others of this end still use it. Our copies of its bells
+		 * must not keep it alive for the peer. */
+		r->leaked |= 1u << element;
+		bells_close(&r->bells[element]);
+	} else if (r->side == SIDE_SERVER) {
+		linkgroup_knock_open(e);
+	}
+	note_give(g, !reuse);
+}
+
+void linkgroup_lend(struct rmb *r, uint32_t element, struct lease lease)
+{
+	if (!r->group || bells_lend(&r->bells[element]) < 0) {
+		linkgroup_give(r, element, false);
+		return;
+	}
+	r->lease[element] = lease;
+	r->lent |= 1u << element;
+	r->busy &= ~(1u << element);
+	r->references--;
+	/* A child serves this one, and the last one's is done by now: so the
+	 * next client can knock. */
+	linkgroup_rmb_reclaim(r->group);
+	note_give(r->group, false);
+}
+
+void linkgroup_out_of_step(struct rmb *r)
+{
+	struct linkgroup *g = r->group;
+
+	if (!g || g->side != SIDE_SERVER || g->channel < 0)
+		return;
+	hidden_close(g->channel);
+	g->channel = -1;
+}
+
+void linkgroup_forked(void)
+{
+	linkgroup_list_forked();
+	linkgroup_knock_forked();
+	identity_forked();
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * linkgroup: what two processes of one host share for all their connections
+ * in one role: a control channel, and RMBs whose elements are used again.
+ *
+ * The process that accepted makes the RMBs and their bells and sends them to
+ * the peer with SCM_RIGHTS, over a control channel to the rendezvous socket
+ * that the peer named by its peer ID. A nonce ties the channel to the TCP
+ * connection: it comes over both; a second secret, the proof, goes over the
+ * channel only and comes back in the CLC Confirm.
+ *
+ * Ownership: a group owns its RMBs, an RMB its elements. A connection has
+ *            taken one element and gives it back. Groups of peers that are
+ *            gone are freed when they have no connection left.
+ * Locking:   engine lock held by the caller, everywhere.
+ * Fork:      a child starts without groups and with a new peer ID; elements
+ *            in use stay mapped, and go back to their RMB in the parent only:
+ *            one that the parent has closed is lent to its children.
+ */
+#ifndef SMC_R_LINKGROUP_H
+#define SMC_R_LINKGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/snapshot.h"
+#include "smc_r/memory/bell.h"
+#include "smc_r/memory/rmb.h"
+#include "smc_r/os/status.h"
+#include "smc_r/peer/identity.h"
+
+#define NONCE_BYTES 16
+#define KNOCK_PORTS 4
+#define KNOCK_MET   8
+
+struct linkgroup {
+	struct linkgroup *next;
+	int side; /* ours: SIDE_SERVER or SIDE_CLIENT */
+	uint8_t peer_id[PEER_ID_BYTES];
+	uint8_t nonce[NONCE_BYTES];
+	uint8_t proof[NONCE_BYTES];
+	int channel;       /* control channel, -1 when the peer is gone */
+	uint64_t since_ns; /* client: no word of the server since, or 0 */
+	int32_t peer_pid;
+	uint32_t number;      /* for the tools */
+	uint32_t connections; /* elements in use */
+	uint32_t rmb_number;  /* of the newest RMB */
+	struct rmb *rmbs;
+	uint32_t spare;         /* server: elements that are worth keeping */
+	uint32_t takes;         /* since that was found */
+	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
+	/* Server: of memory, when an RMB was last made. */
+	bool plenty;
+	bool enough;
+
+	/* Client: linkgroup_knock.h. */
+	uint16_t ports[KNOCK_PORTS]; /* that it accepted at, lately */
+	uint32_t used;               /* when it last did; a count */
+	uint32_t holds_back;         /* connections that do not knock */
+	uint32_t held_back;          /* so many, the last time */
+	uint32_t met;                /* knocks in a row, KNOCK_MET at most */
+};
+
+/* An element that forked processes of this side's use. */
+struct lease {
+	struct status_slot *slot; /* theirs, as long as it has the cookie */
+	uint64_t cookie;
+};
+
+struct rmb {
+	struct rmb *next;
+	struct linkgroup *group; /* NULL in a forked child */
+	int side;                /* ours */
+	uint32_t number;         /* within the group, from 1 */
+	struct rmb_map map;
+	uint32_t busy;       /* bit: element taken on this side */
+	uint32_t leaked;     /* bit: never to be used again */
+	uint32_t lent;       /* bit: not before its lease has ended */
+	uint32_t references; /* elements taken */
+	uint64_t reserved;   /* bytes of max_memory that we pay */
+	uint64_t annexed;    /* ... for annexes of either side */
+	uint32_t spin_score; /* what connections learnt: spin.h */
+	struct bells bells[RMB_ELEMENTS_MAX];
+	struct lease lease[RMB_ELEMENTS_MAX];
+};
+
+/*
+ * Server: takes a fresh element for a connection with this peer; makes group
+ * and RMB as needed and has told the peer of them when it returns.
+ * 0, or a reason (reason.h): REASON_FORK in a child that shares our memory, but
+ * not our descriptors. *first says whether the group is new.
+ */
+uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
+			const struct snapshot *s, struct rmb **rmb,
+			uint32_t *element, bool *first);
+
+/* Client: takes the element that a CLC Accept names. 0 or a reason, as above.
+ */
+uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
+			      const uint8_t nonce[NONCE_BYTES],
+			      uint32_t rmb_number, uint32_t element,
+			      struct rmb **rmb);
+
+/* Server: the client does not know what it should of this RMB. Its group serves
+ * the connections that it has, and the next one makes a new group. */
+void linkgroup_out_of_step(struct rmb *rmb);
+
+/* Gives an element back. reuse false: it is never used again. */
+void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
+
+/* Leaves it to forked processes, and it is used again when the lease has ended.
+ */
+void linkgroup_lend(struct rmb *rmb, uint32_t element, struct lease lease);
+
+/*
+ * What a server keeps for the next burst of connections goes when none has come
+ * for a while. In so many milliseconds it is time, -1: nothing is kept. Who
+ * sleeps no longer than that gives it back then.
+ */
+int linkgroup_rest_ms(void);
+void linkgroup_rest(void); /* takes the engine lock */
+
+/* In the child of a fork. */
+void linkgroup_forked(void);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* linkgroup_list: the link groups of this process. */
+#include "smc_r/link/shm/linkgroup_list.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "smc_r/link/shm/linkgroup_rmb.h"
+#include "smc_r/os/pool.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+
+#define GROUPS_NUMBERED 0xffffffu
+
+static struct linkgroup *groups;
+static uint32_t group_number;
+
+struct linkgroup *linkgroup_list_first(void)
+{
+	return groups;
+}
+
+void linkgroup_list_free(struct linkgroup *g)
+{
+	struct rmb *next;
+
+	for (struct rmb *r = g->rmbs; r; r = next) {
+		next = r->next;
+		linkgroup_rmb_free(r);
+	}
+	if (g->channel >= 0)
+		hidden_close(g->channel);
+	pool_put(g, sizeof(*g));
+}
+
+static bool peer_is_gone(struct linkgroup *g)
+{
+	struct pollfd p = {.fd = g->channel, .events = 0};
+
+	if (g->channel < 0)
+		return true;
+	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
+	       (p.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+void linkgroup_list_drop_dead(void)
+{
+	struct linkgroup **at = &groups;
+
+	while (*at) {
+		struct linkgroup *g = *at;
+
+		if (g->channel >= 0 && peer_is_gone(g)) {
+			hidden_close(g->channel);
+			g->channel = -1;
+		}
+		if (g->channel < 0 && g->connections == 0) {
+			*at = g->next;
+			linkgroup_list_free(g);
+			continue;
+		}
+		at = &g->next;
+	}
+}
+
+struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id)
+{
+	for (struct linkgroup *g = groups; g; g = g->next)
+		if (g->side == side && g->channel >= 0 &&
+		    memcmp(g->peer_id, peer_id, PEER_ID_BYTES) == 0)
+			return g;
+	return NULL;
+}
+
+struct linkgroup *linkgroup_list_new(int side, const uint8_t *peer_id)
+{
+	struct linkgroup *g = pool_get(sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->side = side;
+	g->channel = -1;
+	memcpy(g->peer_id, peer_id, PEER_ID_BYTES);
+	g->number = ++group_number & GROUPS_NUMBERED;
+	return g;
+}
+
+void linkgroup_list_add(struct linkgroup *g)
+{
+	g->next = groups;
+	groups = g;
+}
+
+void linkgroup_list_forked(void)
+{
+	struct linkgroup *g = groups;
+
+	groups = NULL;
+	while (g) {
+		struct linkgroup *next = g->next;
+		struct rmb *r = g->rmbs;
+
+		while (r) {
+			struct rmb *after = r->next;
+
+			linkgroup_rmb_orphan(r);
+			r = after;
+		}
+		if (g->channel >= 0)
+			hidden_close(g->channel);
+		pool_put(g, sizeof(*g));
+		g = next;
+	}
+}

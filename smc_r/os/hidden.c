@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * hidden: where the engine's own descriptors live.
+ *
+ * A program counts on low numbers (select, dup2 onto 3, loops up to
+ * getdtablesize) and on its soft limit. So our numbers lie above the soft
+ * limit wherever the hard limit is higher; descriptors made while the soft
+ * limit was raised for a moment stay valid when it is back. Where both limits
+ * are equal they lie in the upper three quarters, and half of few, or an eighth
+ * of many, stays free: a program that gets EMFILE loses connections, one on TCP
+ * loses speed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "conf/found.h"
+#include "conf/rundir.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+
+#define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
+#define MANY        4096u
+
+/* Made before there are threads: for so many connections' numbers, and where a
+ * table of so many costs a thread's creation little. */
+#define ROOM     256u
+#define ROOM_MAX 65536u
+
+/* Plenty: as long as no more than this are ours. */
+#define PLENTY_PART 8u    /* of what the process may have at most */
+#define PLENTY_MAX  4096u /* a user's pipes are limited, too: pipe(7) */
+
+static _Atomic unsigned hidden_count;
+
+/* The program's own, while it is raised for a while; engine lock. */
+static struct rlimit limit_before;
+static bool limit_is_raised;
+
+static long limit_get(struct rlimit *l)
+{
+	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, l);
+}
+
+static long limit_set(const struct rlimit *l)
+{
+	return SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
+}
+
+static struct rlimit raised_from(const struct rlimit *old)
+{
+	struct rlimit raised = *old;
+
+	raised.rlim_cur = old->rlim_cur + HIDDEN_SPAN;
+	if (raised.rlim_cur > old->rlim_max)
+		raised.rlim_cur = old->rlim_max;
+	return raised;
+}
+
+static bool limit_raise(const struct rlimit *old)
+{
+	struct rlimit raised = raised_from(old);
+
+	return limit_set(&raised) == 0;
+}
+
+/* The program may have changed it meanwhile, which is not to be undone. */
+static void limit_lower(const struct rlimit *old)
+{
+	struct rlimit raised = raised_from(old);
+	struct rlimit seen;
+
+	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, old, &seen) == 0 &&
+	    (seen.rlim_cur != raised.rlim_cur ||
+	     seen.rlim_max != raised.rlim_max))
+		limit_set(&seen);
+}
+
+void hidden_begin(void)
+{
+	if (limit_get(&limit_before) == 0 &&
+	    limit_before.rlim_max > limit_before.rlim_cur)
+		limit_is_raised = limit_raise(&limit_before);
+}
+
+void hidden_end(void)
+{
+	if (limit_is_raised)
+		limit_lower(&limit_before);
+	limit_is_raised = false;
+}
+
+static long move_above(int fd, const struct rlimit *old)
+{
+	long moved;
+
+	if (!limit_is_raised && !limit_raise(old))
+		return -EMFILE;
+	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, old->rlim_cur);
+	if (!limit_is_raised)
+		limit_lower(old);
+	return moved;
+}
+
+static bool has_above(const struct rlimit *l)
+{
+	return l->rlim_max > l->rlim_cur && l->rlim_cur < FDTABLE_SIZE / 2;
+}
+
+/* Where there is nothing above. */
+static rlim_t high_base(const struct rlimit *l)
+{
+	return l->rlim_cur / 4 > HIDDEN_SPAN ? HIDDEN_SPAN : l->rlim_cur / 4;
+}
+
+static long move_high(int fd, const struct rlimit *old)
+{
+	rlim_t base = high_base(old);
+	rlim_t spare = old->rlim_cur / (old->rlim_cur < MANY ? 2 : 8);
+
+	/* fd was the lowest free number: so many are in use, ours or not. */
+	if ((rlim_t)fd >= old->rlim_cur - spare ||
+	    atomic_load(&hidden_count) > old->rlim_cur - spare)
+		return -EMFILE;
+	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
+}
+
+int hidden_fd(int fd)
+{
+	struct rlimit old;
+	long moved = -EMFILE;
+
+	if (limit_is_raised)
+		old = limit_before;
+	if (limit_is_raised || limit_get(&old) == 0) {
+		if (has_above(&old))
+			moved = move_above(fd, &old);
+		if (moved < 0)
+			moved = move_high(fd, &old);
+	}
+	sys_close(fd);
+	if (moved < 0)
+		return (int)moved;
+	if (moved >= FDTABLE_SIZE) {
+		sys_close((int)moved);
+		return -EMFILE;
+	}
+	fdtable_reserve((int)moved);
+	atomic_fetch_add(&hidden_count, 1);
+	return (int)moved;
+}
+
+static void make_room(void)
+{
+	struct rlimit l;
+	rlim_t base;
+	long fd, moved;
+
+	if (limit_get(&l) < 0)
+		return;
+	base = has_above(&l) ? l.rlim_cur : high_base(&l);
+	if (base > ROOM_MAX)
+		return;
+	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	hidden_begin();
+	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base + ROOM);
+	hidden_end();
+	if (moved >= 0)
+		sys_close((int)moved);
+	sys_close((int)fd);
+}
+
+void hidden_make_room(void)
+{
+	static _Atomic pid_t made_by;
+	sigset_t saved;
+
+	if (!fdtable || process.off || atomic_load(&made_by) == process.pid ||
+	    process_is_foreign())
+		return;
+	engine_lock(&saved);
+	if (atomic_exchange(&made_by, process.pid) != process.pid)
+		make_room();
+	engine_unlock(&saved);
+}
+
+bool hidden_has_plenty(unsigned more)
+{
+	struct rlimit l;
+	rlim_t most;
+
+	if (limit_get(&l) < 0)
+		return false;
+	most = l.rlim_max / PLENTY_PART;
+	return atomic_load(&hidden_count) + more <=
+	       (most < PLENTY_MAX ? most : PLENTY_MAX);
+}
+
+void hidden_close(int fd)
+{
+	if (fd < 0)
+		return;
+	fdtable_release(fd);
+	atomic_fetch_sub(&hidden_count, 1);
+	sys_close(fd);
+}
+
+/* Where the kernel has no such call, or a filter of a container denies it, one
+ * after the other. */
+static void close_run(int first, unsigned n)
+{
+	if (n > 1 &&
+	    SYS_CALL3(SYS_close_range, first, first + (int)n - 1, 0) == 0)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		sys_close(first + (int)i);
+}
+
+void hidden_close_all(const int *fds, unsigned count)
+{
+	for (unsigned i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && fds[i + n] == fds[i] + (int)n;)
+			n++;
+		for (unsigned k = 0; k < n; k++)
+			fdtable_release(fds[i + k]);
+		atomic_fetch_sub(&hidden_count, n);
+		close_run(fds[i], n);
+	}
+}
+
+int hidden_directory(const char *name, int *kept)
+{
+	int fd;
+
+	if (*kept >= 0)
+		return 0;
+	fd = found_part(rundir_path(), name);
+	if (fd < 0)
+		return fd;
+	*kept = hidden_fd(fd);
+	return *kept < 0 ? *kept : 0;
+}

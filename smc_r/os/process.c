@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* process: identity, and the engine's lock. */
+#include "smc_r/os/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/text.h"
+
+#define SPIN_DEFAULT_US      50u
+#define STALL_DEFAULT_MS     500
+#define HANDSHAKE_DEFAULT_MS 200
+#define HANDSHAKE_MIN_MS     20
+#define HANDSHAKE_MAX_MS     60000
+#define NS_A_SECOND          1000000000ull
+#define CLOCK_SLACK_NS       1000 /* readings of two processors */
+
+struct process process;
+
+/* No generation has the number that a new thread begins with. */
+#define GENERATION_NONE UINT32_MAX
+
+static __thread uint32_t cached_tid;
+static __thread uint32_t cached_generation = GENERATION_NONE;
+static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
+static sigset_t lock_fork_mask;
+
+/* Who forked us, as far as we saw; 0 nobody. */
+static pid_t parent_pid;
+static uint64_t parent_start;
+static uint64_t forked_after_ns; /* by CLOCK_BOOTTIME; 0 nobody knows */
+
+/* Counts the forks that led to us, from 1. The word that all look at is in a
+ * page that is 0 in every copy of our address space, whoever made the copy;
+ * where the kernel has no such pages it is an ordinary one. */
+static uint32_t generation = 1;
+static _Atomic uint32_t never_wiped = 1;
+static _Atomic uint32_t *wiped_on_fork = &never_wiped;
+/* There instead of 0 while a thread of the copy sees to it: that one. */
+#define GENERATION_COMES (UINT32_MAX - 1)
+static _Atomic uint32_t noticing;
+
+/* ---- identity ---- */
+
+static size_t read_file(int dir, const char *path, char *out, size_t size)
+{
+	long fd = SYS_CALL4(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC, 0);
+	long n;
+
+	if (fd < 0)
+		return 0;
+	n = SYS_CALL3(SYS_read, fd, out, size - 1);
+	sys_close((int)fd);
+	if (n < 0)
+		n = 0;
+	out[n] = '\0';
+	return (size_t)n;
+}
+
+static int proc = -1; /* /proc, kept open */
+
+void process_keep_proc(int fd)
+{
+	proc = fd;
+}
+
+/* Of a path that begins with "/proc/"; -errno. */
+static long open_in_proc(const char *path, int flags)
+{
+	return SYS_CALL4(SYS_openat, proc, proc < 0 ? path : path + 6,
+			 flags | O_CLOEXEC, 0);
+}
+
+int process_reopen(int fd, int flags)
+{
+	char path[40] = "/proc/thread-self/fd/";
+
+	if (fd < 0)
+		return -EBADF;
+	text_put_number(path + strlen(path), (uint64_t)fd);
+	return (int)open_in_proc(path, flags);
+}
+
+#define STAT_BYTES    1024
+#define FIELD_STATE   3
+#define FIELD_FLAGS   9
+#define FIELD_THREADS 20
+#define FIELD_START   22
+
+/* /proc/<pid>/stat; false when the kernel does not tell. */
+static bool read_stat(char text[STAT_BYTES], pid_t pid)
+{
+	char path[32] = "/proc/";
+
+	text_put(text_put_number(path + 6, (uint64_t)pid), "/stat");
+	return read_file(proc, proc < 0 ? path : path + 6, text, STAT_BYTES) >
+	       0;
+}
+
+/* Never NULL. The name in field 2 may hold anything, a ')' too. */
+static const char *stat_field(const char *text, int wanted)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int field = 2; at && field < wanted; field++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : "";
+}
+
+static bool is_over(const char *text)
+{
+	const char *state = stat_field(text, FIELD_STATE);
+
+	return *state == 'Z' || *state == 'X';
+}
+
+/* PF_FORKNOEXEC of the kernel: it has, since it was forked. */
+static bool has_executed(const char *text)
+{
+	return !(strtoul(stat_field(text, FIELD_FLAGS), NULL, 10) & 0x40u);
+}
+
+uint64_t process_life(pid_t pid, bool *executed)
+{
+	char text[STAT_BYTES];
+
+	*executed = false;
+	if (!read_stat(text, pid))
+		return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH
+			   ? 0
+			   : PROCESS_HIDDEN;
+	*executed = has_executed(text);
+	/* The first thread may end and stay a zombie while others work on. */
+	if (is_over(text) &&
+	    strtoul(stat_field(text, FIELD_THREADS), NULL, 10) <= 1)
+		return 0;
+	return strtoull(stat_field(text, FIELD_START), NULL, 10);
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+	bool executed;
+
+	return process_life(pid, &executed);
+}
+
+static bool is_same(uint64_t now, uint64_t start)
+{
+	return now && (now == start || now == PROCESS_HIDDEN ||
+		       start == PROCESS_HIDDEN);
+}
+
+bool process_is_same(pid_t pid, uint64_t start)
+{
+	return is_same(pid > 0 ? process_start_time(pid) : 0, start);
+}
+
+bool process_is_same_program(pid_t pid, uint64_t start)
+{
+	bool executed;
+
+	return is_same(pid > 0 ? process_life(pid, &executed) : 0, start) &&
+	       !executed;
+}
+
+bool process_thread_is_dead(uint32_t tid)
+{
+	char text[STAT_BYTES];
+
+	if (SYS_CALL3(SYS_tkill, tid, 0, 0) == -ESRCH)
+		return true;
+	/* A zombie takes signals. No file is no proof: /proc may be hidden. */
+	return read_stat(text, (pid_t)tid) && is_over(text);
+}
+
+/* Two names: as it was started, which is what ps shows and may be a link to
+ * another name; and of the file itself, which a program cannot change. */
+static void find_program(void)
+{
+	char path[512];
+	const char *name = path;
+	long n =
+	    SYS_CALL3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
+	size_t length;
+
+	path[n > 0 ? n : 0] = '\0';
+	if (strrchr(path, '/'))
+		name = strrchr(path, '/') + 1;
+	for (size_t i = 0; name[i] && i + 1 < sizeof(process.executable); i++)
+		process.executable[i] = name[i];
+	length = read_file(AT_FDCWD, "/proc/self/comm", process.program,
+			   sizeof(process.program));
+	if (length > 0 && process.program[length - 1] == '\n')
+		process.program[length - 1] = '\0';
+	if (process.program[0] == '\0')
+		memcpy(process.program, process.executable,
+		       sizeof(process.program));
+}
+
+static void mark_address_space(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	atomic_store((_Atomic uint32_t *)page, generation);
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
+		wiped_on_fork = page;
+	else
+		munmap(page, 4096);
+}
+
+/* A number from the environment. */
+static unsigned setting(const char *name, unsigned otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? (unsigned)strtoul(value, NULL, 10) : otherwise;
+}
+
+void process_read_environment(void)
+{
+	const char *value = getenv("SMC_R");
+
+	process.off = value && strcmp(value, "0") == 0;
+	process.spin_us = setting("SMC_R_SPIN", SPIN_DEFAULT_US);
+	if (process.spin_us > SPIN_DEFAULT_US)
+		process.spin_us = SPIN_DEFAULT_US;
+	process.stall_ms = setting("SMC_R_STALL", STALL_DEFAULT_MS);
+	process.handshake_ms = setting("SMC_R_HANDSHAKE", HANDSHAKE_DEFAULT_MS);
+	if (process.handshake_ms < HANDSHAKE_MIN_MS)
+		process.handshake_ms = HANDSHAKE_MIN_MS;
+	if (process.handshake_ms > HANDSHAKE_MAX_MS)
+		process.handshake_ms = HANDSHAKE_MAX_MS;
+	value = getenv("SMC_R_REPORTER");
+	process.reporter = value ? (pid_t)strtol(value, NULL, 10) : 0;
+}
+
+void process_begin(void)
+{
+	process.pid = sys_getpid();
+	process.start = process_start_time(process.pid);
+	find_program();
+	if (wiped_on_fork == &never_wiped)
+		mark_address_space();
+	atomic_store(&process.begun, true);
+}
+
+void process_init(void)
+{
+	process_read_environment();
+	process_begin();
+}
+
+/* The clock and the unit of FIELD_START. */
+static uint64_t boot_ns(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_BOOTTIME, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * NS_A_SECOND + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t boot_ticks(uint64_t ns)
+{
+	return ns / (NS_A_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void process_before_fork(void)
+{
+	forked_after_ns = boot_ns();
+}
+
+/*
+ * We began after our parent looked at the clock, and before now. If that is one
+ * tick, it is what /proc says, and nobody has to ask: that is the dearest call
+ * of a fork but for the fork itself. 0: two ticks.
+ */
+static uint64_t start_by_clock(void)
+{
+	uint64_t from = forked_after_ns - CLOCK_SLACK_NS;
+	uint64_t to = boot_ns() + CLOCK_SLACK_NS;
+
+	if (forked_after_ns <= CLOCK_SLACK_NS ||
+	    parent_start == PROCESS_HIDDEN ||
+	    boot_ticks(from) != boot_ticks(to))
+		return 0;
+	return boot_ticks(to);
+}
+
+static void become_child(void)
+{
+	bool executed = false;
+
+	parent_pid = process.pid;
+	parent_start = process.start;
+	process.pid = sys_getpid();
+	process.start = start_by_clock();
+	if (process.start == 0)
+		process.start = process_life(process.pid, &executed);
+	process.exec_shows = process.start != PROCESS_HIDDEN && !executed;
+}
+
+/* A new generation: what any thread remembers is its parent's. */
+void process_forked(void)
+{
+	become_child();
+	atomic_store(wiped_on_fork, ++generation);
+}
+
+void process_forked_bare(void)
+{
+	process.pid = parent_pid = 0;
+	atomic_store(&process.begun, false);
+	atomic_store(&lock_word, 0);
+	atomic_store(wiped_on_fork, ++generation);
+}
+
+/* Who is left by its parent gets another one in the same moment. */
+bool process_is_parent(pid_t pid, uint64_t start)
+{
+	return pid == parent_pid && start == parent_start &&
+	       SYS_CALL3(SYS_getppid, 0, 0, 0) == pid;
+}
+
+void (*process_on_copy)(void);
+
+static uint32_t generation_now(void)
+{
+	return atomic_load_explicit(wiped_on_fork, memory_order_acquire);
+}
+
+/* Another thread of the parent may have held the lock: it is not here. Of the
+ * threads of the copy one does this; the others wait until it is done. */
+static void notice_copy(void)
+{
+	uint32_t tid = (uint32_t)sys_gettid();
+	uint32_t none = 0;
+
+	if (atomic_load(&noticing) == tid)
+		return;
+	if (!atomic_compare_exchange_strong(wiped_on_fork, &none,
+					    GENERATION_COMES)) {
+		while (generation_now() == GENERATION_COMES)
+			SYS_CALL3(SYS_sched_yield, 0, 0, 0);
+		return;
+	}
+	atomic_store(&noticing, tid);
+	become_child();
+	atomic_store(&lock_word, 0);
+	if (process_on_copy)
+		process_on_copy();
+	atomic_store(wiped_on_fork, ++generation);
+	atomic_store(&noticing, 0);
+}
+
+static bool is_unnoticed(uint32_t g)
+{
+	return g == 0 || g == GENERATION_COMES;
+}
+
+static __attribute__((noinline)) void find_tid(void)
+{
+	if (is_unnoticed(generation_now()))
+		notice_copy();
+	cached_tid = (uint32_t)sys_gettid();
+	cached_generation = generation_now();
+}
+
+uint32_t process_tid(void)
+{
+	if (__builtin_expect(
+		cached_generation !=
+		    atomic_load_explicit(wiped_on_fork, memory_order_relaxed),
+		0))
+		find_tid();
+	return cached_tid;
+}
+
+__thread char process_vforks;
+
+/* Where vfork() is libc's own, it always may. */
+#ifdef __x86_64__
+static _Atomic bool shares_memory;
+#else
+static _Atomic bool shares_memory = true;
+#endif
+
+/* What libc takes this thread for; a child by vfork has its parent's id. */
+static uint32_t libc_tid(void)
+{
+	pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+	uint32_t tid;
+
+	pthread_mutex_lock(&m);
+	tid = (uint32_t)m.__data.__owner;
+	pthread_mutex_unlock(&m);
+	return tid;
+}
+
+/* Nobody has asked yet who we are. */
+static bool is_foreign_before(void)
+{
+	return (process_vforks || atomic_load(&shares_memory)) &&
+	       (uint32_t)sys_gettid() != libc_tid();
+}
+
+bool process_is_foreign(void)
+{
+	/* Of a child that it cannot tell from itself there is nothing to do
+	 * that a call would be worth. */
+	if (process.confined)
+		return false;
+	if (!process.begun)
+		return is_foreign_before();
+	if (is_unnoticed(generation_now()))
+		notice_copy();
+	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
+}
+
+void process_will_share_memory(void)
+{
+	atomic_store(&shares_memory, true);
+}
+
+bool process_may_be_foreign(void)
+{
+	if (__builtin_expect(!process_vforks &&
+				 !atomic_load_explicit(&shares_memory,
+						       memory_order_relaxed) &&
+				 !is_unnoticed(generation_now()),
+			     1))
+		return false;
+	if (process_is_foreign())
+		return true;
+	process_vforks = 0;
+	return false;
+}
+
+/* ---- the engine's lock ---- */
+
+/* The holder's tid; CONTENDED says that somebody may be asleep. */
+#define CONTENDED 0x80000000u
+
+/*
+ * Threads that make connections meet here for some microseconds each: who lets
+ * another one run finds the lock free more often than not, where a sleep would
+ * cost both of them a call and a wake-up. A processor that came back late is
+ * shared with others, and a sleep is better then.
+ */
+#define YIELDS   20
+#define YIELD_NS 50000u
+
+static void lock_yield(void)
+{
+	uint64_t begun = sys_now_ns();
+
+	for (int i = 0; i < YIELDS && atomic_load(&lock_word) && !process.off;
+	     i++) {
+		SYS_CALL3(SYS_sched_yield, 0, 0, 0);
+		if (sys_now_ns() - begun > YIELD_NS)
+			return;
+	}
+}
+
+static void lock_take(void)
+{
+	/* Sleeps end by the clock as well: simpler than to prove that no
+	 * wake-up is ever lost, and the lock is rarely held for long. */
+	static const struct timespec slice = {0, 50000000};
+	uint32_t wanted = process_tid();
+	uint32_t seen = 0;
+
+	while (!atomic_compare_exchange_strong(&lock_word, &seen, wanted)) {
+		for (int i = 0; i < 100 && atomic_load(&lock_word); i++)
+			sys_relax();
+		lock_yield();
+		seen = atomic_load(&lock_word);
+		if (seen && (seen & CONTENDED ||
+			     atomic_compare_exchange_strong(
+				 &lock_word, &seen, seen | CONTENDED))) {
+			sys_futex_wait(&lock_word, seen | CONTENDED, &slice);
+			/* Others may sleep as we did. */
+			wanted |= CONTENDED;
+		}
+		seen = 0;
+	}
+}
+
+static void lock_leave(void)
+{
+	if (atomic_exchange(&lock_word, 0) & CONTENDED)
+		sys_futex_wake(&lock_word, 1);
+}
+
+static void block_signals(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, saved, 8);
+}
+
+void engine_lock(sigset_t *saved)
+{
+	block_signals(saved);
+	lock_take();
+}
+
+void engine_unlock(const sigset_t *saved)
+{
+	lock_leave();
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+void engine_lock_for_fork(void)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	lock_fork_mask = saved;
+}
+
+void engine_unlock_after_fork(bool child)
+{
+	sigset_t saved = lock_fork_mask;
+
+	if (child)
+		atomic_store(&lock_word, 0);
+	else
+		lock_leave();
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * process: who we are, and the few things every part of the engine shares:
+ * the engine's lock, descriptors out of the way.
+ *
+ * Locking: engine_lock guards all that is not the data path: tables, link
+ *          groups, handshakes, slots. Signals are blocked while it is held,
+ *          so a handler can neither enter twice nor jump out of it. Order:
+ *          engine lock first, then the lock of a stream.
+ */
+#ifndef SMC_R_PROCESS_H
+#define SMC_R_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "smc_r/os/status.h"
+
+struct process {
+	pid_t pid;          /* as of the last fork that we saw; 0: not begun */
+	uint64_t start;     /* field 22 of /proc/<pid>/stat */
+	bool off;           /* SMC_R=0, or it left for good */
+	bool confined;      /* it left, and may make no calls but its own */
+	_Atomic bool begun; /* engine_begin() */
+	bool exec_shows; /* /proc would tell, if this fork executed a program */
+	char program[STATUS_PROGRAM_MAX];    /* as it was started */
+	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
+	unsigned spin_us;                    /* longest spin before a sleep */
+	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
+	unsigned handshake_ms;  /* longest wait for the peer's part of it */
+	_Atomic uint32_t forks; /* that we saw, and that it has come from */
+	pid_t reporter;         /* SMC_R_REPORTER: smc_run -v, or 0 */
+};
+
+/* What the environment said at the start; programs may overwrite it. */
+extern struct process process;
+
+/* Called by the constructor: no system call. */
+void process_read_environment(void);
+/* Finds out who we are; engine_begin() does so at the first connect, listen or
+ * accept. */
+void process_begin(void);
+/* Both, for what uses parts of the engine alone. */
+void process_init(void);
+/* Called before each fork, and in its child. */
+void process_before_fork(void);
+void process_forked(void);
+/* The same without a system call, of one that has nothing of ours yet: the
+ * child begins anew. */
+void process_forked_bare(void);
+
+/* Called once in a child that no fork handler saw, when it is noticed. The
+ * engine's lock is free then. */
+extern void (*process_on_copy)(void);
+
+/* Thread id, without a system call after the first time. Notices that this is
+ * a child which no fork handler saw (clone by number). */
+uint32_t process_tid(void);
+
+/* True when the kernel says that this thread runs no more: it is not there, or
+ * nobody has waited for it yet. False also when the kernel does not tell. */
+bool process_thread_is_dead(uint32_t tid);
+
+/* True in a child that shares our memory (vfork, CLONE_VM): tables must not be
+ * touched there, they are the parent's. */
+bool process_is_foreign(void);
+
+/* The same without a system call where no such child can be: none of vfork()
+ * runs on this thread's variables, and nobody called clone() with CLONE_VM.
+ * What a program makes by instructions of its own is not known. */
+bool process_may_be_foreign(void);
+/* Counted by vfork() (preload_vfork.c); its child has the variables of the
+ * thread, which does not run meanwhile. */
+extern __thread char process_vforks;
+/* By clone(): such a child may live as long as it likes. */
+void process_will_share_memory(void);
+
+/* Start time of a process, 0 when there is none, or it ended and nobody has
+ * waited for it yet; PROCESS_HIDDEN when there is one and the kernel does not
+ * tell (hidepid, no /proc). */
+#define PROCESS_HIDDEN UINT64_MAX
+uint64_t process_start_time(pid_t pid);
+/* The same; *executed: it is no copy of its parent any more, or never was. */
+uint64_t process_life(pid_t pid, bool *executed);
+/* Is it the process that began then? Where that is hidden: better a dead one
+ * too many than a living one too few. */
+bool process_is_same(pid_t pid, uint64_t start);
+/* And has it executed nothing since it was forked? */
+bool process_is_same_program(pid_t pid, uint64_t start);
+/* The process that forked this one, and has not ended. One call; false also
+ * when that does not tell. */
+bool process_is_parent(pid_t pid, uint64_t start);
+/* A directory /proc that a chroot cannot take away. */
+void process_keep_proc(int fd);
+/* A description of its own for what this thread has as fd, close-on-exec;
+ * -errno, where there is no /proc -ENOENT. */
+int process_reopen(int fd, int flags);
+
+/* Saves the signal mask in *saved. Never nests. */
+void engine_lock(sigset_t *saved);
+void engine_unlock(const sigset_t *saved);
+/* For pthread_atfork: hold the lock over the fork, release it in both. */
+void engine_lock_for_fork(void);
+void engine_unlock_after_fork(bool child);
+
+/*
+ * Moves fd out of the program's way, close-on-exec: above the soft limit of
+ * descriptors when the hard limit allows, else high up. Returns the new
+ * number, or -errno and fd is closed. -EMFILE also when the program would be
+ * left with less than half of its descriptors, or an eighth of many.
+ */
+int hidden_fd(int fd);
+/*
+ * Before the first thread: the kernel's table of numbers grows at once, so that
+ * it does not when there are threads, which then takes some 10 milliseconds.
+ * Nothing where that was done, or would cost much for numbers so high.
+ */
+void hidden_make_room(void);
+void hidden_close(int fd);
+/* The same for several, all of them ours: those whose numbers follow each other
+ * cost one call. */
+void hidden_close_all(const int *fds, unsigned count);
+/* Would so many more leave the program, and what follows, plenty? */
+bool hidden_has_plenty(unsigned more);
+/* Opens a directory of the run directory, once: *kept is -1 before, and the
+ * hidden descriptor after it. 0 or -errno. */
+int hidden_directory(const char *name, int *kept);
+
+/*
+ * Around calls that make many descriptors before they are moved: a program that
+ * uses nearly all that its soft limit allows has no numbers left for them, but
+ * the hard limit may. Engine lock held; they do not nest.
+ */
+void hidden_begin(void);
+void hidden_end(void);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "smc_r/peer/offer.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "smc_r/os/sys.h"
+
+#define FNV_BASIS 2166136261u /* FNV-1a, 32 bits */
+#define FNV_PRIME 16777619u
+
+/* Written once, by offer_init(). 0: no instance, nothing to ask. */
+static uint32_t instance;
+
+static uint32_t hash(uint32_t h, const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)bytes[i]) * FNV_PRIME;
+	return h;
+}
+
+/*
+ * Takes the parts of the path from the last to the first: a ".." then says how
+ * many of the parts to come are cancelled, and no buffer is needed.
+ */
+int offer_instance(const char *rundir, uint32_t *out)
+{
+	uint32_t h = FNV_BASIS;
+	const char *end;
+	unsigned cancelled = 0;
+
+	if (!rundir || rundir[0] != '/')
+		return -EINVAL;
+	end = rundir + strlen(rundir);
+	while (end > rundir) {
+		const char *part = end;
+		size_t length;
+
+		while (part > rundir && part[-1] != '/')
+			part--;
+		length = (size_t)(end - part);
+		end = part > rundir ? part - 1 : rundir;
+		if (length == 0 || (length == 1 && part[0] == '.'))
+			continue;
+		if (length == 2 && part[0] == '.' && part[1] == '.')
+			cancelled++;
+		else if (cancelled)
+			cancelled--;
+		else
+			h = hash(hash(h, "/", 1), part, length);
+	}
+	h &= INT32_MAX;
+	*out = h ? h : 1;
+	return 0;
+}
+
+int offer_init(const char *rundir)
+{
+	return offer_instance(rundir, &instance);
+}
+
+static int set(int fd, const void *value, socklen_t length)
+{
+	if (!instance)
+		return -EOPNOTSUPP;
+	return (int)SYS_CALL6(SYS_setsockopt, fd, OPTION_LEVEL, instance, value,
+			      length, 0);
+}
+
+static int mark(int fd, int value)
+{
+	return set(fd, &value, sizeof(value));
+}
+
+int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock)
+{
+	struct option_knocking visit = {.visit = {.mark = 1, .port = port}};
+	int error;
+
+	if (knock) {
+		visit.knock = *knock;
+		return set(fd, &visit, sizeof(visit));
+	}
+	error = set(fd, &visit.visit, sizeof(visit.visit));
+
+	/* A BPF program that was attached before there were visitors. */
+	return error == -EINVAL ? mark(fd, 1) : error;
+}
+
+int offer_mark(int fd)
+{
+	return mark(fd, 1);
+}
+
+int offer_mark_deferred(int fd)
+{
+	int error = mark(fd, OPTION_MARK | OPTION_DEFERS);
+
+	/* A BPF program that was attached before it knew of such: no client may
+	 * take this one for a listener that accepts at once. */
+	if (error == -EINVAL)
+		mark(fd, 0);
+	return error;
+}
+
+int offer_unmark(int fd)
+{
+	return mark(fd, 0);
+}
+
+/* Bytes of the answer, or -errno. */
+static int get(int fd, void *answer, socklen_t length)
+{
+	int error;
+
+	if (!instance)
+		return -EOPNOTSUPP;
+	error = (int)SYS_CALL6(SYS_getsockopt, fd, OPTION_LEVEL, instance,
+			       answer, &length, 0);
+	return error ? error : (int)length;
+}
+
+/* -EOPNOTSUPP: a success that our program did not give. */
+static int bits_of(uint32_t state)
+{
+	if ((state & OPTION_ANSWER_MASK) != OPTION_ANSWER)
+		return -EOPNOTSUPP;
+	return (int)(state & ~OPTION_ANSWER_MASK);
+}
+
+int offer_state(int fd)
+{
+	uint32_t answer = 0;
+	int length = get(fd, &answer, sizeof(answer));
+
+	if (length < 0)
+		return length;
+	return length == sizeof(answer) ? bits_of(answer) : -EOPNOTSUPP;
+}
+
+/* As much as room says, which is one of the two lengths. */
+static int look(int fd, struct option_answer *a, socklen_t room)
+{
+	int length;
+
+	a->knock.token = 0;
+	length = get(fd, a, room);
+	if (length < 0)
+		return length;
+	/* A BPF program that was attached before it could tell names. */
+	if (length == sizeof(a->state))
+		a->port = 0;
+	else if (length != sizeof(*a) && length != OPTION_ANSWER_SHORT)
+		return -EOPNOTSUPP;
+	return bits_of(a->state);
+}
+
+int offer_look(int fd, struct option_answer *a)
+{
+	return look(fd, a, OPTION_ANSWER_SHORT);
+}
+
+/* For more than 32 bytes the kernel allocates a buffer with each question. Most
+ * servers have either clients that agree or clients that do not. */
+int offer_look_accepted(int fd, struct option_answer *a)
+{
+	static _Atomic bool last_agreed;
+	bool expected =
+	    atomic_load_explicit(&last_agreed, memory_order_relaxed);
+	int state = look(fd, a, expected ? sizeof(*a) : OPTION_ANSWER_SHORT);
+	bool agreed = state > 0 && (state & OFFER_AGREED);
+
+	if (agreed == expected)
+		return state;
+	atomic_store_explicit(&last_agreed, agreed, memory_order_relaxed);
+	return agreed ? look(fd, a, sizeof(*a)) : state;
+}

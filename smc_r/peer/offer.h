@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * offer: marks sockets as speaking SMC, and asks what came of it.
+ *
+ * The kernel's side is the BPF program that bpf_load attaches. Where there is
+ * none, each call fails with -ENOPROTOOPT or -EOPNOTSUPP: nothing is offered,
+ * and the connection is plain TCP.
+ *
+ * A mark is a promise: whoever accepts from a marked listener, and whoever
+ * reads and writes a marked client socket, reads the CLC messages that follow
+ * an agreed option. Marks are the socket's and not the descriptor's: they stay
+ * across dup, fork, exec and SCM_RIGHTS, and they are gone when the device is
+ * removed. So mark listeners again whenever the generation word has moved.
+ *
+ * Locking: offer_init() before anything else; the others from any thread.
+ *
+ * Uses libc only, allocates nothing, leaves errno alone and enters the kernel
+ * by number, so that no interposed name is called.
+ */
+#ifndef SMC_R_OFFER_H
+#define SMC_R_OFFER_H
+
+#include <stdint.h>
+
+#include "smc_r/peer/option.h"
+
+/*
+ * The number by which the run directory's BPF program is addressed: 0 and
+ * 1..2^31-1 in *out, or -EINVAL when the path is not absolute. Repeated
+ * slashes, "." and ".." do not count; symbolic links are not followed, so one
+ * directory has to be called by one name.
+ */
+int offer_instance(const char *rundir, uint32_t *out);
+
+/* Remembers the instance for the calls below. No system call. 0 or -EINVAL. */
+int offer_init(const char *rundir);
+
+/*
+ * "This socket speaks SMC." Before connect() or listen(); a socket that listens
+ * already is marked too, from Linux 6.12 on (older: -EOPNOTSUPP). Marking twice
+ * is marking once. 0 or -errno.
+ */
+int offer_mark(int fd);
+
+/* The same of a listener that keeps connections back until bytes came. */
+int offer_mark_deferred(int fd);
+
+/*
+ * The same of a client that will connect to that port at an address of this
+ * host. -ENOENT, and it is not marked, when no marked listener of the host has
+ * the port: nobody would answer. knock: for who accepts it, or NULL; with one,
+ * -EINVAL comes from a BPF program that was attached before there were any.
+ */
+int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock);
+
+/* No new connection of this socket carries the option. 0 or -errno. */
+int offer_unmark(int fd);
+
+/*
+ * OFFER_* bits or -errno. OFFER_AGREED is final once connect() or accept() has
+ * given the connection. On the server's side it may be set although our answer
+ * never reached the client, so look at the first bytes before taking them for
+ * CLC; on the client's side it says what the SYN-ACK carried. OFFER_MET is
+ * still known when both ends are gone from the kernel but for the caller's, and
+ * is lost only among very many newer connections.
+ */
+int offer_state(int fd);
+/* The same, and the socket's own name into *a; a->port is 0 where the kernel's
+ * getsockname() has to be asked. */
+int offer_look(int fd, struct option_answer *a);
+/* The same of a socket that was accepted, and what its client knocked with;
+ * a->knock.token is 0, and the rest of the knock undefined, where nobody did.
+ */
+int offer_look_accepted(int fd, struct option_answer *a);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* registry: how two processes of one user meet where there is no BPF. */
+#include "smc_r/peer/registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/found.h"
+#include "conf/rundir.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/peer/peer_socket.h"
+#include "smc_r/protocol/text.h"
+#include "smc_r/status/segment.h"
+
+#define REGISTRY_MAGIC   0x47525352u
+#define REGISTRY_VERSION 3u
+#define ENTRIES          1024u
+#define LISTENERS        256u
+#define SWEEP_EVERY_NS   1000000000u
+
+enum entry_state {
+	ENTRY_FREE = 0,
+	ENTRY_FILLING,
+	ENTRY_OFFERED,
+	ENTRY_CLAIMED,
+	ENTRY_STATES
+};
+
+/* Whose the entry is, for the how many-th time it is used, and its state are
+ * one word: who read an entry and changes the word read what it changes. */
+struct entry {
+	_Atomic uint64_t word;
+	uint64_t net; /* inode of the network namespace */
+	uint64_t cookie;
+	uint32_t bytes;
+	uint32_t pad;
+	uint8_t proposal[REGISTRY_PROPOSAL_MAX];
+};
+
+struct listener_entry {
+	_Atomic int32_t pid; /* 0 free, < 0: -pid is writing it */
+	uint16_t port;
+	uint16_t birth; /* of whom pid makes this for; 0: for itself */
+	uint64_t net;
+};
+
+struct registry {
+	uint32_t magic;
+	uint32_t version;
+	/* Never fewer than entries in use: 0 spares every question. */
+	_Atomic uint32_t offers;
+	uint32_t pad;
+	struct listener_entry listeners[LISTENERS];
+	struct entry entries[ENTRIES];
+};
+
+static struct registry *registry;
+static bool tried;
+static uint64_t own_net;
+static uint16_t births; /* children that entries were made for */
+static pid_t parent;    /* who made them */
+
+/* ---- the file ---- */
+
+static bool path_of(char *out, size_t size)
+{
+	static const char name[] = "/registry.";
+	const char *base = rundir_path();
+
+	if (strlen(base) + sizeof(name) + TEXT_NUMBER_BYTES > size)
+		return false;
+	text_put_number(text_put(text_put(out, base), name), sys_geteuid());
+	return true;
+}
+
+static int open_file(const char *path)
+{
+	const struct found wanted = {.flags = O_RDWR | O_CREAT,
+				     .mode = 0600,
+				     .owner = {sys_geteuid(), sys_geteuid()}};
+	struct stat st;
+	int fd = found_open(AT_FDCWD, path, &wanted, &st);
+
+	if (fd < 0)
+		return fd;
+	if ((st.st_mode & 077) == 0 &&
+	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0)
+		return fd;
+	sys_close(fd);
+	return -EPERM;
+}
+
+static struct registry *map_file(int fd)
+{
+	struct registry *r;
+	void *map =
+	    mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return NULL;
+	r = map;
+	if (r->magic == 0) {
+		r->version = REGISTRY_VERSION;
+		r->magic = REGISTRY_MAGIC;
+	}
+	if (r->magic == REGISTRY_MAGIC && r->version == REGISTRY_VERSION)
+		return r;
+	munmap(map, sizeof(*r));
+	return NULL;
+}
+
+static struct registry *open_registry(void)
+{
+	char path[512];
+	struct stat st;
+	int fd;
+
+	if (tried)
+		return registry;
+	tried = true;
+	if (!path_of(path, sizeof(path)) ||
+	    SYS_CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) <
+		0)
+		return NULL;
+	own_net = st.st_ino;
+	fd = open_file(path);
+	if (fd < 0)
+		return NULL;
+	registry = map_file(fd);
+	sys_close(fd);
+	if (registry && segment_open() == 0)
+		atomic_store(&segment_header()->offer_kind, 2);
+	return registry;
+}
+
+static bool is_gone(pid_t pid)
+{
+	return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH;
+}
+
+/* ---- listeners ---- */
+
+static struct listener_entry *find_listener(uint16_t port)
+{
+	for (unsigned i = 0; i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+		int32_t pid = atomic_load(&l->pid);
+
+		if (pid > 0 && l->port == port && l->net == own_net &&
+		    !is_gone(pid))
+			return l;
+	}
+	return NULL;
+}
+
+static bool is_own(struct listener_entry *l, uint16_t birth)
+{
+	return atomic_load(&l->pid) == process.pid && l->birth == birth &&
+	       l->net == own_net;
+}
+
+static int add_listener(uint16_t port, uint16_t birth)
+{
+	for (unsigned i = 0; i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+		int32_t pid = atomic_load(&l->pid);
+
+		if (pid && !is_gone(pid < 0 ? -pid : pid))
+			continue;
+		if (!atomic_compare_exchange_strong(&l->pid, &pid,
+						    -process.pid))
+			continue;
+		l->port = port;
+		l->birth = birth;
+		l->net = own_net;
+		atomic_store(&l->pid, process.pid);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+int registry_listen(uint16_t port)
+{
+	if (!open_registry())
+		return -ENOENT;
+	for (unsigned i = 0; i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], 0) &&
+		    registry->listeners[i].port == port)
+			return 0;
+	return add_listener(port, 0);
+}
+
+void registry_unlisten(uint16_t port)
+{
+	for (unsigned i = 0; registry && i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+
+		if (is_own(l, 0) && l->port == port)
+			atomic_store(&l->pid, 0);
+	}
+}
+
+static void free_listeners(uint16_t birth)
+{
+	for (unsigned i = 0; registry && i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], birth))
+			atomic_store(&registry->listeners[i].pid, 0);
+}
+
+void registry_unlisten_all(void)
+{
+	free_listeners(0);
+}
+
+bool registry_has_listener(uint16_t port)
+{
+	return open_registry() && find_listener(port);
+}
+
+/* ---- offers ---- */
+
+static uint64_t word_of(pid_t pid, uint64_t turn, enum entry_state state)
+{
+	return ((uint64_t)pid << 32) + (uint32_t)(turn * ENTRY_STATES) + state;
+}
+
+static uint64_t turn_of(uint64_t word)
+{
+	return (uint32_t)word / ENTRY_STATES;
+}
+
+static enum entry_state state_of(uint64_t word)
+{
+	return (enum entry_state)(word % ENTRY_STATES);
+}
+
+static uint64_t with_state(uint64_t word, enum entry_state state)
+{
+	return word - word % ENTRY_STATES + state;
+}
+
+/* Free, or left by a process that was killed. The new word, or 0. */
+static uint64_t take_entry(struct entry *e)
+{
+	uint64_t old = atomic_load(&e->word);
+	uint64_t taken = word_of(process.pid, turn_of(old) + 1, ENTRY_FILLING);
+
+	if (state_of(old) != ENTRY_FREE && !is_gone((pid_t)(old >> 32)))
+		return 0;
+	if (!atomic_compare_exchange_strong(&e->word, &old, taken))
+		return 0;
+	if (state_of(old) != ENTRY_FREE)
+		atomic_fetch_sub(&registry->offers, 1);
+	return taken;
+}
+
+uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes)
+{
+	if (!open_registry() || bytes > REGISTRY_PROPOSAL_MAX)
+		return 0;
+	atomic_fetch_add(&registry->offers, 1);
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
+		uint64_t word = take_entry(e);
+
+		if (!word)
+			continue;
+		e->net = own_net;
+		e->cookie = cookie;
+		e->bytes = bytes;
+		memcpy(e->proposal, proposal, bytes);
+		atomic_store(&e->word, with_state(word, ENTRY_OFFERED));
+		return (uint32_t)((cookie + i) % ENTRIES) + 1;
+	}
+	atomic_fetch_sub(&registry->offers, 1);
+	return 0;
+}
+
+bool registry_is_claimed(uint32_t entry)
+{
+	return registry &&
+	       state_of(atomic_load(&registry->entries[entry - 1].word)) ==
+		   ENTRY_CLAIMED;
+}
+
+bool registry_withdraw(uint32_t entry)
+{
+	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
+	uint64_t offered = atomic_load(word);
+
+	if (state_of(offered) != ENTRY_OFFERED ||
+	    !atomic_compare_exchange_strong(word, &offered,
+					    with_state(offered, ENTRY_FREE)))
+		return false;
+	atomic_fetch_sub(&registry->offers, 1);
+	return true;
+}
+
+void registry_done(uint32_t entry)
+{
+	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
+
+	atomic_store(word, with_state(atomic_load(word), ENTRY_FREE));
+	atomic_fetch_sub(&registry->offers, 1);
+}
+
+/* Offers of processes that were killed make every accept() ask for nothing. */
+static void sweep_offers(void)
+{
+	static uint64_t last;
+	uint64_t now = sys_now_ns();
+
+	if (now - last < SWEEP_EVERY_NS)
+		return;
+	last = now;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		_Atomic uint64_t *word = &registry->entries[i].word;
+		uint64_t old = atomic_load(word);
+
+		if (state_of(old) != ENTRY_FREE &&
+		    is_gone((pid_t)(old >> 32)) &&
+		    atomic_compare_exchange_strong(word, &old,
+						   with_state(old, ENTRY_FREE)))
+			atomic_fetch_sub(&registry->offers, 1);
+	}
+}
+
+static uint32_t claim_cookie(uint64_t cookie, void *proposal)
+{
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct entry *e = &registry->entries[(cookie + i) % ENTRIES];
+		uint64_t word = atomic_load(&e->word);
+		uint32_t bytes = e->bytes;
+
+		if (state_of(word) != ENTRY_OFFERED || e->cookie != cookie ||
+		    e->net != own_net || bytes > REGISTRY_PROPOSAL_MAX)
+			continue;
+		memcpy(proposal, e->proposal, bytes);
+		if (atomic_compare_exchange_strong(
+			&e->word, &word, with_state(word, ENTRY_CLAIMED)))
+			return bytes;
+		return 0;
+	}
+	sweep_offers();
+	return 0;
+}
+
+uint32_t registry_claim(const struct sockaddr_storage *local,
+			const struct sockaddr_storage *peer, void *proposal)
+{
+	struct peer_socket found;
+
+	if (!open_registry() || atomic_load(&registry->offers) == 0)
+		return 0;
+	if (peer_socket_find(peer, local, &found) < 0)
+		return 0;
+	return claim_cookie(found.cookie, proposal);
+}
+
+bool registry_is_open(void)
+{
+	return registry != NULL;
+}
+
+/* ---- fork ---- */
+
+void registry_before_fork(void)
+{
+	if (!registry)
+		return;
+	if (++births == 0)
+		births = 1;
+	parent = process.pid;
+	for (unsigned i = 0; i < LISTENERS; i++)
+		if (is_own(&registry->listeners[i], 0))
+			add_listener(registry->listeners[i].port, births);
+}
+
+void registry_fork_failed(void)
+{
+	free_listeners(births);
+}
+
+/* A mapping is inherited; entries in it belong to the parent, but for those
+ * that it made for this child. */
+void registry_forked(void)
+{
+	tried = registry != NULL;
+	for (unsigned i = 0; registry && i < LISTENERS; i++) {
+		struct listener_entry *l = &registry->listeners[i];
+
+		if (atomic_load(&l->pid) != parent || l->birth != births ||
+		    l->net != own_net)
+			continue;
+		atomic_store(&l->pid, -process.pid);
+		l->birth = 0;
+		atomic_store(&l->pid, process.pid);
+	}
+}

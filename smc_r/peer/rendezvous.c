@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* rendezvous: the socket where a process is found by its peer ID. */
+#include "smc_r/peer/rendezvous.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/text.h"
+
+#define NAME_BYTES 17 /* 16 digits and NUL */
+
+static int peer_dir = -1;
+
+static int open_dir(void)
+{
+	return hidden_directory(RUNDIR_PEER, &peer_dir);
+}
+
+static void name_of(char out[NAME_BYTES], const uint8_t id[8])
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (int i = 0; i < 8; i++) {
+		out[2 * i] = digit[id[i] >> 4];
+		out[2 * i + 1] = digit[id[i] & 15];
+	}
+	out[16] = '\0';
+}
+
+/* Through /proc, because a run directory's path may be longer than an AF_UNIX
+ * address. */
+static socklen_t address_of(struct sockaddr_un *a, const char *name)
+{
+	char *at;
+
+	memset(a, 0, sizeof(*a));
+	a->sun_family = AF_UNIX;
+	at = text_put_number(text_put(a->sun_path, "/proc/self/fd/"),
+			     (uint64_t)peer_dir);
+	*at++ = '/';
+	memcpy(at, name, NAME_BYTES);
+	return (socklen_t)sizeof(*a);
+}
+
+static int new_socket(void)
+{
+	long fd =
+	    SYS_CALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? (int)fd : hidden_fd((int)fd);
+}
+
+int rendezvous_listen(const uint8_t id[8])
+{
+	struct sockaddr_un a;
+	char name[NAME_BYTES];
+	long result = open_dir();
+	int fd;
+
+	if (result < 0)
+		return (int)result;
+	fd = new_socket();
+	if (fd < 0)
+		return fd;
+	name_of(name, id);
+	result = SYS_CALL3(SYS_bind, fd, &a, address_of(&a, name));
+	/* Other users' processes are peers as well: connecting needs write
+	 * permission; the nonce is what is checked. */
+	if (result == 0)
+		result = SYS_CALL3(SYS_fchmodat, peer_dir, name, 0666);
+	if (result == 0)
+		result = SYS_CALL3(SYS_listen, fd, 4096, 0);
+	if (result == 0)
+		result = SYS_CALL3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
+	if (result < 0) {
+		hidden_close(fd);
+		return (int)result;
+	}
+	return fd;
+}
+
+void rendezvous_forget(const uint8_t id[8])
+{
+	char name[NAME_BYTES];
+
+	name_of(name, id);
+	if (peer_dir >= 0)
+		SYS_CALL3(SYS_unlinkat, peer_dir, name, 0);
+}
+
+static int connect_name(const char *name)
+{
+	struct sockaddr_un a;
+	long result;
+	int fd = new_socket();
+
+	if (fd < 0)
+		return fd;
+	/* A full backlog must not hold us up. */
+	SYS_CALL3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
+	result = SYS_CALL3(SYS_connect, fd, &a, address_of(&a, name));
+	if (result < 0) {
+		hidden_close(fd);
+		return (int)result;
+	}
+	return fd;
+}
+
+int rendezvous_connect(const uint8_t id[8])
+{
+	char name[NAME_BYTES];
+	int result = open_dir();
+
+	if (result < 0)
+		return result;
+	name_of(name, id);
+	return connect_name(name);
+}
+
+int rendezvous_accept(int listener)
+{
+	long fd;
+
+	hidden_begin();
+	fd = SYS_CALL4(SYS_accept4, listener, NULL, NULL,
+		       SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		fd = hidden_fd((int)fd);
+	hidden_end();
+	return (int)fd;
+}
+
+pid_t rendezvous_peer_pid(int channel)
+{
+	struct ucred c = {0, 0, 0};
+	socklen_t n = sizeof(c);
+
+	SYS_CALL6(SYS_getsockopt, channel, SOL_SOCKET, SO_PEERCRED, &c, &n, 0);
+	return c.pid;
+}
+
+union rights {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * RENDEZVOUS_FDS_MAX)];
+};
+
+int rendezvous_send(int channel, const struct rendezvous_message *m,
+		    const int *fds, int fd_count)
+{
+	union rights rights;
+	struct rendezvous_message copy = *m;
+	struct iovec v = {&copy, sizeof(copy)};
+	struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
+	size_t bytes = sizeof(int) * (size_t)fd_count;
+	struct cmsghdr *c;
+	long n;
+
+	memset(&rights, 0, sizeof(rights));
+	h.msg_control = &rights;
+	h.msg_controllen = CMSG_SPACE(bytes);
+	c = CMSG_FIRSTHDR(&h);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(c), fds, bytes);
+	n = SYS_CALL3(SYS_sendmsg, channel, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	/* An ordinary user has no more descriptors under way than this process
+	 * may have open. */
+	if (n == -ETOOMANYREFS) {
+		hidden_begin();
+		n = SYS_CALL3(SYS_sendmsg, channel, &h,
+			      MSG_DONTWAIT | MSG_NOSIGNAL);
+		hidden_end();
+	}
+	if (n < 0)
+		return (int)n;
+	return n == (long)sizeof(copy) ? 0 : -EPROTO;
+}
+
+/* Every descriptor that came is either kept hidden or closed. */
+static int take_rights(struct msghdr *h, int *fds)
+{
+	int kept = 0;
+	int failed = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			fd = hidden_fd(fd);
+			if (fd < 0)
+				failed = fd;
+			else if (kept < (int)RENDEZVOUS_FDS_MAX)
+				fds[kept++] = fd;
+			else
+				hidden_close(fd);
+		}
+	}
+	if (!failed)
+		return kept;
+	while (kept > 0)
+		hidden_close(fds[--kept]);
+	return failed;
+}
+
+int rendezvous_receive(int channel, struct rendezvous_message *m,
+		       int fds[RENDEZVOUS_FDS_MAX])
+{
+	union rights rights;
+	struct iovec v = {m, sizeof(*m)};
+	struct msghdr h = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &rights,
+			   .msg_controllen = sizeof(rights)};
+	long n;
+	int count;
+
+	hidden_begin();
+	n = SYS_CALL3(SYS_recvmsg, channel, &h,
+		      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* A message of no bytes looks like the end, and may bring some. */
+	count = n >= 0 ? take_rights(&h, fds) : 0;
+	hidden_end();
+	if (n < 0)
+		return (int)n;
+	if (count < 0)
+		return count;
+	if (n == (long)sizeof(*m) &&
+	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
+	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
+	    rmb_size_is_valid(m->elements, m->rmbe_bytes, m->annex_bytes) &&
+	    (m->bells == BELLS_ONE || m->bells == BELLS_APART) &&
+	    count == (int)RENDEZVOUS_FDS(m->elements, m->bells))
+		return count;
+	while (count > 0)
+		hidden_close(fds[--count]);
+	return n > 0 ? -EPROTO : -ECONNRESET;
+}
+
+/* ---- names that a killed process left ---- */
+
+/* The last four bytes of a peer ID are its process id. In another pid
+ * namespace that says nothing, so a refused connection must agree. */
+static void sweep_name(const char *name)
+{
+	struct stat st;
+	int fd;
+
+	if (strlen(name) != NAME_BYTES - 1 ||
+	    process_start_time((pid_t)strtoul(name + 8, NULL, 16)) != 0 ||
+	    SYS_CALL4(SYS_newfstatat, peer_dir, name, &st,
+		      AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISSOCK(st.st_mode) || st.st_uid != sys_geteuid())
+		return;
+	fd = connect_name(name);
+	if (fd == -ECONNREFUSED)
+		SYS_CALL3(SYS_unlinkat, peer_dir, name, 0);
+	hidden_close(fd);
+}
+
+void rendezvous_sweep(void)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	long n;
+	int fd;
+
+	if (open_dir() < 0)
+		return;
+	fd = (int)SYS_CALL4(SYS_openat, peer_dir, ".",
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	while ((n = SYS_CALL3(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < n;) {
+			/* inode 8, offset 8, length 2, type 1, name */
+			uint16_t length;
+
+			memcpy(&length, buffer + at + 16, sizeof(length));
+			sweep_name(buffer + at + 19);
+			at += length;
+		}
+	sys_close(fd);
+}

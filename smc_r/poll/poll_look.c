@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* poll_look: what is ready now, of members and of the kernel's. */
+#include "smc_r/poll/poll_call.h"
+
+#include <errno.h>
+
+#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/wait/readiness.h"
+
+#define ASK_KERNEL_NS 50000u
+
+struct epoll *poll_instance(int fd)
+{
+	struct epoll *e = epoll_of(fd);
+
+	if (e && !epoll_is_settled(e))
+		epoll_meet(e);
+	return epoll_has_members(e) ? e : NULL;
+}
+
+bool poll_is_member(int fd)
+{
+	return poll_member(fd) || poll_instance(fd);
+}
+
+bool poll_has_members(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (poll_is_member(fds[i].fd))
+			return true;
+	return false;
+}
+
+int poll_look_members(struct pollfd *fds, nfds_t n)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = poll_member(fds[i].fd);
+		uint32_t asked =
+		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
+
+		if (!c) {
+			/* A place that the caller left empty. */
+			if (fds[i].fd < 0)
+				fds[i].revents = 0;
+			continue;
+		}
+		fds[i].revents =
+		    (short)(readiness(c, fds[i].fd, asked) & asked);
+		if (fds[i].revents & (POLLOUT | POLLWRNORM))
+			connection_told_room(c);
+		ready += fds[i].revents != 0;
+	}
+	return ready;
+}
+
+short poll_instance_bits(const struct pollfd *p)
+{
+	short asked = p->events & (POLLIN | POLLRDNORM);
+	struct pollfd kernel = *p;
+	struct epoll *e;
+
+	if (!asked || epoll_is_ready(poll_instance(p->fd)))
+		return asked;
+	e = poll_instance(p->fd);
+	if (e) {
+		epoll_follow(e);
+		return 0;
+	}
+	/* That look found the last of its members to be TCP's: since the kernel
+	 * was asked. */
+	SYS_CALL3(SYS_poll, &kernel, 1, 0);
+	return kernel.revents;
+}
+
+void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
+		       bool *ended)
+{
+	*ended = false;
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = poll_member(fds[i].fd);
+
+		if (!c) {
+			fds[i].revents = poll_instance(fds[i].fd)
+					     ? poll_instance_bits(&fds[i])
+					     : all[i].revents;
+		} else if (all[i].revents &&
+			   connection_phase(c) == PHASE_ACTIVE &&
+			   !atomic_load(&c->tcp_ended)) {
+			*ended |= tcp_has_ended(c, fds[i].fd);
+		}
+	}
+}
+
+static short member_events(const struct connection *c)
+{
+	return connection_phase(c) == PHASE_ACTIVE ? tcp_end_events(c)
+						   : POLLRDHUP;
+}
+
+/* Asks it without waiting: 0 or -errno. */
+static int look_kernel(struct pollfd *fds, struct pollfd *all, nfds_t n,
+		       bool *ended)
+{
+	long result;
+
+	for (nfds_t i = 0; i < n; i++) {
+		all[i] = fds[i];
+		if (poll_member(fds[i].fd))
+			all[i].events = member_events(poll_member(fds[i].fd));
+		else
+			/* An inherited one is the kernel's from here on, and
+			 * then it knows all members. */
+			poll_instance(fds[i].fd);
+	}
+	result = SYS_CALL3(SYS_poll, all, n, 0);
+	if (result < 0)
+		return (int)result;
+	poll_take_answers(fds, all, n, ended);
+	return 0;
+}
+
+int poll_count_ready(const struct pollfd *fds, nfds_t n)
+{
+	int ready = 0;
+
+	for (nfds_t i = 0; i < n; i++)
+		ready += fds[i].revents != 0;
+	return ready;
+}
+
+int poll_look_all(struct pollfd *fds, struct pollfd *all, nfds_t n)
+{
+	bool ended;
+	int error;
+
+	poll_look_members(fds, n);
+	error = look_kernel(fds, all, n, &ended);
+	if (error < 0) {
+		errno = -error;
+		return -1;
+	}
+	if (ended)
+		poll_look_members(fds, n);
+	return poll_count_ready(fds, n);
+}
+
+bool poll_only_members(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (fds[i].fd >= 0 && !poll_member(fds[i].fd))
+			return false;
+	return true;
+}
+
+bool poll_kernel_is_due(const struct poll_call *p)
+{
+	static __thread struct {
+		uint64_t set;
+		uint64_t asked_ns;
+	} last;
+	uint64_t set = (uint64_t)p->n << 48 ^ (uint64_t)p->fds[0].fd << 24 ^
+		       (uint64_t)p->fds[p->n - 1].fd;
+	uint64_t now = sys_now_ns();
+
+	if (now - last.asked_ns < ASK_KERNEL_NS &&
+	    ((!p->only_looks && set == last.set) ||
+	     poll_only_members(p->fds, p->n)))
+		return false;
+	last.set = set;
+	last.asked_ns = now;
+	return true;
+}
+
+int poll_without_kernel(struct poll_call *p)
+{
+	for (nfds_t i = 0; i < p->n; i++)
+		if (!poll_member(p->fds[i].fd))
+			p->fds[i].revents = 0;
+	return poll_count_ready(p->fds, p->n);
+}

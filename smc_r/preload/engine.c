@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* engine: the life of the engine in one process: start, fork, end. */
+#include "smc_r/preload/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "conf/rundir.h"
+#include "smc_r/connection/connection.h"
+#include "smc_r/connection/plain.h"
+#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/fallback/half.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/os/barrier.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/peer/offer.h"
+#include "smc_r/peer/registry.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/socket/image.h"
+#include "smc_r/socket/sandbox.h"
+#include "smc_r/socket/successor.h"
+#include "smc_r/status/segment.h"
+
+/*
+ * The thread that makes a copy of us now, by its id; 0: none. Written under the
+ * lock that it holds. A program may run what pthread_atfork() was given by
+ * itself, around a clone() that we see as well (Firefox): what comes first
+ * before the copy, and first after it on either side, counts.
+ */
+static _Atomic uint32_t forking;
+
+/* The copy is made of a process that has nothing of ours. */
+static __thread bool forks_bare;
+
+/* Others may know of this process: by a slot, or by the registry. */
+static bool is_known(void)
+{
+	return !process.confined && (segment_is_open() || registry_is_open());
+}
+
+static void before_fork(void)
+{
+	sleepers_reap();
+	forks_bare = !is_known();
+	if (forks_bare) {
+		atomic_fetch_add(&process.forks, 1);
+		return;
+	}
+	if (atomic_load(&forking) == process_tid())
+		return;
+	atomic_fetch_add(&process.forks, 1);
+	engine_lock_for_fork();
+	atomic_store(&forking, process_tid());
+	handshake_before_fork();
+	epoll_common_before_fork();
+	registry_before_fork();
+	process_before_fork();
+	if (!segment_before_fork()) {
+		connection_drop_native();
+		plain_drop_all();
+		segment_before_uncounted_fork();
+	}
+}
+
+static void after_fork_in_parent(void)
+{
+	if (forks_bare || atomic_load(&forking) != process_tid())
+		return;
+	atomic_store(&forking, 0);
+	segment_after_fork(false);
+	engine_unlock_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+	if (forks_bare) {
+		forks_bare = false;
+		process_forked_bare();
+		sleepers_forked();
+		return;
+	}
+	if (!atomic_exchange(&forking, 0))
+		return;
+	process_forked();
+	segment_after_fork(true);
+	linkgroup_forked();
+	registry_forked();
+	connection_forked();
+	epoll_common_forked();
+	engine_unlock_after_fork(true);
+}
+
+/* A child that nothing of ours saw being made (clone by number): it becomes a
+ * holder of what it inherited now, at its first call. */
+static void join_late(void)
+{
+	atomic_store(&forking, 0);
+	if (!segment_before_fork())
+		segment_before_uncounted_fork();
+	segment_after_fork(true);
+	linkgroup_forked();
+	registry_forked();
+	connection_forked();
+	epoll_common_forked();
+}
+
+void engine_before_fork(void)
+{
+	if (!process.off)
+		before_fork();
+}
+
+void engine_after_fork(pid_t pid)
+{
+	if (process.off)
+		return;
+	if (pid == 0)
+		after_fork_in_child();
+	else
+		after_fork_in_parent();
+	if (pid < 0)
+		engine_fork_failed();
+}
+
+void engine_before_sharing(void)
+{
+	if (!process.off)
+		successor_all(REASON_DEMOTED_CALL);
+}
+
+/* Not a word of ours is touched: numbers that are hidden here are its parent's.
+ */
+void engine_leave(void)
+{
+	process.off = true;
+	process_on_copy = NULL;
+	fdtable = NULL;
+	plain_leave();
+}
+
+/* A filter that was set before exec allows no more than what the loader has
+ * done itself, so nothing here asks the kernel for anything but memory. */
+void engine_start(void)
+{
+	real_init();
+	process_read_environment();
+	if (process.off)
+		return;
+	image_init();
+	epoll_common_init();
+	if (fdtable_init() < 0) {
+		process.off = true;
+		return;
+	}
+	offer_init(rundir_path());
+	process_on_copy = join_late;
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void engine_stand_aside(void)
+{
+	real_init();
+	process.off = true;
+}
+
+void engine_begin(void)
+{
+	sigset_t saved;
+
+	if (!fdtable || process.off || process_is_foreign())
+		return;
+	engine_lock(&saved);
+	if (!process.begun) {
+		process_begin();
+		/* At once, as threads would make it slow. */
+		barrier_register();
+	}
+	engine_unlock(&saved);
+}
+
+/* The kernel closes what an exit leaves open. */
+static void leave_halves(void)
+{
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
+		struct connection *c = connection_of(fd);
+
+		if (c && !atomic_load(&c->dead) && c->rmb &&
+		    segment_slot_is_mine(c->slot))
+			half_follow(c, fd);
+	}
+}
+
+void engine_stop(void)
+{
+	sigset_t saved;
+
+	if (process.off || !is_known() || process_is_foreign())
+		return;
+	leave_halves();
+	engine_lock(&saved);
+	identity_close();
+	segment_close();
+	engine_unlock(&saved);
+}
+
+void engine_fork_failed(void)
+{
+	sigset_t saved;
+
+	if (process.off || !is_known())
+		return;
+	engine_lock(&saved);
+	segment_fork_failed();
+	registry_fork_failed();
+	engine_unlock(&saved);
+}
+
+void engine_retire(uint32_t reason)
+{
+	sigset_t saved;
+
+	successor_all(reason);
+	process.off = true;
+	engine_lock(&saved);
+	for (int fd = 0; fd < fdtable_program_end(); fd++) {
+		struct connection *c = connection_of(fd);
+
+		if (c && c->members && connection_phase(c) == PHASE_NATIVE)
+			connection_on_native(c, true);
+	}
+	/* So that a close needs nothing but the kernel's. */
+	connection_drop_native();
+	plain_drop_all();
+	engine_unlock(&saved);
+}
+
+/* Shadows of ours would need calls, and instances are the kernel's alone. */
+static void leave_instances(void)
+{
+	for (int fd = 0; fd < fdtable_program_end(); fd++)
+		if (epoll_of(fd) && epoll_of(fd)->shadow >= 0)
+			epoll_give(epoll_of(fd));
+}
+
+void engine_confine(void)
+{
+	if (image_has_heirlooms())
+		engine_begin();
+	if (process.begun) {
+		successor_meet_heirlooms();
+		sandbox_leave_listeners();
+		engine_retire(REASON_DEMOTED_SANDBOX);
+		leave_instances();
+		sandbox_hold();
+	}
+	process.off = true;
+	process.confined = true;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * preload: the names of libc that this library defines. Each looks the
+ * descriptor up and either goes straight to the real function (tail call; the
+ * cancellation point is that function's own) or to the engine, which may not
+ * sleep; so the calls that are cancellation points look for a cancel first.
+ *
+ * preload.map lists the names; everything else stays local.
+ */
+#ifndef SMC_R_PRELOAD_H
+#define SMC_R_PRELOAD_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/single_threaded.h>
+
+#include "smc_r/connection/connection.h"
+#include "smc_r/os/real.h"
+#include "smc_r/socket/socket_close.h"
+
+#define PRELOAD __attribute__((visibility("default")))
+/* Old binaries know these functions under a second name. */
+#define PRELOAD_ALIAS(name, of)                                                \
+	extern __typeof__(of) name                                             \
+	    __attribute__((alias(#of), visibility("default")))
+
+/* The connection behind fd if calls on it concern us, else NULL. */
+static inline struct connection *served(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (__builtin_expect(!c, 1))
+		return NULL;
+	return connection_phase(c) == PHASE_NATIVE ? NULL : c;
+}
+
+/* The same for what sends, or ends that: also one whose peer ended before the
+ * handshake did, until it has done either (messages.c). */
+static inline struct connection *served_end(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (__builtin_expect(!c, 1))
+		return NULL;
+	return connection_phase(c) == PHASE_NATIVE &&
+		       !(atomic_load_explicit(&c->slot->rx.flags,
+					      memory_order_relaxed) &
+			 STREAM_ENDED)
+		   ? NULL
+		   : c;
+}
+
+/* A cancel that is pending acts here, before anything is moved. */
+static inline void cancellation_point(void)
+{
+	if (__builtin_expect(!__libc_single_threaded, 0))
+		pthread_testcancel();
+}
+
+/* For the calls that are cancellation points. */
+static inline struct connection *served_point(int fd)
+{
+	struct connection *c = served(fd);
+
+	if (c)
+		cancellation_point();
+	return c;
+}
+
+static inline struct connection *served_end_point(int fd)
+{
+	struct connection *c = served_end(fd);
+
+	if (c)
+		cancellation_point();
+	return c;
+}
+
+extern void __chk_fail(void) __attribute__((noreturn));
+
+#endif

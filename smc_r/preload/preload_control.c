@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* preload_control: sockets come, are named, and go. */
+#include "smc_r/preload/preload.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "smc_r/connection/plain.h"
+#include "smc_r/connection/traits.h"
+#include "smc_r/epoll/epoll_adopt.h"
+#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/os/engines.h"
+#include "smc_r/os/pages.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/poll/deferred.h"
+#include "smc_r/preload/engine.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/socket/sandbox.h"
+#include "smc_r/socket/socket_close.h"
+#include "smc_r/socket/socket_io.h"
+#include "smc_r/socket/socket_listen.h"
+#include "smc_r/socket/socket_name.h"
+#include "smc_r/socket/socket_shutdown.h"
+#include "smc_r/socket/successor.h"
+
+/* ---- making ---- */
+
+/* A number that the kernel hands out again was closed behind our back. */
+static int fresh(int fd)
+{
+	if (fd < 0)
+		return fd;
+	socket_number_is_new(fd);
+	if (__builtin_expect(plain_is(fd), 0))
+		plain_drop(fd);
+	traits_gone(fd);
+	return fd;
+}
+
+/* AF_SMC, af_smc(7): protocol 0 is IPv4, 1 is IPv6. */
+PRELOAD int socket(int domain, int type, int protocol)
+{
+	int fd;
+
+	if (domain == AF_SMC && !process.off) {
+		if ((type & 0xf) != SOCK_STREAM) {
+			errno = ESOCKTNOSUPPORT;
+			return -1;
+		}
+		if (protocol != 0 && protocol != 1) {
+			errno = EPROTONOSUPPORT;
+			return -1;
+		}
+		domain = protocol == 0 ? AF_INET : AF_INET6;
+		protocol = IPPROTO_TCP;
+	}
+	fd = fresh(real.socket(domain, type, protocol));
+	if (fd >= 0 && !process.off)
+		traits_made(fd, domain, type, protocol);
+	return fd;
+}
+
+/* Before a TCP socket does what may concern us. False: it is none, or we do not
+ * serve, and not a call of ours is made. */
+static inline bool may_begin(int fd)
+{
+	if (!fdtable || process.off || traits_are_other(fd))
+		return false;
+	if (__builtin_expect(!process.begun, 0))
+		engine_begin();
+	return process.begun;
+}
+
+PRELOAD int listen(int fd, int backlog)
+{
+	int result = real.listen(fd, backlog);
+	int error = errno;
+
+	if (result == 0 && may_begin(fd))
+		socket_listening(fd);
+	errno = error;
+	return result;
+}
+
+/* The kernel resets the connection, and the socket begins anew. */
+static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
+{
+	struct connection *c = connection_of(fd);
+	int result;
+	int error;
+
+	if (c && !process_is_foreign())
+		handshake_before_reset(c, fd);
+	result = real.connect(fd, a, n);
+	error = errno;
+	if (result == 0 && plain_is(fd))
+		plain_drop(fd);
+	else if (result == 0)
+		socket_disconnected(fd);
+	errno = error;
+	return result;
+}
+
+static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+	int error = errno;
+
+	handshake_after_plain(fd, a, n, result, error);
+	errno = error;
+	return result;
+}
+
+/* Of a connection that has ended, and whose connect() nobody asked again, the
+ * kernel tells the error, and drops all that it had: the socket begins anew. */
+static bool begins_anew(int error)
+{
+	return error == ECONNRESET || error == EPIPE || error == ETIMEDOUT ||
+	       error == ECONNABORTED || error == ECONNREFUSED ||
+	       error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
+/* To who asks first after a connect that did not wait, the kernel says that it
+ * came about; but not when a shutdown(), which may not have reached it, has
+ * told that the socket is connected. */
+static int connect_again(const struct connection *c, int fd,
+			 const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+
+	if (result == 0 && ((atomic_load(&c->slot->rx.flags) |
+			     atomic_load(&c->slot->tx.flags)) &
+			    STREAM_SHUT))
+		result = real.connect(fd, a, n);
+	if (result < 0 && begins_anew(errno)) {
+		int error = errno;
+
+		socket_disconnected(fd);
+		errno = error;
+	}
+	return result;
+}
+
+PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
+{
+	struct connection *c = connection_of(fd);
+	enum prospect prospect = c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
+	bool common = false;
+	int result;
+	int error;
+
+	if (!c && !plain_is(fd) && !may_begin(fd))
+		return real.connect(fd, a, n);
+	if (!pages_hold(a, n, false))
+		return real.connect(fd, a, n);
+	if ((c || plain_is(fd)) && a && n >= sizeof(a->sa_family) &&
+	    a->sa_family == AF_UNSPEC)
+		return disconnect(fd, a, n);
+	/* It was connected, and the kernel knows what it is now. */
+	if (plain_is(fd))
+		return real.connect(fd, a, n);
+	/* Asked again while it is on its way: the kernel answers. */
+	if (c && connection_phase(c) != PHASE_CONNECTING)
+		return connect_again(c, fd, a, n);
+	if (!c && a)
+		prospect = handshake_before_connect(fd, a, n);
+	if (prospect == PROSPECT_NOBODY)
+		return connect_plain(fd, a, n);
+	if (prospect == PROSPECT_NOT_OURS)
+		return real.connect(fd, a, n);
+	if (!c)
+		common = epoll_adopt(connection_of(fd), fd);
+	result = real.connect(fd, a, n);
+	error = errno;
+	handshake_after_connect(fd, result, error);
+	if (common && connection_of(fd))
+		epoll_common_join(connection_of(fd), fd);
+	errno = error;
+	return result;
+}
+
+int __connect(int, const struct sockaddr *, socklen_t);
+PRELOAD_ALIAS(__connect, connect);
+
+/* What the kernel would have written, cut to the caller's room. */
+static void give_address(struct sockaddr *a, socklen_t *n,
+			 const struct sockaddr_storage *peer, socklen_t l)
+{
+	if (!a || !n)
+		return;
+	memcpy(a, peer, *n < l ? *n : l);
+	*n = l;
+}
+
+/* The kernel accepts, and then has nowhere to say whom. */
+static bool can_tell(const struct sockaddr *a, const socklen_t *n)
+{
+	return !a || (pages_hold(n, sizeof(*n), true) &&
+		      pages_hold(a,
+				 *n < sizeof(struct sockaddr_in)
+				     ? *n
+				     : sizeof(struct sockaddr_in),
+				 true));
+}
+
+/* What the program calls: it may be confined to that one. */
+#define BY_ACCEPT (-1)
+
+static int kernel_accepts(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	return fresh(flags == BY_ACCEPT ? real.accept(fd, a, n)
+					: real.accept4(fd, a, n, flags));
+}
+
+static void begin_accepted(int listener, int fd,
+			   const struct sockaddr_storage *peer, int flags)
+{
+	traits_accepted(listener, fd);
+	handshake_accepted(fd, peer,
+			   flags != BY_ACCEPT && (flags & SOCK_NONBLOCK));
+	if (socket_is_deferred(listener))
+		deferred_accepted(fd);
+	/* Requests of io_uring, which we do not see, may read from it. */
+	if (process.off)
+		successor_descriptor(fd, REASON_DEMOTED_IO_URING);
+}
+
+static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	struct sockaddr_storage peer;
+	socklen_t l = sizeof(peer);
+	int result;
+	int error;
+
+	memset(&peer, 0, sizeof(peer));
+	result = kernel_accepts(fd, (struct sockaddr *)&peer, &l, flags);
+	if (result < 0)
+		return result;
+	error = errno;
+	give_address(a, n, &peer, l);
+	if (listener_of(fd) && flags != BY_ACCEPT)
+		listener_of(fd)->accept_flags = flags;
+	begin_accepted(fd, result, &peer, flags);
+	errno = error;
+	return result;
+}
+
+/* Is what was accepted TCP's? The length of its name was told whatever room
+ * there was, and asks nobody; one of another family may be as long. */
+static bool may_be_tcp(const struct sockaddr *a, socklen_t n)
+{
+	return (n == sizeof(struct sockaddr_in) ||
+		n == sizeof(struct sockaddr_in6)) &&
+	       a->sa_family != AF_UNIX;
+}
+
+/* From a listener that this process did not make, or not as TCP's. It is asked
+ * what it is when it has given a connection that may be ours. */
+static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	struct sockaddr_storage own;
+	socklen_t l = sizeof(own);
+	int result, error;
+
+	if (!a) {
+		a = (struct sockaddr *)&own;
+		n = &l;
+	}
+	result = kernel_accepts(fd, a, n, flags);
+	if (result < 0 || !may_be_tcp(a, *n) || !may_begin(fd))
+		return result;
+	error = errno;
+	l = sizeof(own);
+	if (socket_before_accept(fd) &&
+	    SYS_CALL3(SYS_getpeername, result, &own, &l) == 0)
+		begin_accepted(fd, result, &own, flags);
+	errno = error;
+	return result;
+}
+
+static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
+{
+	int result = -1;
+
+	if (__builtin_expect(sandbox_holds, 0))
+		result =
+		    sandbox_accept(fd, a, n, flags == BY_ACCEPT ? 0 : flags);
+	if (result >= 0)
+		return result;
+	if (!fdtable || process.confined || (process.off && !listener_of(fd)))
+		return kernel_accepts(fd, a, n, flags);
+	if (!listener_of(fd) && !traits_are_tcp(fd))
+		return accept_unknown(fd, a, n, flags);
+	if ((process.off || may_begin(fd)) && can_tell(a, n) &&
+	    socket_before_accept(fd))
+		return accept_served(fd, a, n, flags);
+	return kernel_accepts(fd, a, n, flags);
+}
+
+PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
+		    int flags)
+{
+	/* The kernel refuses it, and it is none of ours. */
+	return flags == BY_ACCEPT ? real.accept4(fd, a, n, flags)
+				  : accept_by(fd, a, n, flags);
+}
+
+PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
+{
+	return accept_by(fd, a, n, BY_ACCEPT);
+}
+
+PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
+{
+	struct connection *c = served_end(fd);
+
+	int result;
+
+	if (c &&
+	    (tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
+				      socket_shut_state(c) == TCP_CLOSE))) {
+		errno = ENOTCONN;
+		return -1;
+	}
+	result = real.getpeername(fd, a, n);
+	if (__builtin_expect(!c || result == 0, 1) || errno != ENOTCONN)
+		return result;
+	return socket_peer_name(c, fd, a, n);
+}
+
+/* ---- ending ---- */
+
+PRELOAD int shutdown(int fd, int how)
+{
+	struct connection *c = served_end(fd);
+	int result = (int)SOCKET_KERNEL;
+
+	if (c && how >= SHUT_RD && how <= SHUT_RDWR)
+		result = socket_shutdown(c, fd, how);
+	return result == (int)SOCKET_KERNEL ? real.shutdown(fd, how) : result;
+}
+
+PRELOAD int close(int fd)
+{
+	traits_gone(fd);
+	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
+		return socket_close(fd);
+	if (__builtin_expect(plain_is(fd), 0))
+		plain_drop(fd);
+	return real.close(fd);
+}
+
+int __close(int);
+PRELOAD_ALIAS(__close, close);
+
+/* The kernel closes a range around the numbers that are ours. */
+static int close_around(unsigned first, unsigned last, int flags)
+{
+	unsigned end = (unsigned)fdtable_end();
+	unsigned from = first;
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		struct fdentry *e = fdtable_get((int)fd);
+
+		if (!e || e->kind != FDENTRY_HIDDEN)
+			continue;
+		if (fd > from && real.close_range(from, fd - 1, flags) < 0)
+			return -1;
+		from = fd + 1;
+		if (from == 0)
+			return 0;
+	}
+	return from > last ? 0 : real.close_range(from, last, flags);
+}
+
+PRELOAD int close_range(unsigned first, unsigned last, int flags)
+{
+	const unsigned known = CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE;
+
+	/* What the kernel will refuse closes nothing. */
+	if (!fdtable || first > last || ((unsigned)flags & ~known))
+		return real.close_range(first, last, flags);
+	if (socket_range_is_simple(first, last)) {
+		int result = real.close_range(first, last, flags);
+
+		if (result == 0 && !(flags & CLOSE_RANGE_CLOEXEC))
+			socket_drop_range(first, last);
+		return result;
+	}
+	if (process_is_foreign())
+		return real.close_range(first, last, flags);
+	socket_close_range(first, last, flags & CLOSE_RANGE_CLOEXEC);
+	return close_around(first, last, flags);
+}
+
+PRELOAD void closefrom(int first)
+{
+	close_range(first < 0 ? 0u : (unsigned)first, ~0u, 0);
+}
+
+/* ---- copies of descriptors ---- */
+
+PRELOAD int dup(int fd)
+{
+	int result;
+
+	plain_share(fd);
+	result = real.dup(fd);
+	if (plain_is(result))
+		plain_drop(result);
+	traits_copied(fd, result);
+	if (result >= 0 && (fdtable_get(fd) || fdtable_get(result)))
+		socket_dup(fd, result);
+	return result;
+}
+
+static bool dup_is_ours(int from, int to)
+{
+	plain_share(from);
+	plain_share(to);
+	return from != to && (fdtable_get(from) || fdtable_get(to));
+}
+
+/* The target is closed by the kernel in the same step; what it was to us must
+ * go before, while it still can be told apart. */
+static int dup_over(int from, int to, int flags, bool three)
+{
+	bool simple = socket_range_is_simple((unsigned)to, (unsigned)to);
+	int result;
+
+	if (!socket_may_replace(to)) {
+		errno = EBADF;
+		return -1;
+	}
+	if (!simple && SYS_CALL3(SYS_fcntl, from, F_GETFD, 0) >= 0)
+		socket_replaced(to);
+	result = three ? real.dup3(from, to, flags) : real.dup2(from, to);
+	if (result >= 0) {
+		int error = errno;
+
+		if (simple)
+			socket_drop(to);
+		traits_copied(from, to);
+		socket_dup(from, to);
+		errno = error;
+	}
+	return result;
+}
+
+PRELOAD int dup2(int from, int to)
+{
+	int result;
+
+	if (dup_is_ours(from, to))
+		return dup_over(from, to, 0, false);
+	result = real.dup2(from, to);
+	traits_copied(from, result);
+	return result;
+}
+
+PRELOAD int dup3(int from, int to, int flags)
+{
+	int result;
+
+	/* Refused as a whole: what was there stays. */
+	if (!(flags & ~O_CLOEXEC) && dup_is_ours(from, to))
+		return dup_over(from, to, flags, true);
+	result = real.dup3(from, to, flags);
+	traits_copied(from, result);
+	return result;
+}
+
+PRELOAD int __dup2(int from, int to);
+PRELOAD int __dup2(int from, int to)
+{
+	return dup2(from, to);
+}
+
+/* Our own, by the long way: the same socket under another number. */
+static bool is_same_socket(int fd, int other)
+{
+	uint64_t cookies[2] = {0, 0};
+	socklen_t n = sizeof(cookies[0]);
+
+	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &cookies[0],
+			 &n, 0) == 0 &&
+	       SYS_CALL6(SYS_getsockopt, other, SOL_SOCKET, SO_COOKIE,
+			 &cookies[1], &n, 0) == 0 &&
+	       cookies[0] == cookies[1];
+}
+
+PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags);
+PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
+{
+	long result = SYS_CALL3(SYS_pidfd_getfd, pidfd, fd, flags);
+
+	if (result < 0) {
+		errno = (int)-result;
+		return -1;
+	}
+	fresh((int)result);
+	plain_share(fd);
+	if (connection_of(fd) && is_same_socket(fd, (int)result))
+		socket_dup(fd, (int)result);
+	return (int)result;
+}
+
+/* ---- the end of the library's own life ---- */
+
+__attribute__((constructor(101))) static void start(void)
+{
+	if (engines_serves())
+		engine_start();
+	else
+		engine_stand_aside();
+}
+
+__attribute__((destructor(101))) static void stop(void)
+{
+	engine_stop();
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * clc: the handshake of one connection as a machine.
+ */
+#include "smc_r/protocol/clc.h"
+#include "smc_r/protocol/clc_step.h"
+#include "smc_r/protocol/reason.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *clc_state_name(int state)
+{
+	static const char *const names[] = {
+	    [CLC_START] = "start",
+	    [CLC_AWAIT_ACCEPT] = "await accept",
+	    [CLC_PREPARE_CONFIRM] = "prepare confirm",
+	    [CLC_AWAIT_PROPOSAL] = "await proposal",
+	    [CLC_PREPARE_ACCEPT] = "prepare accept",
+	    [CLC_AWAIT_CONFIRM] = "await confirm",
+	    [CLC_AWAIT_LINK] = "await link",
+	    [CLC_SKIP_ANSWER] = "skip answer",
+	    [CLC_LATE] = "late",
+	    [CLC_LOOK] = "look",
+	    [CLC_ON_SMC] = "on smc",
+	    [CLC_ON_TCP] = "on tcp",
+	    [CLC_FAILED] = "failed",
+	};
+
+	if (state < 0 || state >= CLC_STATE_COUNT)
+		return "unknown";
+	return names[state];
+}
+
+static struct clc_action on_await_link(struct clc *c, enum clc_event event,
+				       const struct clc_input *in)
+{
+	switch (event) {
+	case EVENT_COMMIT:
+		return clc_go_smc(c, CLC_SEND_NOTHING);
+	case EVENT_ABORT:
+		clc_set_reason(c, in->reason);
+		return clc_decline_to(c, CLC_LOOK);
+	case EVENT_TIME:
+		clc_set_reason(c, REASON_TIMEOUT_CONFIRM_LINK);
+		return clc_decline_to(c, CLC_LOOK);
+	case EVENT_DECLINE:
+		return clc_on_decline(c, in);
+	case EVENT_CLOSED:
+		return clc_on_closed(c);
+	case EVENT_PROPOSAL:
+	case EVENT_ACCEPT:
+	case EVENT_CONFIRM:
+	case EVENT_FOREIGN:
+	case EVENT_GARBLED:
+		return clc_fail(c, REASON_MESSAGE);
+	case EVENT_START:
+	case EVENT_PARTIAL:
+		break;
+	}
+	return clc_stay(c);
+}
+
+/* Whatever is not the peer's Decline is data, and stays where it is. */
+static struct clc_action on_look(struct clc *c, enum clc_event event,
+				 const struct clc_input *in)
+{
+	switch (event) {
+	case EVENT_DECLINE:
+		if (memcmp(in->message->decline.peer_id, c->peer_id,
+			   CLC_PEER_ID_BYTES) != 0)
+			return clc_go_tcp(c);
+		return clc_on_decline(c, in);
+	case EVENT_PARTIAL:
+		if (c->deadline_ms == 0)
+			clc_set_deadline(c, in->now_ms, CLC_LOOK_MS);
+		return clc_stay(c);
+	case EVENT_PROPOSAL:
+	case EVENT_ACCEPT:
+	case EVENT_CONFIRM:
+	case EVENT_FOREIGN:
+	case EVENT_GARBLED:
+	case EVENT_TIME:
+	case EVENT_CLOSED:
+		return clc_go_tcp(c);
+	case EVENT_START:
+	case EVENT_ABORT:
+	case EVENT_COMMIT:
+		break;
+	}
+	return clc_stay(c);
+}
+
+/* Nothing may come on the TCP stream while the data goes another way. */
+static struct clc_action on_smc(struct clc *c, enum clc_event event)
+{
+	switch (event) {
+	case EVENT_PROPOSAL:
+	case EVENT_ACCEPT:
+	case EVENT_CONFIRM:
+	case EVENT_DECLINE:
+	case EVENT_FOREIGN:
+	case EVENT_GARBLED:
+	case EVENT_PARTIAL:
+		return clc_fail(c, REASON_MESSAGE);
+	case EVENT_START:
+	case EVENT_CLOSED:
+	case EVENT_TIME:
+	case EVENT_ABORT:
+	case EVENT_COMMIT:
+		break;
+	}
+	return clc_stay(c);
+}
+
+static struct clc_action step(struct clc *c, enum clc_event event,
+			      const struct clc_input *in)
+{
+	switch (c->state) {
+	case CLC_START:
+		return clc_on_start(c, event, in);
+	case CLC_AWAIT_ACCEPT:
+		return clc_on_await_accept(c, event, in);
+	case CLC_PREPARE_CONFIRM:
+		return clc_on_prepare_confirm(c, event, in);
+	case CLC_AWAIT_PROPOSAL:
+		return clc_on_await_proposal(c, event, in);
+	case CLC_PREPARE_ACCEPT:
+		return clc_on_prepare_accept(c, event, in);
+	case CLC_AWAIT_CONFIRM:
+		return clc_on_await_confirm(c, event, in);
+	case CLC_AWAIT_LINK:
+		return on_await_link(c, event, in);
+	case CLC_SKIP_ANSWER:
+		return clc_on_skip_answer(c, event, in);
+	case CLC_LATE:
+		return clc_on_late(c, event, in);
+	case CLC_LOOK:
+		return on_look(c, event, in);
+	case CLC_ON_SMC:
+		return on_smc(c, event);
+	case CLC_ON_TCP:
+	case CLC_FAILED:
+	case CLC_STATE_COUNT:
+		break;
+	}
+	return clc_stay(c);
+}
+
+void clc_init(struct clc *c, const struct clc_config *config, uint64_t now_ms)
+{
+	memset(c, 0, sizeof(*c));
+	c->config = *config;
+	c->version = 1;
+	c->state = CLC_START;
+	if (config->server) {
+		c->state = CLC_AWAIT_PROPOSAL;
+		clc_set_deadline(c, now_ms, config->answer_ms);
+	}
+}
+
+struct clc_action clc_start(struct clc *c, const struct clc_proposal *proposal,
+			    uint64_t now_ms)
+{
+	struct clc_input in = {.now_ms = now_ms, .offer = proposal};
+
+	return step(c, EVENT_START, &in);
+}
+
+static enum clc_event event_of(int type)
+{
+	static const enum clc_event events[] = {
+	    [CLC_PROPOSAL] = EVENT_PROPOSAL,
+	    [CLC_ACCEPT] = EVENT_ACCEPT,
+	    [CLC_CONFIRM] = EVENT_CONFIRM,
+	    [CLC_DECLINE] = EVENT_DECLINE,
+	};
+
+	return events[type];
+}
+
+struct clc_action clc_feed(struct clc *c, const uint8_t *bytes, size_t n,
+			   struct clc_message *message, uint64_t now_ms)
+{
+	struct clc_input in = {.now_ms = now_ms, .message = message};
+	int length = clc_peek_length(bytes, n);
+
+	if (n == 0)
+		return clc_stay(c);
+	if (length == -EAGAIN || length > (int)n)
+		return step(c, EVENT_PARTIAL, &in);
+	if (length < 0)
+		return step(c, EVENT_FOREIGN, &in);
+	if (clc_decode(message, bytes, (size_t)length) != 0)
+		return step(c, EVENT_GARBLED, &in);
+	in.bytes = (uint16_t)length;
+	return step(c, event_of(message->type), &in);
+}
+
+struct clc_action clc_closed(struct clc *c)
+{
+	struct clc_input in = {0};
+
+	return step(c, EVENT_CLOSED, &in);
+}
+
+struct clc_action clc_time(struct clc *c, uint64_t now_ms)
+{
+	struct clc_input in = {.now_ms = now_ms};
+
+	if (c->deadline_ms == 0 || now_ms < c->deadline_ms)
+		return clc_stay(c);
+	return step(c, EVENT_TIME, &in);
+}
+
+struct clc_action clc_abort(struct clc *c, uint32_t reason, uint64_t now_ms)
+{
+	struct clc_input in = {.now_ms = now_ms, .reason = reason};
+
+	return step(c, EVENT_ABORT, &in);
+}
+
+struct clc_action clc_commit(struct clc *c, uint64_t now_ms)
+{
+	struct clc_input in = {.now_ms = now_ms};
+
+	return step(c, EVENT_COMMIT, &in);
+}
+
+void clc_want_link(struct clc *c)
+{
+	c->wants_link = true;
+}
+
+void clc_decline(const struct clc *c, struct clc_decline *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->version = c->version;
+	out->reason = c->reason;
+	/* A server that sets the flag brings old Linux clients down. */
+	out->out_of_sync = !c->config.server && c->reason == REASON_SYNC;
+	out->os = CLC_OS_UNKNOWN;
+}
+
+void clc_wrote(struct clc *c)
+{
+	c->wrote = true;
+}
+
+void clc_skip(struct clc *c)
+{
+	c->state = CLC_ON_SMC;
+	c->deadline_ms = 0;
+}
+
+bool clc_can_write(const struct clc *c)
+{
+	switch (c->state) {
+	case CLC_SKIP_ANSWER:
+	case CLC_LATE:
+	case CLC_LOOK:
+	case CLC_ON_TCP:
+		return true;
+	case CLC_START:
+	case CLC_AWAIT_ACCEPT:
+	case CLC_PREPARE_CONFIRM:
+	case CLC_AWAIT_PROPOSAL:
+	case CLC_PREPARE_ACCEPT:
+	case CLC_AWAIT_CONFIRM:
+	case CLC_AWAIT_LINK:
+	case CLC_ON_SMC:
+	case CLC_FAILED:
+	case CLC_STATE_COUNT:
+		break;
+	}
+	return false;
+}
+
+bool clc_is_over(const struct clc *c)
+{
+	return c->state == CLC_ON_SMC || c->state == CLC_ON_TCP ||
+	       c->state == CLC_FAILED;
+}

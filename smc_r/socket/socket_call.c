@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "smc_r/socket/socket_call.h"
+
+#include <string.h>
+#include <sys/time.h>
+
+#include "smc_r/os/sys.h"
+
+size_t socket_copy_buffers(struct iovec *v, const struct place *at, size_t i)
+{
+	size_t count = at->count - i;
+
+	if (count > REST_BUFFERS)
+		count = REST_BUFFERS;
+	memcpy(v, at->v + i, count * sizeof(*v));
+	if (i == 0) {
+		v[0].iov_base = (char *)v[0].iov_base + at->offset;
+		v[0].iov_len -= at->offset;
+	}
+	return count;
+}
+
+static uint64_t ask_time_out(int fd, int name)
+{
+	struct timeval t = {0, 0};
+	socklen_t n = sizeof(t);
+	struct timespec time_out;
+
+	if (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0) < 0)
+		return 0;
+	time_out.tv_sec = t.tv_sec;
+	time_out.tv_nsec = t.tv_usec * 1000;
+	return sys_timeout_ns(&time_out);
+}
+
+static void find_time_out(struct connection *c, int fd, int name,
+			  struct call_time *t)
+{
+	bool reads = name == SO_RCVTIMEO;
+	uint32_t flags =
+	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
+	uint64_t ns = 0;
+
+	t->known = true;
+	if (flags & (reads ? SOCKET_RCVTIMEO : SOCKET_SNDTIMEO))
+		ns = ask_time_out(fd, name);
+	t->limited =
+	    ns > 0 || (flags & (reads ? SOCKET_RCVNEVER : SOCKET_SNDNEVER));
+	if (t->limited)
+		t->end_ns = sys_now_ns() + ns;
+}
+
+const struct timespec *socket_time_left(struct connection *c, int fd, int name,
+					struct call_time *t)
+{
+	uint64_t left;
+	uint64_t now;
+
+	if (!t->known)
+		find_time_out(c, fd, name, t);
+	if (!t->limited)
+		return NULL;
+	now = sys_now_ns();
+	left = now < t->end_ns ? t->end_ns - now : 0;
+	t->left = sys_timespec(left);
+	return &t->left;
+}
+
+ssize_t socket_result_of_way(enum way way)
+{
+	switch (way) {
+	case WAY_RING:
+		return 0;
+	case WAY_KERNEL:
+		return SOCKET_KERNEL;
+	case WAY_AGAIN:
+		return socket_fail(EAGAIN);
+	case WAY_END:
+		return SOCKET_END;
+	case WAY_ERROR:
+		return -1;
+	}
+	return SOCKET_KERNEL;
+}

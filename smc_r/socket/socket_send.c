@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_send: what a program means when it writes. */
+#include "smc_r/socket/socket_io.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "smc_r/epoll/epoll_member.h"
+#include "smc_r/fallback/demote.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/os/inject.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/socket/socket_call.h"
+#include "smc_r/socket/socket_close.h"
+#include "smc_r/status/segment.h"
+#include "smc_r/stream/stream.h"
+#include "smc_r/wait/direction.h"
+#include "smc_r/wait/stall.h"
+#include "smc_r/wait/wait.h"
+
+static ssize_t broken_pipe(int flags)
+{
+	if (!(flags & MSG_NOSIGNAL))
+		SYS_CALL3(SYS_tgkill, sys_getpid(), process_tid(), SIGPIPE);
+	return socket_fail(EPIPE);
+}
+
+static ssize_t send_rest(struct connection *c, int fd, const struct place *at,
+			 size_t done, int flags)
+{
+	struct iovec v[REST_BUFFERS];
+	struct msghdr h = {.msg_iov = v};
+
+	if (done == 0)
+		return SOCKET_KERNEL;
+	for (size_t i = 0; i < at->count; i += h.msg_iovlen) {
+		ssize_t n;
+
+		h.msg_iovlen = socket_copy_buffers(v, at, i);
+		if (tcp_error_waits(fd))
+			break;
+		/* What was sent is told, and no signal with it. */
+		n = real.sendmsg(fd, &h, flags | MSG_NOSIGNAL);
+		done += n > 0 ? (size_t)n : 0;
+		if (n < (ssize_t)socket_bytes(v, h.msg_iovlen)) {
+			atomic_fetch_add(&c->slot->tx.blocked, 1);
+			break;
+		}
+	}
+	return (ssize_t)done;
+}
+
+/* As sk_stream_error(): an error that waits to be told goes before EPIPE. */
+static ssize_t shut_pipe(struct connection *c, int fd, int flags)
+{
+	int error = (int)atomic_exchange(&c->slot->error, 0);
+
+	if (!error)
+		error = tcp_error(c, fd);
+	return error && error != EPIPE ? socket_fail(error)
+				       : broken_pipe(flags);
+}
+
+/* A reset, or an error that the call before has left for this one. */
+static bool has_error(const struct connection *c)
+{
+	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
+						     memory_order_relaxed) &
+				    STREAM_RESET,
+				0) ||
+	       connection_owes_error(c);
+}
+
+static ssize_t reset_pipe(struct connection *c, int flags)
+{
+	uint32_t error = atomic_exchange(&c->slot->error, 0);
+
+	atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED);
+	return error && error != EPIPE ? socket_fail((int)error)
+				       : broken_pipe(flags);
+}
+
+/* After the peer's last close TCP knows best what a writer gets, but for an end
+ * that it did not see. False: that one is told of now. */
+static bool leave_dead_peer(struct connection *c, int fd)
+{
+	uint32_t flags =
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
+
+	tcp_end_watch(c, fd);
+	if (__builtin_expect(
+		!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
+		1))
+		return true;
+	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
+		return false;
+	/* Not without a word, if it is the end of a peer that went back to TCP
+	 * and waits for ours. */
+	demote_serve(c, fd);
+	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
+	return true;
+}
+
+/* A call, and what it needs to wait. */
+struct sending {
+	struct connection *c;
+	int fd;
+	int flags;
+	bool waits; /* as it was when the call began */
+	struct sleeper call;
+	struct call_time time;
+};
+
+/* The ring takes nothing any more. */
+static ssize_t send_fails(const struct sending *s, ssize_t error)
+{
+	return s->c->disconnected ? broken_pipe(s->flags)
+				  : socket_fail((int)-error);
+}
+
+static bool send_waits(struct sending *s, size_t done, ssize_t *result)
+{
+	struct connection *c = s->c;
+	int error;
+
+	demote_serve(c, s->fd);
+	if (stall_is_avoided(c))
+		return true;
+	atomic_fetch_add(&c->slot->tx.blocked, 1);
+	if (!s->waits) {
+		segment_count(buffer_full);
+		epoll_refused(c);
+		if (output_is_ready(c, s->fd) ||
+		    (!done && tcp_ends_now(c, s->fd)))
+			return true;
+		*result = done ? (ssize_t)done : socket_fail(EAGAIN);
+		return false;
+	}
+	error = wait_for_output(
+	    c, s->fd, socket_time_left(c, s->fd, SO_SNDTIMEO, &s->time),
+	    done > 0, &s->call);
+	s->fd = connection_fd(c, s->fd);
+	socket_wake_instances(c);
+	if (error == 0)
+		return true;
+	*result = done ? (ssize_t)done : socket_fail(-error);
+	return false;
+}
+
+/* To the program the peer has closed and nothing else. What is sent to one that
+ * closed goes, and is answered by a reset; the kernel's came before. */
+static bool is_first_after_end(struct connection *c, int fd)
+{
+	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
+						    memory_order_relaxed) &
+			       STREAM_ENDED),
+			     1) ||
+	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ENDED) &
+	      STREAM_ENDED))
+		return false;
+	/* What the peer had sent before is there to be read. */
+	if (stream_fill(c) == 0)
+		demote_input(c, fd);
+	atomic_store(&c->slot->error, EPIPE);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET);
+	return true;
+}
+
+static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
+{
+	struct connection *c = s->c;
+	int flags = s->flags;
+	size_t done = 0;
+	ssize_t result;
+
+	for (;;) {
+		ssize_t n;
+
+		if (__builtin_expect(
+			atomic_load_explicit(&c->slot->tx.flags,
+					     memory_order_relaxed) &
+			    STREAM_SHUT,
+			0))
+			return done ? (ssize_t)done
+				    : shut_pipe(c, s->fd, flags);
+		if (done == 0 && is_first_after_end(c, s->fd))
+			return (ssize_t)want;
+		if (has_error(c))
+			return done ? (ssize_t)done : reset_pipe(c, flags);
+		if (!leave_dead_peer(c, s->fd))
+			return done ? (ssize_t)done : broken_pipe(flags);
+		n = stream_put(c, place, want - done);
+		if (n > 0) {
+			done += (size_t)n;
+			/* Asked since the call began: nobody else may come
+			 * to serve it for long. */
+			demote_serve(c, s->fd);
+			if (done == want)
+				return (ssize_t)done;
+			continue;
+		}
+		if (n == -EPIPE) {
+			demote_serve(c, s->fd);
+			demote_settle(c);
+			return send_rest(c, s->fd, place, done, flags);
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : send_fails(s, n);
+		if (!send_waits(s, done, &result))
+			return result;
+	}
+}
+
+/* As receive_over(). */
+static ssize_t send_over(struct sending *s, const struct iovec *v, size_t count,
+			 ssize_t result)
+{
+	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
+			   .msg_iovlen = count};
+	int fd;
+
+	if (result == SOCKET_KERNEL) {
+		inject_nap();
+		do {
+			fd = connection_fd(s->c, s->fd);
+			result = real.sendmsg(fd, &h, s->flags);
+		} while (result < 0 && errno == EBADF &&
+			 fd != connection_fd(s->c, s->fd));
+	}
+	sleeper_end(&s->call);
+	return result;
+}
+
+static ssize_t send_before(struct sending *s)
+{
+	ssize_t result = socket_result_of_way(handshake_for_write(
+	    s->c, s->fd, socket_waits(s->c, s->flags), &s->call));
+
+	s->fd = connection_fd(s->c, s->fd);
+	return result;
+}
+
+/* Its end is told by the error queue, which only the kernel has. Without the
+ * option the kernel does not know the flag. */
+static bool is_zero_copy(int fd, int flags)
+{
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	if (!(flags & MSG_ZEROCOPY))
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ZEROCOPY, &on, &n, 0);
+	return on;
+}
+
+/* TCP, which did not see the peer's end, would tell another error. */
+static bool is_reset_behind(struct connection *c, int fd)
+{
+	return (atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	       tcp_error(c, fd);
+}
+
+/* Moves nothing on TCP either, but tells an error. */
+static ssize_t send_nothing(struct sending *s)
+{
+	struct connection *c = s->c;
+
+	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		return shut_pipe(c, s->fd, s->flags);
+	if (has_error(c))
+		return reset_pipe(c, s->flags);
+	return is_reset_behind(c, s->fd) ? broken_pipe(s->flags)
+					 : SOCKET_KERNEL;
+}
+
+/* Over rings. */
+static ssize_t send_active(struct sending *s, const struct iovec *v,
+			   size_t count)
+{
+	struct connection *c = s->c;
+	size_t want = socket_bytes(v, count);
+	struct place place;
+
+	output_watch(c, s->fd);
+	if (want == 0)
+		return send_nothing(s);
+	place_init(&place, v, count);
+	return send_ring(s, &place, want);
+}
+
+/* Our message was met by the end, and a reset: to TCP nothing can be sent any
+ * more, and the first bytes of the program would have been. */
+static ssize_t send_native(struct connection *c, const struct iovec *v,
+			   size_t count)
+{
+	_Atomic uint32_t *flags = &c->slot->rx.flags;
+	size_t want = socket_bytes(v, count);
+
+	if (want == 0 || !(atomic_load(flags) & STREAM_ENDED) ||
+	    !(atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED) & STREAM_ENDED))
+		return SOCKET_KERNEL;
+	return (ssize_t)want;
+}
+
+ssize_t socket_send_demoted(struct connection *c, int fd, int flags,
+			    uint32_t reason)
+{
+	if (connection_phase(c) == PHASE_ACTIVE && tcp_was_reset(c, fd))
+		return reset_pipe(c, flags);
+	if (connection_phase(c) == PHASE_ACTIVE && is_reset_behind(c, fd))
+		return broken_pipe(flags);
+	demote(c, fd, reason);
+	return SOCKET_KERNEL;
+}
+
+ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
+		    size_t count, int flags)
+{
+	struct sending s = {
+	    .c = c, .fd = fd, .flags = flags, .waits = socket_waits(c, flags)};
+	uint32_t phase = connection_phase(c);
+	ssize_t result = 0;
+
+	if (phase == PHASE_NATIVE)
+		return send_native(c, v, count);
+	if (flags & MSG_FASTOPEN)
+		return SOCKET_KERNEL;
+	if (__builtin_expect(flags & MSG_OOB, 0))
+		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_URGENT);
+	if (is_zero_copy(fd, flags))
+		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_CALL);
+	s.call = socket_sleeper(c);
+	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
+		result = send_before(&s);
+	if (result == SOCKET_KERNEL && connection_phase(c) == PHASE_NATIVE)
+		result = send_native(c, v, count);
+	else if (result == 0)
+		result = send_active(&s, v, count);
+	if (__builtin_expect(s.call.begun, 0))
+		result = send_over(&s, v, count, result);
+	return result;
+}
+
+/* ---- sendfile ---- */
+
+/* One flat piece, from *at on or, without it, from where the file stands.
+ * Returns what was read; *end when there is no more. */
+static size_t fill_piece(const struct iovec *piece, size_t want, int in,
+			 const off_t *at, int *error, bool *end)
+{
+	size_t k = piece->iov_len < want ? piece->iov_len : want;
+	long got;
+
+	if (k == 0)
+		return 0;
+	got = at ? SYS_CALL4(SYS_pread64, in, piece->iov_base, k, *at)
+		 : SYS_CALL3(SYS_read, in, piece->iov_base, k);
+	if (got < (long)k)
+		*end = true;
+	if (got < 0)
+		*error = (int)-got;
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* From the file straight into the ring. Bytes; 0: no room; -ENODATA: end of
+ * the file, or *error. */
+static ssize_t fill_from_file(struct connection *c, int in, off_t *offset,
+			      size_t count, int *error)
+{
+	struct room room;
+	size_t filled = 0;
+	bool end = false;
+	ssize_t free = stream_room_begin(c, &room);
+
+	*error = 0;
+	if (free < 0)
+		return free;
+	for (int i = 0; i < 2 && !end && filled < count; i++) {
+		off_t at = offset ? *offset + (off_t)filled : 0;
+
+		filled += fill_piece(&room.piece[i], count - filled, in,
+				     offset ? &at : NULL, error, &end);
+	}
+	stream_room_end(c, &room, filled);
+	if (offset)
+		*offset += (off_t)filled;
+	if (filled > 0)
+		return (ssize_t)filled;
+	return end ? -ENODATA : 0;
+}
+
+static ssize_t send_file_rest(const struct sending *s, int in, off_t *offset,
+			      size_t count, size_t done)
+{
+	ssize_t n;
+
+	if (done == 0)
+		return SOCKET_KERNEL;
+	if (tcp_error_waits(s->fd))
+		return (ssize_t)done;
+	n = real.sendfile(s->fd, in, offset, count - done);
+	return n > 0 ? (ssize_t)done + n : (ssize_t)done;
+}
+
+static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
+{
+	struct connection *c = s->c;
+	size_t done = 0;
+	ssize_t result;
+	int error;
+
+	while (done < count) {
+		ssize_t n;
+
+		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+			return done ? (ssize_t)done : shut_pipe(c, s->fd, 0);
+		if (has_error(c))
+			return done ? (ssize_t)done : reset_pipe(c, 0);
+		if (!leave_dead_peer(c, s->fd))
+			return done ? (ssize_t)done : broken_pipe(0);
+		n = fill_from_file(c, in, offset, count - done, &error);
+		if (n > 0) {
+			done += (size_t)n;
+			demote_serve(c, s->fd);
+			continue;
+		}
+		if (n == -ENODATA)
+			return error && !done ? socket_fail(error)
+					      : (ssize_t)done;
+		if (n == -EPIPE) {
+			demote_serve(c, s->fd);
+			demote_settle(c);
+			return send_file_rest(s, in, offset, count, done);
+		}
+		if (n < 0)
+			return done ? (ssize_t)done : send_fails(s, n);
+		if (!send_waits(s, done, &result))
+			return result;
+	}
+	return (ssize_t)done;
+}
+
+/* The kernel reads first, and of nothing it sends nothing: 0, whatever became
+ * of the socket. */
+static bool has_nothing(struct connection *c, int in, const off_t *offset)
+{
+	off_t at;
+	char byte;
+
+	if (!(atomic_load(&c->slot->tx.flags) & STREAM_SHUT) &&
+	    !(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
+	    !atomic_load(&c->tcp_ended))
+		return false;
+	at = offset ? *offset : SYS_CALL3(SYS_lseek, in, 0, SEEK_CUR);
+	return at >= 0 && SYS_CALL4(SYS_pread64, in, &byte, 1, at) == 0;
+}
+
+ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
+			 size_t count)
+{
+	struct sending s = {.c = c, .fd = fd, .waits = socket_waits(c, 0)};
+	ssize_t result = 0;
+
+	if (connection_phase(c) == PHASE_NATIVE)
+		return SOCKET_KERNEL;
+	s.call = socket_sleeper(c);
+	if (connection_phase(c) != PHASE_ACTIVE)
+		result = send_before(&s);
+	if (count > CALL_BYTES_MAX)
+		count = CALL_BYTES_MAX;
+	if (result == 0 && tcp_is_due(c))
+		tcp_ask(c, s.fd);
+	if (result == 0 && !has_nothing(c, in, offset))
+		result = send_file(&s, in, offset, count);
+	/* Of a number that may mean something else by now only we know. */
+	if (result == SOCKET_KERNEL && atomic_load(&c->orphan) > 0)
+		result = real.sendfile(connection_fd(c, fd), in, offset, count);
+	sleeper_end(&s.call);
+	return result;
+}

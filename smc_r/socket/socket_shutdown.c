@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_shutdown: halves of a connection that end. */
+#include "smc_r/socket/socket_shutdown.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "smc_r/epoll/epoll_member.h"
+#include "smc_r/fallback/demote.h"
+#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/recall.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/talk.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/os/real.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/socket/socket_io.h"
+#include "smc_r/stream/stream.h"
+
+static void shut_output(struct connection *c, int fd)
+{
+	struct status_stream *tx = &c->slot->tx;
+	bool taken = stream_lock(tx);
+
+	if (!(atomic_load(&tx->flags) & STREAM_SHUT))
+		half_announce(c, fd);
+	atomic_fetch_or(&tx->flags, STREAM_SHUT);
+	stream_says_since(c);
+	if (!(atomic_load(&tx->flags) & STREAM_TCP))
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
+	stream_unlock(tx, taken);
+	connection_signal_data(c);
+	connection_wake_writers(c);
+}
+
+static bool is_shut_already(const struct connection *c, int how)
+{
+	uint32_t in = atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
+	uint32_t out = atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
+
+	return (how == SHUT_WR || in) && (how == SHUT_RD || out);
+}
+
+int socket_shut_state(struct connection *c)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+	uint32_t in = atomic_load(&c->slot->rx.flags);
+	uint32_t peer;
+	bool peer_ended;
+
+	if (connection_phase(c) != PHASE_ACTIVE)
+		return 0;
+	peer = atomic_load(&c->in_producer->flags);
+	/* The kernel's socket may not have seen it. */
+	if (in & STREAM_RESET)
+		return TCP_CLOSE;
+	peer_ended =
+	    (peer & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
+	    atomic_load(&c->tcp_ended);
+	/* Gone back to TCP, where the peer's end may be still to come. */
+	if ((own & STREAM_TCP) && (!(peer & PRODUCER_FIN) || (in & STREAM_TCP)))
+		return 0;
+	/* TCP tells, but for an end that went by the ring: input_look(). */
+	if ((in & STREAM_TCP) &&
+	    !(peer_ended &&
+	      atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+		return 0;
+	if (own & STREAM_SHUT)
+		return peer_ended ? TCP_CLOSE : TCP_FIN_WAIT2;
+	return peer_ended ? TCP_CLOSE_WAIT : 0;
+}
+
+/* The end of reading alone waits until the ring is empty: demote_input(). */
+static int shut_tcp(struct connection *c, int fd, int how)
+{
+	if (connection_is_shut(c)) {
+		recall_forbid(c, fd);
+		return real.shutdown(fd, SHUT_RDWR);
+	}
+	if (how == SHUT_RD && !(atomic_load(&c->slot->rx.flags) & STREAM_TCP) &&
+	    !tcp_has_ended(c, fd))
+		return 0;
+	return (int)SOCKET_KERNEL;
+}
+
+/* A reset has ended it all. */
+static bool was_reset(struct connection *c, int fd)
+{
+	uint8_t state = TCP_ESTABLISHED; /* the first byte of struct tcp_info */
+	socklen_t n = sizeof(state);
+
+	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
+	    !tcp_has_ended(c, fd))
+		return false;
+	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
+		return true;
+	/* One of which the programs know nothing is an end in order. */
+	if (atomic_load(&c->slot->rx.flags) & STREAM_ENDED)
+		return false;
+	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	return state == TCP_CLOSE;
+}
+
+/* Whom this call has woken may have ended the connection by now. */
+static int shut_both(int fd)
+{
+	int error = errno;
+	int result = real.shutdown(fd, SHUT_RDWR);
+
+	if (result == 0 || errno != ENOTCONN)
+		return result;
+	errno = error;
+	return 0;
+}
+
+/* As in socket_send.c: TCP, which was reset, has nothing to shut any more, but
+ * to the program the peer has closed and nothing else. */
+static int shut_native(struct connection *c, int how)
+{
+	_Atomic uint32_t *flags = &c->slot->rx.flags;
+
+	if ((unsigned)how > SHUT_RDWR || !(atomic_load(flags) & STREAM_ENDED))
+		return (int)SOCKET_KERNEL;
+	if (how != SHUT_RD)
+		atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED);
+	return 0;
+}
+
+/* Messages of the peer may be still to come, which TCP takes from who reads no
+ * more as well. It wakes everybody, whatever was shut before. */
+static int shut_undecided(struct connection *c, int fd, int how)
+{
+	int result = shut_native(c, how);
+	bool is_first = false;
+	int error;
+
+	if (result != (int)SOCKET_KERNEL || connection_phase(c) == PHASE_NATIVE)
+		return result;
+	if (how != SHUT_WR)
+		is_first = !(atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT) &
+			     STREAM_SHUT);
+	result = real.shutdown(fd, how);
+	error = errno;
+	/* The mark of a half that is shut tells of it by itself. */
+	if (!is_first)
+		epoll_again(c);
+	epoll_poke(c);
+	errno = error;
+	return result;
+}
+
+int socket_shutdown(struct connection *c, int fd, int how)
+{
+	uint32_t phase = connection_phase(c);
+
+	/* On TCP its end alone is said: deferred.h. */
+	if (c->quiet)
+		handshake_abort(c, fd, REASON_CLOSED);
+	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
+		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)
+			return shut_undecided(c, fd, how);
+		/* A thread that sleeps for the Confirm must wake, whenever
+		 * that comes; both halves shut, the kernel wakes it. */
+		if (how == SHUT_RD && handshake_withdraw(c, fd))
+			return (int)SOCKET_KERNEL;
+	} else if (phase == PHASE_NATIVE) {
+		return shut_native(c, how);
+	}
+	talk_end();
+	demote_serve(c, fd);
+	demote_settle(c);
+	if (connection_phase(c) == PHASE_NATIVE)
+		return (int)SOCKET_KERNEL;
+	/* TIME_WAIT, or not even that: there is nothing left to shut. */
+	if (socket_shut_state(c) == TCP_CLOSE || was_reset(c, fd)) {
+		epoll_again(c);
+		epoll_poke(c);
+		errno = ENOTCONN;
+		return -1;
+	}
+	if (is_shut_already(c, how))
+		epoll_again(c);
+	if (how == SHUT_WR || how == SHUT_RDWR)
+		shut_output(c, fd);
+	if (how == SHUT_RD || how == SHUT_RDWR) {
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+		connection_wake_readers(c);
+	}
+	epoll_poke(c);
+	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+		return shut_tcp(c, fd, how);
+	if (how != SHUT_RD)
+		half_follow(c, fd);
+	/* Half closed, TCP must stay open as long as demotion may need it. */
+	if (!is_shut_already(c, SHUT_RDWR)) {
+		demote_serve(c, fd);
+		return 0;
+	}
+	recall_forbid(c, fd);
+	/* One half after the other is the same to it as both at once. */
+	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
+	return shut_both(fd);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* segment: this process's own status segment. */
+#include "smc_r/status/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conf/rundir.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/text.h"
+#include "smc_r/status/segment_table.h"
+#include "smc_r/status/totals.h"
+
+#define SLOTS_STEP 32u /* slots that get memory at once */
+#define SEGMENT_BYTES                                                          \
+	(STATUS_SLOTS_AT +                                                     \
+	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
+
+struct status_counters segment_nowhere;
+struct status_counters *segment_counters = &segment_nowhere;
+
+struct segment segments[SEGMENTS_MAX];
+struct status_header *_Atomic segment_own;
+static int status_dir = -1;
+static int own_fd = -1;
+static char own_name[48];
+static bool sweeping = true;
+
+uint64_t segment_wall_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- making the segment ---- */
+
+/* A file that is mapped beyond what its file system holds kills with SIGBUS,
+ * so every page has its memory before it is touched. */
+static int give_memory(int fd, size_t from, size_t bytes)
+{
+	return (int)SYS_CALL4(SYS_fallocate, fd, 0, from, bytes);
+}
+
+static int size_file(int fd)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur < SEGMENT_BYTES)
+		return -EFBIG;
+	if (SYS_CALL3(SYS_ftruncate, fd, SEGMENT_BYTES, 0) < 0)
+		return -ENOSPC;
+	return give_memory(fd, 0, STATUS_SLOTS_AT);
+}
+
+static void fill_header(struct status_header *h)
+{
+	h->version = STATUS_VERSION;
+	h->slot_size = sizeof(struct status_slot);
+	h->pid = process.pid;
+	h->uid = sys_geteuid();
+	h->start = process.start;
+	h->started_ms = segment_wall_ms();
+	memcpy(h->program, process.program, sizeof(h->program));
+	h->reporter = process.reporter;
+	h->reason_table = STATUS_REASON_TABLE;
+	atomic_store(&h->holders[OWN_HOLDER].start, process.start);
+	atomic_store(&h->holders[OWN_HOLDER].pid, process.pid);
+	h->magic = STATUS_MAGIC;
+}
+
+static int map_own(int fd)
+{
+	struct segment *s = &segments[0];
+	void *map;
+	int result = size_file(fd);
+
+	if (result < 0)
+		return result;
+	map = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   0);
+	if (map == MAP_FAILED)
+		return -errno;
+	s->header = map;
+	s->slots = slots_of(s->header);
+	s->self = OWN_HOLDER;
+	s->child = -1;
+	fill_header(s->header);
+	segment_counters = &s->header->counters;
+	segment_slots_init();
+	atomic_store(&segment_own, s->header);
+	return 0;
+}
+
+static int create_own(void)
+{
+	return (int)SYS_CALL4(
+	    SYS_openat, status_dir, own_name,
+	    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+}
+
+static int make_own(void)
+{
+	char *at;
+	int fd;
+	int result;
+
+	at = text_put_number(own_name, (uint64_t)process.pid);
+	text_put_number(text_put(at, "."), process.start);
+	fd = create_own();
+	if (fd == -EEXIST) {
+		/* Left by the program that executed this one. */
+		totals_merge_file(status_dir, own_name);
+		fd = create_own();
+	}
+	if (fd < 0)
+		return fd;
+	fd = hidden_fd(fd);
+	/* In another pid namespace nothing else says that we live. */
+	SYS_CALL3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
+	result = fd < 0 ? fd : map_own(fd);
+	if (result < 0) {
+		SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
+		hidden_close(fd);
+		return result;
+	}
+	own_fd = fd;
+	return 0;
+}
+
+/* Without it all that is asked later is answered more carefully. */
+static void keep_proc(void)
+{
+	int fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
+				O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+	process_keep_proc(fd < 0 ? -1 : hidden_fd(fd));
+}
+
+int segment_open(void)
+{
+	int result;
+
+	if (segments[0].header)
+		return 0;
+	if (status_dir < 0)
+		keep_proc();
+	result = hidden_directory(RUNDIR_STATUS, &status_dir);
+	if (result == 0)
+		result = totals_open(status_dir);
+	if (result == 0)
+		result = make_own();
+	if (result == 0 && sweeping)
+		totals_sweep(status_dir);
+	sweeping = false;
+	return result;
+}
+
+struct status_header *segment_header(void)
+{
+	return segments[0].header;
+}
+
+bool segment_grow(struct status_header *h)
+{
+	uint32_t have = atomic_load(&h->slot_count);
+
+	if (have + SLOTS_STEP > STATUS_SLOTS_MAX)
+		return false;
+	if (give_memory(own_fd,
+			STATUS_SLOTS_AT + have * sizeof(struct status_slot),
+			SLOTS_STEP * sizeof(struct status_slot)) < 0)
+		return false;
+	atomic_store(&h->slot_count, have + SLOTS_STEP);
+	return true;
+}
+
+void segment_shift(void)
+{
+	struct segment old[SEGMENTS_MAX];
+	int kept = 1;
+
+	atomic_store(&segment_own, NULL);
+	memcpy(old, segments, sizeof(old));
+	memset(segments, 0, sizeof(segments));
+	for (int i = 0; i < SEGMENTS_MAX && kept < SEGMENTS_MAX; i++)
+		if (old[i].header)
+			segments[kept++] = old[i];
+	hidden_close(own_fd);
+	own_fd = -1;
+	own_name[0] = '\0';
+	status_dir = totals_forked(status_dir);
+	/* Until it has a segment of its own, a child counts in its parent's. */
+	segment_counters = segments[1].header ? &segments[1].header->counters
+					      : &segment_nowhere;
+}
+
+/* ---- memory and the end ---- */
+
+int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
+{
+	_Atomic uint64_t *mine;
+	int result = segment_open();
+
+	if (result < 0)
+		return result;
+	mine = &segments[0].header->rmb_bytes;
+	result = totals_reserve(status_dir, bytes, limit, mine, used);
+	if (result == -ENOMEM) {
+		totals_sweep(status_dir);
+		result = totals_reserve(status_dir, bytes, limit, mine, used);
+	}
+	return result;
+}
+
+void segment_give_back(uint64_t bytes)
+{
+	if (segments[0].header)
+		totals_give_back(status_dir, bytes,
+				 &segments[0].header->rmb_bytes);
+}
+
+static bool others_hold(struct segment *s)
+{
+	uint32_t n = atomic_load(&s->header->slot_count);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct status_slot *slot = &s->slots[i];
+
+		if (atomic_load(&slot->state) == STATUS_FREE)
+			continue;
+		if (segment_is_held(s, atomic_load(&slot->holders)))
+			return true;
+	}
+	return false;
+}
+
+bool segment_is_open(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header)
+			return true;
+	return false;
+}
+
+void segment_close(void)
+{
+	struct segment *s = &segments[0];
+
+	for (int i = 1; i < SEGMENTS_MAX; i++)
+		if (segments[i].header)
+			atomic_store(
+			    &segments[i].header->holders[segments[i].self].pid,
+			    0);
+	if (!s->header)
+		return;
+	/* Somebody else goes on using or reporting it: the sweep will do. */
+	if (others_hold(s) || s->header->reporter ||
+	    totals_merge(status_dir, own_name, s->header, s->slots,
+			 atomic_load(&s->header->slot_count)) < 0) {
+		atomic_store(&s->header->holders[s->self].pid, 0);
+		return;
+	}
+	segment_counters = &segment_nowhere;
+	atomic_store(&segment_own, NULL);
+	s->header = NULL;
+}

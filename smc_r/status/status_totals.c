@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * status_totals: opens, maps and locks totals.<uid>.
+ */
+#include "smc_r/status/status_totals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conf/found.h"
+
+#define PREFIX       "totals."
+#define NAME_SIZE    32
+#define TRY_AGAIN_MS 2
+
+/* Counters are summed as one row of words. */
+#define COUNTER_WORDS (sizeof(struct status_counters) / sizeof(uint64_t))
+_Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "plain words");
+_Static_assert(sizeof(struct status_counters) % sizeof(uint64_t) == 0,
+	       "nothing but counters");
+
+static void make_name(char *out, size_t size, uid_t uid)
+{
+	snprintf(out, size, PREFIX "%u", (unsigned)uid);
+}
+
+bool status_totals_decode(const char *name, uid_t *out)
+{
+	char again[NAME_SIZE];
+	uid_t uid;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return false;
+	uid = (uid_t)strtoul(name + strlen(PREFIX), NULL, 10);
+	make_name(again, sizeof(again), uid);
+	if (strcmp(name, again) != 0)
+		return false;
+	*out = uid;
+	return true;
+}
+
+static int open_of(int dir, uid_t uid, int flags)
+{
+	const struct found wanted = {
+	    .flags = flags, .mode = 0644, .owner = {uid, uid}};
+	char name[NAME_SIZE];
+	struct stat st;
+	int fd;
+
+	make_name(name, sizeof(name), uid);
+	fd = found_open(dir, name, &wanted, &st);
+	return fd == -EPERM ? -EPROTO : fd;
+}
+
+int status_totals_open(int dir, uid_t uid)
+{
+	return open_of(dir, uid, O_RDONLY);
+}
+
+static bool is_totals(const struct status_totals *t, uid_t uid)
+{
+	return t->magic == STATUS_MAGIC && t->version == STATUS_VERSION &&
+	       t->uid == uid;
+}
+
+int status_totals_copy(int fd, uid_t uid, struct status_totals *out)
+{
+	struct status_totals t = {.magic = 0};
+	ssize_t n = pread(fd, &t, sizeof(t), 0);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < STATUS_TOTALS_LEAST || !is_totals(&t, uid))
+		return -EPROTO;
+	status_totals_adopt(&t);
+	memcpy(out, &t, sizeof(t));
+	return 0;
+}
+
+/* Makes an empty file the totals of nothing, and one of an older revision a
+ * current one; under LOCK_EX. */
+static int start_totals(int fd, uid_t uid)
+{
+	struct status_totals t = {
+	    .magic = STATUS_MAGIC,
+	    .version = STATUS_VERSION,
+	    .uid = uid,
+	};
+	ssize_t n = pread(fd, &t, sizeof(t), 0);
+
+	if (n < 0)
+		return -errno;
+	if (n > 0 && (size_t)n < STATUS_TOTALS_LEAST)
+		return -EPROTO;
+	if ((size_t)n >= sizeof(t) && t.reason_table == STATUS_REASON_TABLE)
+		return 0;
+	if (!is_totals(&t, uid))
+		return -EPROTO;
+	/* The umask may have hidden it from entstat of other users. */
+	if (n == 0 && fchmod(fd, 0644) != 0)
+		return -errno;
+	status_totals_adopt(&t);
+	n = pwrite(fd, &t, sizeof(t), 0);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == sizeof(t) ? 0 : -ENOSPC;
+}
+
+static int open_own(int dir, uid_t uid)
+{
+	int error, fd = open_of(dir, uid, O_RDWR | O_CREAT);
+
+	if (fd < 0)
+		return fd;
+	error = status_totals_lock(fd, LOCK_EX, 1000);
+	if (!error) {
+		error = start_totals(fd, uid);
+		status_totals_unlock(fd);
+	}
+	if (error) {
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+int status_totals_map(int dir, struct status_totals **out, int *fd)
+{
+	struct status_totals *t;
+	uid_t uid = geteuid();
+	int error;
+
+	*fd = open_own(dir, uid);
+	if (*fd < 0)
+		return *fd;
+	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (t == MAP_FAILED) {
+		error = -errno;
+		close(*fd);
+		return error;
+	}
+	if (!is_totals(t, uid)) {
+		status_totals_unmap(t, *fd);
+		return -EPROTO;
+	}
+	*out = t;
+	return 0;
+}
+
+void status_totals_unmap(struct status_totals *totals, int fd)
+{
+	munmap(totals, sizeof(*totals));
+	close(fd);
+}
+
+int status_totals_lock(int fd, int how, unsigned wait_ms)
+{
+	const struct timespec pause = {.tv_nsec = TRY_AGAIN_MS * 1000000L};
+	unsigned waited;
+
+	for (waited = 0;; waited += TRY_AGAIN_MS) {
+		if (flock(fd, how | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (waited >= wait_ms)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/*
+ * Closing would not do: a child forked meanwhile by another thread has the
+ * same open file, and would keep the lock.
+ */
+void status_totals_unlock(int fd)
+{
+	flock(fd, LOCK_UN);
+}
+
+void status_counters_add(struct status_counters *to,
+			 const struct status_counters *from)
+{
+	_Atomic uint64_t *sum = (_Atomic uint64_t *)to;
+	const _Atomic uint64_t *more = (const _Atomic uint64_t *)from;
+	size_t i;
+
+	for (i = 0; i < COUNTER_WORDS; i++)
+		atomic_fetch_add_explicit(
+		    &sum[i],
+		    atomic_load_explicit(&more[i], memory_order_relaxed),
+		    memory_order_relaxed);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * direction: what there is for a call that reads, or writes.
+ *
+ * Locking: none of its own; what a demotion takes (demote.h).
+ */
+#ifndef SMC_R_DIRECTION_H
+#define SMC_R_DIRECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "smc_r/connection/connection.h"
+
+/* What the reader finds when the ring gave nothing. */
+enum input {
+	INPUT_DATA,   /* bytes came meanwhile, or enough of them */
+	INPUT_NONE,   /* wait */
+	INPUT_END,    /* end of file */
+	INPUT_KERNEL, /* this direction is the kernel's now */
+	INPUT_ERROR,  /* the peer broke the rules */
+};
+
+/* From the cursors alone; for whoever is told of the peer's end otherwise. */
+enum input input_look(struct connection *c, int fd, size_t need);
+/* The same for a call that would wait: a writer that sleeps is woken, and the
+ * kernel is asked now and then whether the peer still lives. */
+enum input input_state(struct connection *c, int fd, size_t need);
+
+/* True when the writer should look again: room, or no ring any more. */
+bool output_is_ready(struct connection *c, int fd);
+
+/* The peer wants this end to go back to TCP: the caller must see to that. */
+bool demotion_is_due(const struct connection *c);
+
+#endif

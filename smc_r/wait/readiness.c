@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* readiness: what poll() would say of a connection, from its cursors. */
+#include "smc_r/wait/readiness.h"
+
+#include <sys/socket.h>
+
+#include "smc_r/fallback/demote.h"
+#include "smc_r/fallback/tcp_end.h"
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/stream/stream.h"
+#include "smc_r/wait/direction.h"
+#include "smc_r/wait/stall.h"
+
+static uint32_t kernel_bits(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
+		return 0;
+	return (uint32_t)(unsigned short)p.revents;
+}
+
+#define ALL_IN  (POLLIN | POLLRDNORM)
+#define ALL_OUT (POLLOUT | POLLWRNORM)
+#define ALL     (ALL_IN | ALL_OUT | POLLPRI | POLLRDHUP)
+
+/* A server writes into the ring before its client has said that it reads. */
+static bool is_full_already(struct connection *c)
+{
+	return handshake_way(c, true) == WAY_RING &&
+	       !stream_has_room(c, stream_free(c));
+}
+
+/* Whoever has accepted speaks over TCP, and so did not hear the knock. */
+static bool is_knock_in_vain(const struct connection *c, uint32_t bits)
+{
+	return knock_is_out(c) &&
+	       (bits & (ALL_IN | POLLRDHUP | POLLERR | POLLHUP));
+}
+
+static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
+{
+	uint32_t phase = handshake_look(c, fd);
+	uint32_t bits = 0;
+
+	/* A loop that is to write does its other work meanwhile. */
+	if (c->quiet && (asked & ALL_OUT))
+		phase = handshake_speak(c, fd);
+	if (phase != PHASE_ACTIVE)
+		bits = kernel_bits(fd, ALL);
+	if (phase == PHASE_HANDSHAKE && is_knock_in_vain(c, bits)) {
+		phase = handshake_step(c, fd);
+		if (phase != PHASE_ACTIVE)
+			bits = kernel_bits(fd, ALL);
+	}
+	if (phase == PHASE_ACTIVE)
+		return readiness(c, fd, asked);
+	if (phase != PHASE_HANDSHAKE)
+		return bits;
+	/* Readable for the kernel means: a piece of a CLC message. */
+	if (!(bits & (POLLERR | POLLHUP)) && !connection_reads_no_more(c))
+		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
+	/* Only who asks for it may run into the end of patience. */
+	if ((asked & ALL_OUT) &&
+	    (handshake_hides_output(c, fd) || is_full_already(c)))
+		bits &= ~(uint32_t)ALL_OUT;
+	return bits;
+}
+
+/* At most what is there before a writer that waits for room may go on. */
+static uint32_t low_water(struct connection *c, int fd)
+{
+	int most = (int)stream_mark(c);
+	int mark = 1;
+	socklen_t n = sizeof(mark);
+
+	if (!(atomic_load_explicit(&c->slot->socket_flags,
+				   memory_order_relaxed) &
+	      SOCKET_RCVLOWAT))
+		return 1;
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
+	mark = mark < most ? mark : most;
+	return mark < 1 ? 1 : (uint32_t)mark;
+}
+
+/* A writer that waits for room must not wait for an empty ring. */
+static void signal_empty(struct connection *c)
+{
+	if (atomic_load_explicit(&c->peer_wait->armed_room,
+				 memory_order_relaxed))
+		connection_signal_room(c);
+}
+
+static uint32_t input_bits(struct connection *c, int fd)
+{
+	uint32_t pri = 0;
+	uint32_t flags;
+
+	switch (input_look(c, fd, low_water(c, fd))) {
+	case INPUT_NONE:
+		signal_empty(c);
+		return 0;
+	case INPUT_DATA:
+		flags = atomic_load(&c->in_producer->flags);
+		/* Urgent bytes are told of before the bytes ahead of them are
+		 * read. */
+		if (flags & PRODUCER_SEALED)
+			pri = kernel_bits(fd, POLLPRI) & POLLPRI;
+		return ALL_IN | pri |
+		       (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
+				atomic_load(&c->tcp_ended)
+			    ? POLLRDHUP
+			    : 0);
+	case INPUT_END:
+		return ALL_IN | POLLRDHUP;
+	case INPUT_ERROR:
+		return ALL_IN | POLLRDHUP;
+	case INPUT_KERNEL:
+		return kernel_bits(fd, ALL_IN | POLLRDHUP | POLLPRI);
+	}
+	return 0;
+}
+
+static uint32_t output_bits(struct connection *c, int fd)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+
+	if (own & STREAM_TCP)
+		return kernel_bits(fd, ALL_OUT);
+	if ((own & STREAM_SHUT) ||
+	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED ||
+	    atomic_load(&c->tcp_ended))
+		return ALL_OUT;
+	if (stream_has_room(c, stream_free(c)))
+		return ALL_OUT;
+	return stall_is_over(c, fd) ? kernel_bits(fd, ALL_OUT) : 0;
+}
+
+/* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */
+static bool is_plain(const struct connection *c)
+{
+	return !(
+	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed) |
+	    atomic_load_explicit(&c->out_consumer->flags,
+				 memory_order_relaxed) |
+	    atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) |
+	    (atomic_load_explicit(&c->slot->socket_flags,
+				  memory_order_relaxed) &
+	     SOCKET_RCVLOWAT));
+}
+
+static uint32_t plain_bits(struct connection *c, uint32_t asked)
+{
+	uint32_t bits = 0;
+
+	if (asked & ALL_IN) {
+		if (stream_knows_bytes(c) || stream_fill(c) > 0)
+			bits |= ALL_IN;
+		else if (stream_input_is_broken(c))
+			bits |= ALL_IN | POLLRDHUP | POLLERR;
+		else
+			signal_empty(c);
+	}
+	if ((asked & ALL_OUT) &&
+	    (stream_knows_room(c) || stream_has_room(c, stream_free(c))))
+		bits |= ALL_OUT;
+	return bits;
+}
+
+/* In TIME_WAIT TCP knows no errors: tcp_error(). */
+static uint32_t hidden_errors(struct connection *c)
+{
+	uint32_t peer = atomic_load(&c->in_producer->flags);
+
+	return (peer & PRODUCER_FIN) && !(peer & PRODUCER_SEALED) &&
+		       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+		   ? POLLERR
+		   : 0;
+}
+
+static uint32_t all_bits(struct connection *c, int fd)
+{
+	uint32_t bits;
+
+	/* Who died before this has left us the bytes to judge by. */
+	if (demotion_is_due(c))
+		tcp_has_ended(c, fd);
+	tcp_end_watch(c, fd);
+	demote_serve(c, fd);
+	bits = input_bits(c, fd) | output_bits(c, fd);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+		bits |= ALL_IN | POLLRDHUP;
+	/* Both directions over: POLLHUP, as TCP. */
+	if ((bits & POLLRDHUP) &&
+	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		bits |= POLLHUP;
+	/* Shut both ways, by either end, TCP is, too, and what the other one
+	 * still sent resets it. */
+	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
+	    atomic_load(&c->in_producer->flags) &
+		(PRODUCER_CLOSED | PRODUCER_SHUT))
+		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
+	if ((atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
+		bits &= ~(uint32_t)(POLLHUP | POLLERR);
+	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
+		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
+			(atomic_load(&c->slot->error) ? POLLERR : 0);
+	if ((atomic_load(&c->slot->rx.flags) & STREAM_BROKEN) ||
+	    connection_owes_error(c))
+		bits |= POLLERR;
+	demote_settle(c);
+	return bits;
+}
+
+static uint32_t active_bits(struct connection *c, int fd, uint32_t asked)
+{
+	uint32_t bits;
+
+	if (!is_plain(c))
+		return all_bits(c, fd);
+	bits = plain_bits(c, asked);
+	if (!(asked & ALL_OUT) || (bits & ALL_OUT) || !stall_is_over(c, fd))
+		return bits;
+	return all_bits(c, fd);
+}
+
+uint32_t readiness(struct connection *c, int fd, uint32_t asked)
+{
+	uint32_t phase = connection_phase(c);
+
+	if (__builtin_expect(phase == PHASE_ACTIVE, 1))
+		return active_bits(c, fd, asked);
+	if (phase == PHASE_NATIVE)
+		return kernel_bits(fd, ALL);
+	return before_active(c, fd, asked);
+}
+
+bool readiness_arm(struct connection *c, uint32_t events)
+{
+	bool unfenced;
+
+	atomic_store(&c->own_wait->armed_data, RMB_ARMED);
+	unfenced = atomic_load(&c->in_producer->unfenced);
+	if (events & ALL_OUT) {
+		atomic_store(&c->own_wait->armed_room, RMB_ARMED);
+		unfenced |=
+		    !stream_knows_room(c) && connection_reader_is_unfenced(c);
+	}
+	return unfenced;
+}

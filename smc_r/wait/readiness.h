@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * readiness: what poll() would say of a connection, from its cursors.
+ *
+ * Locking: none.
+ */
+#ifndef SMC_R_READINESS_H
+#define SMC_R_READINESS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "smc_r/connection/connection.h"
+
+/* POLL* bits that hold now, at least those asked for and POLLERR and POLLHUP.
+ * The bits equal those of epoll. */
+uint32_t readiness(struct connection *c, int fd, uint32_t asked);
+
+/* Arms the bells for `events` so that a change from here on rings. The caller
+ * looks at readiness again after a fence, or, when this returns true, after
+ * barrier_all(). */
+bool readiness_arm(struct connection *c, uint32_t events);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* stall: a full ring that nobody empties. */
+#include "smc_r/wait/stall.h"
+
+#include <sys/single_threaded.h>
+
+#include "smc_r/fallback/demote.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
+#include "smc_r/stream/annex.h"
+#include "smc_r/stream/stream.h"
+
+#define CROSSED_PART 10       /* of the limit */
+#define LATE_NS      1000000u /* then a reader is late: annex.h */
+#define LONG_AGO     1u       /* of a clock that began with the machine */
+
+static uint64_t reader_at(const struct connection *c)
+{
+	return atomic_load_explicit(&c->out_consumer->cursor,
+				    memory_order_relaxed);
+}
+
+static void restart(struct connection *c, uint64_t cursor)
+{
+	atomic_store_explicit(&c->full_at, cursor, memory_order_relaxed);
+	atomic_store_explicit(&c->full_ns, sys_now_ns(), memory_order_relaxed);
+}
+
+void stall_begin(struct connection *c)
+{
+	uint64_t cursor = reader_at(c);
+
+	if (!atomic_load_explicit(&c->full_ns, memory_order_relaxed) ||
+	    atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor)
+		restart(c, cursor);
+}
+
+/*
+ * Between the last time and now it has read enough to be written to again: so
+ * nobody who was told that there is no room finds some that nobody made.
+ */
+bool stall_is_avoided(struct connection *c)
+{
+	uint64_t since =
+	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t read = reader_at(c) -
+			atomic_load_explicit(&c->full_at, memory_order_relaxed);
+
+	return since > LONG_AGO && read >= c->out.ring[0].bytes / 3 &&
+	       annex_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
+	       annex_enter(c);
+}
+
+/* Each end waits for the other one to read. */
+static bool is_crossed(struct connection *c)
+{
+	return c->slot->peer_pid == process.pid ||
+	       (atomic_load_explicit(&c->peer_wait->armed_room,
+				     memory_order_relaxed) &&
+		stream_fill(c) > stream_mark(c));
+}
+
+/* Would anybody read it while this thread sleeps? */
+static bool only_we_read(const struct connection *c)
+{
+	return __libc_single_threaded && c->slot->peer_pid == process.pid &&
+	       c->forks == atomic_load(&process.forks);
+}
+
+/* Not under a number that was closed: the bell tells of the end then. */
+static bool may_stall(struct connection *c)
+{
+	return process.stall_ms &&
+	       atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
+	       connection_phase(c) == PHASE_ACTIVE &&
+	       !(atomic_load(&c->slot->tx.flags) &
+		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !atomic_load(&c->orphan);
+}
+
+static uint64_t left_ns(struct connection *c)
+{
+	uint64_t limit = process.stall_ms * 1000000ull;
+	uint64_t since =
+	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t past = sys_now_ns() - since;
+
+	if (since == LONG_AGO)
+		return 0;
+	if (is_crossed(c))
+		limit /= CROSSED_PART;
+	return past < limit ? limit - past : 0;
+}
+
+bool stall_is_over(struct connection *c, int fd)
+{
+	uint64_t cursor;
+
+	if (__builtin_expect(!may_stall(c), 1))
+		return false;
+	cursor = reader_at(c);
+	if (atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor) {
+		restart(c, cursor);
+		return false;
+	}
+	if (left_ns(c) > 0)
+		return false;
+	demote(c, fd, REASON_DEMOTED_STALLED);
+	return true;
+}
+
+int stall_left_ms(struct connection *c)
+{
+	uint64_t left;
+
+	if (!may_stall(c) || stream_has_room(c, stream_free(c)))
+		return -1;
+	/* Whatever the time is, it is over with the next look. */
+	if (only_we_read(c))
+		atomic_store_explicit(&c->full_ns, LONG_AGO,
+				      memory_order_relaxed);
+	left = left_ns(c);
+	return left ? (int)(left / 1000000u) + 1 : 0;
+}
