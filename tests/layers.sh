@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # layers: check that the tree keeps the law of its rooms.
 #
-# $ORDER (from GNUmakefile) names every source file, lowest first, as
-# room/name. $PURE names those that must not know time, threads, descriptors
-# or the heap.
+# $ORDER (from GNUmakefile) names every source file, lowest first, as room/name
+# or room/folder/name. Folders stand in the order of their first files. $PURE
+# names those that must not know time, threads, descriptors or the heap.
 #   1. A room includes only the rooms that it may use (the table below).
-#   2. An include never points to a file that stands later in $ORDER. One noun
-#      may have several .c files behind one header (clc.h: clc.c, clc_step.c),
-#      so among files whose names begin with the same word only headers count.
+#   2. An include never points to a folder that stands later in $ORDER; inside
+#      a folder, never to a file that stands later. One noun may have several
+#      .c files behind one header (clc.h: clc.c, clc_step.c), so inside a folder
+#      among files whose names begin with the same word only headers count.
 #   3. Every .c file of a room stands in $ORDER.
 #   4. A pure file calls nothing that reaches outside its arguments; its object
 #      under $OBJ tells.
+#   5. In rooms that have folders the same holds for calls, that is, for names
+#      that an object needs and another one of the room defines: none points to
+#      a later folder, and inside a folder only files whose names begin with the
+#      same word call a later one.
+#   6. Files that call each other in a circle are at most six (table below).
 # Prints one line for each breach; exits 1 if there was any.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -28,22 +34,99 @@ ofed_core:
 cmd: attrdb conf smc_r_tools ofed_core
 samples:
 '
+# folder: how many files may be in one circle, where it is not six.
+circles='
+smc_r/epoll: 12
+ofed_core/cm: 7
+'
+# file: those of its room that it includes or calls against the law. To be
+# mended; one that is not needed is a breach.
+known='
+ofed_core/device/netdev: cm/cm verbs/client service/serve cm/cm_event
+ofed_core/qp/qp_state: uverbs/uverbs uverbs/uverbs_device
+ofed_core/ud/mcast: uverbs/uverbs
+ofed_core/verbs/cq: uverbs/uverbs uverbs/uverbs_commands
+ofed_core/verbs/mr: uverbs/uverbs uverbs/uverbs_commands verbs/mw
+ofed_core/verbs/mw: uverbs/uverbs uverbs/uverbs_commands
+ofed_core/verbs/srq: uverbs/uverbs uverbs/uverbs_commands
+ofed_core/verbs/object: verbs/cq verbs/mr verbs/mw qp/qp_state verbs/srq
+ofed_core/verbs/receive: qp/qp_state
+ofed_core/wire/wire_receive: service/dispatch
+ofed_core/rc/wqe: qp/qp_state
+ofed_core/rc/requester_send: rc/timeouts
+ofed_core/rc/completer: rc/timeouts
+ofed_core/rc/responder: qp/qp_state
+ofed_core/rc/local: qp/qp_state
+ofed_core/ud/ud: qp/qp_state
+ofed_core/cm/cm_vacant: service/serve
+ofed_core/ucma/ucma_commands: service/serve ucma/cm_channel
+ofed_core/ucma/ucma_qp_attr: ucma/cm_channel
+'
+rooms='attrdb conf smc_r ofed_core cmd samples'
 bad=0
 breach() {
 	printf '%s\n' "$*"
 	bad=1
 }
+seen=$(mktemp) || exit 2
+trap 'rm -f "$seen"' EXIT
 
-grep -Hno '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*"[^"]*"' \
-	attrdb/*.[ch] conf/*.[ch] smc_r/*.[ch] smc_r/*/*.[ch] ofed_core/*.[ch] \
-	ofed_core/*/*.[ch] cmd/*.[ch] samples/*.[ch] 2>/dev/null |
-	awk -v order="$ORDER" -v allowed="$allowed" \
-		-v engine="${CONF_ENGINE-}" -v tools="${SMC_R_TOOLS-}" '
+# What both checks ask. A file is named without suffix.
+# shellcheck disable=SC2016 # awk's
+common='
+	function folder_of(file) {
+		sub(/\/[^\/]*$/, "", file)
+		return file
+	}
+	function room_of(file) {
+		sub(/\/.*/, "", file)
+		return file
+	}
+	function noun_of(file) {
+		sub(/.*\//, "", file)
+		sub(/_.*/, "", file)
+		return file
+	}
+	# Whether a file may not use another one of the same folder or of a
+	# folder that stands elsewhere.
+	function climbs(from, to, one_noun) {
+		if (folder_of(from) != folder_of(to))
+			return place[folder_of(to)] > place[folder_of(from)]
+		return !(one_noun && noun_of(from) == noun_of(to)) &&
+			(from in rank) && (to in rank) && rank[to] > rank[from]
+	}
+	# Whether the list of what is to be mended has it; notes that it was
+	# needed.
+	function is_known(from, to) {
+		if (!((from, to) in mend))
+			return 0
+		print from " " to >>seen
+		return 1
+	}
 	BEGIN {
 		n = split(order, name, " ")
-		for (i = 1; i <= n; i++)
+		for (i = 1; i <= n; i++) {
 			if (!(name[i] in rank))
 				rank[name[i]] = i
+			if (!(folder_of(name[i]) in place))
+				place[folder_of(name[i])] = i
+		}
+		n = split(known, line, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(line[i], word, /[: ]+/)
+			for (w = 2; w <= m; w++)
+				mend[word[1], room_of(word[1]) "/" word[w]] = 1
+		}
+	}'
+
+# shellcheck disable=SC2086,SC2016
+find $rooms -name '*.[ch]' -exec \
+	grep -Hno '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*"[^"]*"' {} + |
+	sort -t: -k1,1 -k2,2n |
+	awk -v order="$ORDER" -v known="$known" -v seen="$seen" \
+		-v allowed="$allowed" -v engine="${CONF_ENGINE-}" \
+		-v tools="${SMC_R_TOOLS-}" "$common"'
+	BEGIN {
 		n = split(engine, name, " ")
 		for (i = 1; i <= n; i++)
 			shared["conf/" name[i]] = 1
@@ -60,31 +143,34 @@ grep -Hno '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*"[^"]*"' \
 	}
 	{
 		split($0, quoted, "\"")
-		split($0, place, ":")
-		from = place[1]
+		split($0, at, ":")
+		where = at[1] ":" at[2]
+		from = at[1]
 		sub(/\.[ch]$/, "", from)
 		to = quoted[2]
 		sub(/\.h$/, "", to)
-		split(from, f, "/")
-		# Within a room the bare name is written.
-		if (!index(to, "/"))
-			to = f[1] "/" to
-		split(to, t, "/")
-		room = t[1]
-		noun = f[2]
-		sub(/_.*/, "", noun)
-		inside = f[1] == room && place[1] ~ /c$/ &&
-			(t[2] == noun || index(t[2], noun "_") == 1)
-		if (room == "conf" && f[1] == "smc_r" && (to in shared))
+		own = room_of(from)
+		# Within a room without folders the bare name is written.
+		if (!index(to, "/")) {
+			if (folder_of(from) != own) {
+				print where ": " to ".h is named from the top"
+				bad = 1
+			}
+			to = folder_of(from) "/" to
+		}
+		room = room_of(to)
+		if (room == "conf" && own == "smc_r" && (to in shared))
 			room = "conf_engine"
-		if (room == "smc_r" && f[1] == "cmd" && (to in shared))
+		if (room == "smc_r" && own == "cmd" && (to in shared))
 			room = "smc_r_tools"
-		where = place[1] ":" place[2]
-		if (!((f[1], room) in may)) {
-			print where ": room " f[1] " may not use " to
+		if (!((own, room) in may)) {
+			print where ": room " own " may not use " to
 			bad = 1
-		} else if (!inside && (from in rank) && (to in rank) &&
-			   rank[to] > rank[from]) {
+		} else if (!(folder_of(to) in place)) {
+			print where ": " folder_of(to) " stands on no list"
+			bad = 1
+		} else if (climbs(from, to, at[1] ~ /c$/) &&
+			   !is_known(from, to)) {
 			print where ": " from " stands below " to
 			bad = 1
 		}
@@ -96,8 +182,8 @@ known() {
 	! git rev-parse --git-dir >/dev/null 2>&1 ||
 		git ls-files --error-unmatch "$1" >/dev/null 2>&1
 }
-for file in attrdb/*.c conf/*.c smc_r/*.c ofed_core/*.c cmd/*.c samples/*.c; do
-	[ -e "$file" ] || continue
+# shellcheck disable=SC2086
+for file in $(find $rooms -name '*.c' | sort); do
 	case " $ORDER " in
 	*" ${file%.c} "*) ;;
 	*)
@@ -112,19 +198,168 @@ harmless='^(mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|str[a-z]*'
 harmless="$harmless|__str[a-z]*_chk|v?snprintf|__v?snprintf_chk"
 harmless="$harmless|__stack_chk_fail|__assert_fail|__ctype_b_loc|qsort|bsearch"
 harmless="$harmless|__isoc99_sscanf|_GLOBAL_OFFSET_TABLE_)\$"
-own=$(for file in ${PURE-}; do
-	[ ! -e "$OBJ/$file.o" ] ||
-		nm --defined-only -f posix "$OBJ/$file.o" | cut -d' ' -f1
-done)
-for file in ${PURE-}; do
-	if [ ! -e "$OBJ/$file.o" ]; then
-		breach "$file: no object to look at"
-		continue
-	fi
-	for symbol in $(nm -u -f posix "$OBJ/$file.o" | cut -d' ' -f1 |
-		grep -Ev "$harmless"); do
-		printf '%s\n' "$own" | grep -qx -- "$symbol" ||
-			breach "$file: is on the list of pure files but uses $symbol"
+# The objects of files, in $objects.
+objects_of() {
+	objects=
+	for file in "$@"; do
+		if [ -e "$OBJ/$file.o" ]; then
+			objects="$objects $OBJ/$file.o"
+		else
+			breach "$file: no object to look at"
+		fi
 	done
+}
+# shellcheck disable=SC2086
+objects_of ${PURE-}
+# shellcheck disable=SC2086
+[ -z "$objects" ] || nm -A -f posix $objects |
+	awk -v harmless="$harmless" -v prefix="$OBJ/" '
+	$3 !~ /^[Uwv]$/ {
+		own[$2] = 1
+		next
+	}
+	$2 !~ harmless {
+		needs[$1, $2] = 1
+	}
+	END {
+		for (need in needs) {
+			split(need, at, SUBSEP)
+			if (at[2] in own)
+				continue
+			file = substr(at[1], length(prefix) + 1)
+			sub(/\.o:$/, "", file)
+			print file ": is on the list of pure files but uses " at[2]
+			bad = 1
+		}
+		exit bad
+	}' || bad=1
+
+# Calls. The names that $LIBRARIES export (preload.map and the shim) are libc's
+# for all others.
+# shellcheck disable=SC2086
+libc=$([ -z "${LIBRARIES-}" ] ||
+	nm -D --defined-only -f posix $LIBRARIES | sed 's/[ @].*//')
+files=
+for file in $ORDER; do
+	case $file in
+	*.bpf) ;;
+	smc_r/*/* | ofed_core/*/*) files="$files $file" ;;
+	esac
 done
+# shellcheck disable=SC2086
+objects_of $files
+# shellcheck disable=SC2086,SC2016
+[ -z "$objects" ] || nm -A -g -f posix $objects |
+	awk -v order="$ORDER" -v known="$known" -v seen="$seen" \
+		-v circles="$circles" -v libc="$libc" -v prefix="$OBJ/" \
+		"$common"'
+	BEGIN {
+		n = split(libc, name, /[ \n]+/)
+		for (i = 1; i <= n; i++)
+			theirs[name[i]] = 1
+		n = split(circles, line, "\n")
+		for (i = 1; i <= n; i++) {
+			split(line[i], word, /[: ]+/)
+			most[word[1]] = word[2]
+		}
+	}
+	# Every file that one file reaches, in reached.
+	function reach(file, calls, todo, k, i, n) {
+		split("", reached)
+		todo[n = 1] = file
+		while (n > 0) {
+			file = todo[n--]
+			for (i = 1; i <= calls[file]; i++) {
+				k = calls[file, i]
+				if (!(k in reached)) {
+					reached[k] = 1
+					todo[++n] = k
+				}
+			}
+		}
+	}
+	{
+		file = substr($1, length(prefix) + 1)
+		sub(/\.o:$/, "", file)
+		if ($2 in theirs)
+			next
+		if ($3 != "U") {
+			defines[room_of(file), $2] = file
+		} else {
+			need[++needs] = file
+			symbol[needs] = $2
+		}
+	}
+	END {
+		for (i = 1; i <= needs; i++) {
+			from = need[i]
+			if (!((room_of(from), symbol[i]) in defines))
+				continue
+			to = defines[room_of(from), symbol[i]]
+			if (from == to || ((from, to, symbol[i]) in told))
+				continue
+			told[from, to, symbol[i]] = 1
+			if (climbs(from, to, 1)) {
+				if (is_known(from, to))
+					continue
+				print from ": calls " symbol[i] "() of " to
+				bad = 1
+				continue
+			}
+			if ((from, to) in arrow)
+				continue
+			arrow[from, to] = 1
+			calls[from, ++calls[from]] = to
+			calls[to] += 0
+		}
+		# Files in one circle reach each other.
+		for (file in calls) {
+			if (index(file, SUBSEP))
+				continue
+			reach(file, calls)
+			if (!(file in reached))
+				continue
+			turns[++round] = file
+			for (k in reached)
+				reaches[file, k] = 1
+		}
+		for (i = 1; i <= round; i++) {
+			file = turns[i]
+			if (file in counted)
+				continue
+			size = 0
+			names = ""
+			for (j = 1; j <= round; j++) {
+				k = turns[j]
+				if (!((file, k) in reaches) ||
+				    !((k, file) in reaches))
+					continue
+				counted[k] = 1
+				size++
+				names = names " " k
+			}
+			limit = most[folder_of(file)]
+			if (size > (limit ? limit : 6)) {
+				print "a circle of " size " files:" names
+				bad = 1
+			}
+		}
+		exit bad
+	}' || bad=1
+
+# What is known and was not met.
+unmet=$(printf '%s\n' "$known" | awk -v seen="$seen" '
+	BEGIN {
+		while ((getline line <seen) > 0)
+			met[line] = 1
+	}
+	{
+		n = split($0, word, /[: ]+/)
+		room = word[1]
+		sub(/\/.*/, "/", room)
+		for (i = 2; i <= n; i++)
+			if (!((word[1] " " room word[i]) in met))
+				print word[1] ": does not use " room word[i]
+	}')
+[ -z "$unmet" ] || breach "$unmet"
 exit $bad

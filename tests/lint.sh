@@ -106,12 +106,12 @@ check_pages() {
 # The manual lists every reason, with its number.
 check_reasons() {
 	local number name bad=0
-	[ -e smc_r/reason.h ] || return 0
+	[ -e smc_r/protocol/reason.h ] || return 0
 	while read -r number name; do
 		grep -q "^\.It $number Dv " man/smc_r.7 ||
 			{ echo "man/smc_r.7 lacks $name, $number"; bad=1; }
 	done < <(sed -n 's/^\t\(REASON_[A-Z_0-9]*\) = \(0x[0-9A-F]*\),$/\2 \1/p' \
-		smc_r/reason.h)
+		smc_r/protocol/reason.h)
 	return $bad
 }
 
@@ -151,8 +151,8 @@ check_headers() {
 
 # What the preload library exports is what its map names, in both directions.
 check_exports() {
-	[ -e smc_r/preload.map ] || return 0
-	sed 's/#.*//; s,/\*.*\*/,,' smc_r/preload.map | tr ';' '\n' |
+	[ -e smc_r/preload/preload.map ] || return 0
+	sed 's/#.*//; s,/\*.*\*/,,' smc_r/preload/preload.map | tr ';' '\n' |
 		awk '/local:/ { exit }
 			{ gsub(/.*[{:]|[ \t}]/, "") }
 			/^[A-Za-z_]/' | sort -u >build/lint/exports.map
