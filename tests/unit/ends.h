@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "crew.h"
 #include "smc_r/os/process.h"
 #include "smc_r/stream/stream.h"
+#include "tests/unit/crew.h"
 
 #define ENDS_PAGE  4096u
 #define ENDS_ANNEX 4u /* times the ring's size: ends_build */

@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_PEER_PAIR_H
 #define TESTS_UNIT_PEER_PAIR_H
 
-#include "peers.h"
+#include "tests/unit/peers.h"
 
 #define LIMIT (64ull << 20)
 

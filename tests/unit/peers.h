@@ -12,13 +12,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "crew.h"
-#include "place.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
+#include "tests/unit/crew.h"
+#include "tests/unit/place.h"
 
 #define PEER_HELD 64
 
