@@ -4,7 +4,7 @@
  *
  * What the loader gave to this process it gives to the programs that it starts,
  * too: the library that /etc/ld.so.preload names, and those of LD_PRELOAD. They
- * are known by the name of the file. The first one serves (smc_r/engines.h).
+ * are known by the name of the file. The first one serves (smc_r/os/engines.h).
  *
  * Ownership: paths are written to the caller's buffers.
  */

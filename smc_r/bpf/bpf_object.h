@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * bpf_object: the compiled BPF program, smc_option.bpf.c, as bytes. make
- * writes the file that defines them (smc_r/bpf_object.sh).
+ * writes the file that defines them (smc_r/bpf/bpf_object.sh).
  */
 #ifndef SMC_R_BPF_OBJECT_H
 #define SMC_R_BPF_OBJECT_H

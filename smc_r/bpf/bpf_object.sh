@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # bpf_object: prints a file's bytes as the C file that bpf_object.h announces.
 #
-# usage: smc_r/bpf_object.sh FILE
+# usage: smc_r/bpf/bpf_object.sh FILE
 #
 # An empty FILE stands for "there was no clang to compile the BPF program".
 set -eu

@@ -12,7 +12,7 @@ import struct
 SYSCALL = {"x86_64": 321, "aarch64": 280, "riscv64": 280, "ppc64le": 361,
            "s390x": 351}
 PROG_GET_FD, OBJ_GET_INFO, LINK_GET_FD, LINK_GET_NEXT = 13, 15, 30, 31
-PROGRAM = b"smc_option"  # one for each device: smc_r/smc_option.bpf.c
+PROGRAM = b"smc_option"  # one for each device: smc_r/bpf/smc_option.bpf.c
 NAME_AT, INFO_BYTES = 64, 256
 
 

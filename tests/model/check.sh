@@ -8,7 +8,7 @@
 # wake-up is lost there. A mutation is one "#define NAME NUMBER /* SCENE, ...:
 # TEXT */": in each of those scenes spin must find one that is. A search that was
 # cut short counts for nothing. Then the names of steps: each of those that
-# smc_r/inject.h lists stands in the C and as a label in the model, and the model
+# smc_r/os/inject.h lists stands in the C and as a label in the model, and the model
 # has no other ones.
 #
 # What spin said is in build/model/CASE/log; where a wake-up was lost, the trail
@@ -108,7 +108,7 @@ export -f run_case
 
 # One a line.
 steps_listed() {
-	sed -n '/^enum inject_step/,/^}/p' smc_r/inject.h |
+	sed -n '/^enum inject_step/,/^}/p' smc_r/os/inject.h |
 		grep -oE '\bSTEP_[A-Z_]+\b' | sort -u
 }
 
@@ -128,7 +128,7 @@ check_steps() { # what, command
 	local odd
 	odd=$(comm -3 <(steps_listed) <("$2") | tr -d '\t' | tr '\n' ' ')
 	if [ -z "$(steps_listed)" ]; then
-		report ok "$1 # SKIP smc_r/inject.h lists no steps"
+		report ok "$1 # SKIP smc_r/os/inject.h lists no steps"
 	elif [ -n "$odd" ]; then
 		report "not ok" "$1" "not in both: $odd"
 	else
@@ -166,6 +166,6 @@ while read -r model scene _ mutation text; do
 		report "not ok" "$name" "${verdict:-it did not run}, see build/model/$model.$scene.$mutation"
 	fi
 done <<<"$cases"
-check_steps 'the steps of smc_r/inject.h are those of the model' steps_in_model
-check_steps 'the steps of smc_r/inject.h are those of the code' steps_in_code
+check_steps 'the steps of smc_r/os/inject.h are those of the model' steps_in_model
+check_steps 'the steps of smc_r/os/inject.h are those of the code' steps_in_code
 exit $failed

@@ -13,7 +13,7 @@
  * but the threads that look by the clock in the C as well, and those are told of
  * their own messages only.
  *
- * A label STEP_* is a gap that enum inject_step of smc_r/inject.h names; its
+ * A label STEP_* is a gap that enum inject_step of smc_r/os/inject.h names; its
  * suffix tells apart several places with that gap. An atomic { } or d_step { } is
  * one access to what others see, with what a thread decides for itself around
  * it; others may come in between any two of them.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """node: the device nodes of the core, used by hand, as no library would.
 
-One Node is one connection of the shim (ofed_core/shim_protocol.h) to the core
+One Node is one connection of the shim (ofed_core/base/shim_protocol.h) to the core
 of the network namespace that we are in.
 """
 import array

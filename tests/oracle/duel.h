@@ -149,7 +149,7 @@ void turn_take(int side);
 /*
  * DUEL_WARM: each side's listeners have a port of their own, at which it has
  * served the other side before, so that the next client may knock
- * (smc_r/knock.h).
+ * (smc_r/handshake/knock.h).
  */
 void game_warm(struct game *g);
 

@@ -12,7 +12,7 @@ const char *watch_events(struct model *m)
 	return PICK(m, watched);
 }
 
-/* The next client knocks, if both have met twice (smc_r/knock.h). */
+/* The next client knocks, if both have met twice (smc_r/handshake/knock.h). */
 static void serve_one(struct beginning *b)
 {
 	struct model *m = b->m;

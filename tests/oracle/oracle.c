@@ -52,7 +52,7 @@ static FILE *script_open(const char *what)
 /*
  * ORACLE_WARM: each listener has served the other process before the script
  * goes on, so that the two share a link group and the next client may knock
- * (smc_r/knock.h).
+ * (smc_r/handshake/knock.h).
  */
 static int warm(struct director *d, const char *listen)
 {

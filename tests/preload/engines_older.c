@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * engines_older: what takes the place of smc_r/engines.c in a library that
+ * engines_older: what takes the place of smc_r/os/engines.c in a library that
  * knows of no other engine, as those before that file did.
  */
 #include "smc_r/os/engines.h"
