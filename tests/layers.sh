@@ -36,7 +36,7 @@ samples:
 '
 # folder: how many files may be in one circle, where it is not six.
 circles='
-smc_r/epoll: 12
+smc_r/epoll: 11
 ofed_core/cm: 7
 '
 # file: those of its room that it includes or calls against the law. To be

@@ -2,15 +2,22 @@
 /* epoll_look: would a wait return at once? Nothing is taken. */
 #include "smc_r/epoll/epoll_set.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <sys/single_threaded.h>
 
+#include "smc_r/epoll/epoll_arm.h"
+#include "smc_r/epoll/epoll_common.h"
 #include "smc_r/epoll/epoll_edge.h"
+#include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/readiness.h"
+#include "smc_r/wait/stall.h"
 
 /* Nothing is consumed: an edge stays for who asks E. */
 bool epoll_member_ready(struct epoll_member *m)
@@ -129,4 +136,79 @@ uint64_t epoll_nested_mark(struct epoll *e)
 		if (e->nested[i].inner && e->nested[i].ours)
 			mark += epoll_nested_mark(e->nested[i].inner);
 	return mark;
+}
+
+/* In which m changes by the clock, or -1. */
+static int member_ms(struct epoll_member *m, uint64_t *now)
+{
+	int left = -1;
+
+	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
+		left = handshake_left_ms(m->connection, now);
+		return left > 0 ? left : -1;
+	}
+	if (!atomic_load(&m->enabled) ||
+	    !(atomic_load(&m->events) & EPOLL_OUTPUT))
+		return -1;
+	left = stall_left_ms(m->connection);
+	if (left >= 0)
+		atomic_store(&m->epoll->stalled, 1);
+	if (left == 0)
+		epoll_ready_mark(m);
+	return left;
+}
+
+int epoll_pending_ms(struct epoll *e)
+{
+	uint32_t count = atomic_load(&e->count);
+	uint64_t now = 0;
+	int least = -1;
+
+	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits &&
+	    !epoll_has_others(e))
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+		int left = m ? member_ms(m, &now) : -1;
+
+		if (left >= 0 && (least < 0 || left < least))
+			least = left;
+	}
+	return least;
+}
+
+/* The kernel told of an instance inside, and nobody has looked there. */
+static bool nested_is_woken(const struct epoll *e)
+{
+	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
+		if (e->nested[i].inner && e->nested[i].ours &&
+		    e->nested[i].woken)
+			return true;
+	return false;
+}
+
+/*
+ * Of threads that share an instance a ring wakes one: it disarms all members,
+ * and the kernel's sign of it goes to the first that looks. Who may have taken
+ * it lets them ring again for those that sleep on, and wakes one if there is
+ * more to tell, as the kernel does. A thread that sleeps on e from outside, by
+ * poll() or in an instance around it, looks at members alone.
+ */
+void epoll_pass_on(struct epoll *e)
+{
+	bool asleep = atomic_load(&e->common->sleepers) > 0;
+	int error = errno;
+
+	if ((!asleep && !e->is_nested) || e->shadow < 0 || epoll_is_anothers(e))
+		return;
+	inject_step(STEP_TOOK);
+	epoll_arm_for_others(e);
+	inject_step(STEP_PASSED);
+	/* There may be nobody else: who arms for its own next sleep looks. */
+	if (!asleep && __libc_single_threaded)
+		return;
+	if (epoll_members_ready(e) ||
+	    (asleep && (nested_is_woken(e) || epoll_pending_ms(e) >= 0)))
+		epoll_wake(e);
+	errno = error;
 }

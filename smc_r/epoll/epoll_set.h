@@ -207,6 +207,9 @@ void epoll_follow(struct epoll *e);
 struct epoll_armed {
 	bool sure; /* else a ring may be missing: look by the clock as well */
 };
+/* Milliseconds until a timer changes what e reports; -1: no timer. Timers are
+ * those of handshakes, and of members that wait for room. */
+int epoll_pending_ms(struct epoll *e);
 /* A thread that took signs of e arms, looks, and wakes one of the others that
  * sleep in it, or on it. errno stays. */
 void epoll_pass_on(struct epoll *e);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sys/single_threaded.h>
 
 #include "smc_r/connection/spin.h"
 #include "smc_r/epoll/epoll_arm.h"
@@ -115,47 +114,6 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 	return 0;
 }
 
-/* In which m changes by the clock, or -1. */
-static int member_ms(struct epoll_member *m, uint64_t *now)
-{
-	int left = -1;
-
-	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
-		left = handshake_left_ms(m->connection, now);
-		return left > 0 ? left : -1;
-	}
-	if (!atomic_load(&m->enabled) ||
-	    !(atomic_load(&m->events) & EPOLL_OUTPUT))
-		return -1;
-	left = stall_left_ms(m->connection);
-	if (left >= 0)
-		atomic_store(&m->epoll->stalled, 1);
-	if (left == 0)
-		epoll_ready_mark(m);
-	return left;
-}
-
-/* A member whose handshake is not over changes by the clock as well, and so
- * does one that waits for room. */
-static int pending_ms(struct epoll *e)
-{
-	uint32_t count = atomic_load(&e->count);
-	uint64_t now = 0;
-	int least = -1;
-
-	if (!atomic_exchange(&e->stalled, 0) && e->uses_bits &&
-	    !epoll_has_others(e))
-		return -1;
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = epoll_member_at(e, i);
-		int left = m ? member_ms(m, &now) : -1;
-
-		if (left >= 0 && (least < 0 || left < least))
-			least = left;
-	}
-	return least;
-}
-
 /* The time is over. */
 static void tell_overdue(struct epoll *e)
 {
@@ -200,7 +158,7 @@ static int sleep_ms(const struct wait_until *u, int pending)
 /* In which something is to be looked at by the clock, or -1. */
 static int changes_ms(struct epoll *e, struct epoll_armed armed)
 {
-	int ms = sooner(pending_ms(e), linkgroup_rest_ms());
+	int ms = sooner(epoll_pending_ms(e), linkgroup_rest_ms());
 
 	return armed.sure ? ms : sooner(UNSURE_MS, ms);
 }
@@ -339,42 +297,6 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 		n = wait_rounds(e, events, max, &until, call->mask);
 	}
 	return n;
-}
-
-/* The kernel told of an instance inside, and nobody has looked there. */
-static bool nested_is_woken(const struct epoll *e)
-{
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours &&
-		    e->nested[i].woken)
-			return true;
-	return false;
-}
-
-/*
- * Of threads that share an instance a ring wakes one: it disarms all members,
- * and the kernel's sign of it goes to the first that looks. Who may have taken
- * it lets them ring again for those that sleep on, and wakes one if there is
- * more to tell, as the kernel does. A thread that sleeps on e from outside, by
- * poll() or in an instance around it, looks at members alone.
- */
-void epoll_pass_on(struct epoll *e)
-{
-	bool asleep = atomic_load(&e->common->sleepers) > 0;
-	int error = errno;
-
-	if ((!asleep && !e->is_nested) || e->shadow < 0 || epoll_is_anothers(e))
-		return;
-	inject_step(STEP_TOOK);
-	epoll_arm_for_others(e);
-	inject_step(STEP_PASSED);
-	/* There may be nobody else: who arms for its own next sleep looks. */
-	if (!asleep && __libc_single_threaded)
-		return;
-	if (epoll_members_ready(e) ||
-	    (asleep && (nested_is_woken(e) || pending_ms(e) >= 0)))
-		epoll_wake(e);
-	errno = error;
 }
 
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
