@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # duel: games of the program duel on plain TCP and under the library, whose logs
-# must be equal. A game that plain TCP itself plays in two ways is none.
+# must be equal. A game that plain TCP itself plays in two ways is none. Both
+# are compared within the table DIFFERENCES FROM TCP of smc_r(7): what it lists
+# is no fault, and moves keep clear of it where they can.
 #
 # usage: tests/oracle/duel.sh [-n SEEDS] [-s FIRST] [-m MODES] [-l MOVES]
 #	     [-j JOBS] [SEED|SEED:MOVE,MOVE...]...

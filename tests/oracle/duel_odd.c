@@ -71,7 +71,7 @@ static void make_sendfile(struct game *g, struct random *r)
 
 static void make_splice(struct game *g, struct random *r)
 {
-	/* Not SPLICE_F_MORE: smc_r(7), BUGS. */
+	/* Not SPLICE_F_MORE: smc_r(7), DIFFERENCES FROM TCP. */
 	static const unsigned flags[] = {
 	    0,    0,   SPLICE_F_NONBLOCK, SPLICE_F_NONBLOCK, SPLICE_F_MOVE,
 	    0x10, 0x40};
@@ -233,7 +233,8 @@ static bool is_time(const struct option *o)
 	       (o->name == SO_RCVTIMEO || o->name == SO_SNDTIMEO);
 }
 
-/* What a set would change so that both runs may differ rightly. */
+/* What a set would change so that both runs may differ rightly: by what the
+ * kernel chooses, or smc_r(7), DIFFERENCES FROM TCP, lists. */
 static bool is_for_get(const struct option *o)
 {
 	return o->level == SOL_SOCKET &&

@@ -4,7 +4,8 @@
 # all return values, errors, sums and readiness bits must be equal. So must the
 # time that a step takes, as far as a waiter tells it: who is woken late, or not
 # before his patience ends, may still have the right values. Such a step is LATE
-# when it was so in two runs.
+# when it was so in two runs. Both are compared within the table DIFFERENCES
+# FROM TCP of smc_r(7): what it lists is no fault, and scripts keep clear of it.
 #
 # usage: tests/oracle/oracle.sh [-n SEEDS] [-s FIRST] [-m MODES] [-w WRONG]
 #	     [-r REPEAT] [-j JOBS] [-k] [-v] [SCENARIO]...

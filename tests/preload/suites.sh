@@ -22,7 +22,7 @@ limit=${SUITES_LIMIT:-900}
 python=${PYTHON:-/usr/bin/python3}
 glib=/usr/libexec/installed-tests/glib
 # Sets small buffers and counts on a writer that gets no further ahead of its
-# reader. Here that is a ring, whatever the buffers: BUGS in smc_r(7).
+# reader. Here that is a ring: DIFFERENCES FROM TCP in smc_r(7).
 known=test_sendfile_close_peer_in_the_middle_of_receiving
 
 python_modules=(
