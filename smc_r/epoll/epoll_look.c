@@ -67,17 +67,19 @@ bool epoll_members_ready(struct epoll *e)
 }
 
 /* The shadows' own signs of life are no events of the program's. */
-static void settle(struct epoll *e)
+static bool settle(struct epoll *e)
 {
-	if (e->shadow >= 0)
-		epoll_harvest_all(e);
+	bool news = e->shadow >= 0 && epoll_harvest_all(e);
+
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
-			settle(e->nested[i].inner);
+			news |= settle(e->nested[i].inner);
+	return news;
 }
 
 /* Its signs, which were taken, were for all threads that sleep on it, and for
- * us if we do so next. */
+ * us if we do so next. A wake-up of ours is passed on no further: members that
+ * are ready, and that nobody is to be told of, would keep everybody awake. */
 static void pass_on(struct epoll *e)
 {
 	epoll_pass_on(e);
@@ -89,12 +91,13 @@ static void pass_on(struct epoll *e)
 bool epoll_kernel_ready(struct epoll *e)
 {
 	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+	bool news = settle(e);
 	bool ready;
 
-	settle(e);
 	inject_step(STEP_SETTLED);
 	ready = SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
-	pass_on(e);
+	if (news)
+		pass_on(e);
 	if (ready)
 		return true;
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++) {

@@ -166,16 +166,18 @@ static bool is_news(struct connection *c, uint32_t events)
 	       handshake_way(c, true) == WAY_KERNEL;
 }
 
-/* Each member that stands in this instance. */
-static void harvest(struct epoll *e, int ep,
+/* Each member that stands in this instance. True: there was news of one, and
+ * not only a wake-up of ours. */
+static bool harvest(struct epoll *e, int ep,
 		    void (*note)(struct epoll_member *m, uint32_t events))
 {
 	struct epoll_event events[HARVEST];
+	bool news = false;
 	long n;
 
 	/* Another process's members: addresses that are none here. */
 	if (epoll_is_anothers(e))
-		return;
+		return false;
 	do {
 		n = SYS_CALL6(SYS_epoll_pwait, ep, events, HARVEST, 0, 0, 0);
 		for (long i = 0; i < n; i++) {
@@ -190,8 +192,10 @@ static void harvest(struct epoll *e, int ep,
 				continue;
 			epoll_member_news(m);
 			epoll_ready_mark(m);
+			news = true;
 		}
 	} while (n == HARVEST);
+	return news;
 }
 
 void epoll_harvest_locked(struct epoll *e)
@@ -225,22 +229,29 @@ static void move_due(struct epoll *e)
 	engine_unlock(&saved);
 }
 
-void epoll_harvest(struct epoll *e)
+static bool harvest_both(struct epoll *e, bool bells)
 {
+	bool news;
+
 	e->unharvested = false;
-	epoll_harvest_locked(e);
-	if (e->rung && e->uses_bits) {
+	news = harvest(e, e->shadow, note_event);
+	if (bells) {
 		e->rung = false;
-		harvest(e, e->bells, NULL);
+		news |= harvest(e, e->bells, NULL);
 	}
 	if (__builtin_expect(atomic_load(&e->due) != 0, 0))
 		move_due(e);
+	return news;
 }
 
-void epoll_harvest_all(struct epoll *e)
+void epoll_harvest(struct epoll *e)
 {
-	epoll_harvest(e);
-	harvest(e, e->bells, NULL);
+	harvest_both(e, e->rung && e->uses_bits);
+}
+
+bool epoll_harvest_all(struct epoll *e)
+{
+	return harvest_both(e, true);
 }
 
 /* ---- leaving ---- */

@@ -23,8 +23,9 @@
  * that rang only what must be known: which member of many is to be looked at.
  */
 void epoll_harvest(struct epoll *e);
-/* And of all bells: the kernel is to be asked whether E has anything else. */
-void epoll_harvest_all(struct epoll *e);
+/* And of all bells: the kernel is to be asked whether E has anything else.
+ * True: there was news of a member, and not only a wake-up of ours. */
+bool epoll_harvest_all(struct epoll *e);
 
 /* The shadow's part, engine lock held: who is due to move stays. Who sleeps on
  * e must be woken after it. */

@@ -133,7 +133,7 @@ static void connect_unix(int flags)
 {
 	int client = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	connect(client, (struct sockaddr *)&name, sizeof(name));
+	(void)connect(client, (struct sockaddr *)&name, sizeof(name));
 	close(flags < 0 ? accept(unix_listener, NULL, NULL)
 			: accept4(unix_listener, NULL, NULL, flags));
 	close(client);
