@@ -205,6 +205,10 @@ check_size() {
 		n=$(wc -l <"$f")
 		[ "$n" -le 800 ] || { echo "$f: $n lines, more than 800"; bad=1; }
 	done
+	for f in $(matching '^PERFORMANCE\.md$'); do
+		n=$(wc -c <"$f")
+		[ "$n" -le 12288 ] || { echo "$f: $n bytes, more than 12288"; bad=1; }
+	done
 	return $bad
 }
 
