@@ -212,7 +212,7 @@ inline members_ready(e, result) {
 proctype epoll_thread(byte e; byte how) {
 	byte i, there, left, call;
 	byte found = NONE;
-	bool took, any;
+	bool took, any, news;
 
 begin:
 	/* epoll_wait_members(): the kernel is asked now and then. */
@@ -494,12 +494,18 @@ STEP_ARMED_poll:
 		:: any -> goto poll_told
 		:: else
 		fi;
-		/* settle() */
+		/* settle(): a poke alone is no news, and goes no further. */
+		news = IN_B(e, 0) || IN_B(e, 1) || IN_B(e, 2) || IN_B(e, 3);
 		harvest_S(e);
 		harvest_B(e)
 	};
 STEP_SETTLED_poll:
-	atomic { call = TO_SETTLE; goto arm };
+	atomic {
+		if
+		:: news -> call = TO_SETTLE; goto arm
+		:: else
+		fi
+	};
 settled:
 	atomic {
 		if
@@ -510,10 +516,10 @@ settled:
 	members_ready(e, any);
 	atomic {
 		if
-		:: any && !M(SETTLE_WAKES_NOBODY) ->
+		:: any && news && !M(SETTLE_WAKES_NOBODY) ->
 			epoll_wake(e);
 			goto poll_told
-		:: any && M(SETTLE_WAKES_NOBODY) -> goto poll_told
+		:: any && (!news || M(SETTLE_WAKES_NOBODY)) -> goto poll_told
 		:: !any
 		fi
 	};
