@@ -13,8 +13,8 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/registrations.h"
 
-/* A bit each: was once put into an instance. Not made when it is needed, as
- * that would be a call of ours. */
+/* A descriptor has one bit: was it once put into an instance? The table is not
+ * made when it is needed, as that would be a call of ours. */
 static _Atomic uint64_t registered[FDTABLE_SIZE / 64];
 
 /* An fd that is registered with the kernel may become a candidate later. */

@@ -18,11 +18,9 @@
 #define RINGS_MAX   64u /* outstanding bytes in a bell before it is emptied */
 #define ARMS_A_LOOK 32u /* so often a bell may have rung, unseen */
 
-/*
- * This thread has armed beside a writer, or a reader, that leaves its fence to
- * who sleeps. A handler on top of us that settles it does so for both, as we
- * look after it.
- */
+/* This thread has armed beside a writer, or a reader, that leaves its fence to
+ * the end that sleeps. A handler on top of us that settles it does so for both,
+ * as we look after it. */
 static __thread bool unsettled;
 
 static bool settle(void)
@@ -101,8 +99,8 @@ void epoll_note_rings(struct epoll_member *m)
 	uint32_t arms =
 	    atomic_load_explicit(&m->epoll->arms, memory_order_relaxed);
 
-	/* Nobody rings for who is awake but by what was armed for an earlier
-	 * sleep. */
+	/* Nobody rings for a thread that is awake, except for what was armed
+	 * for an earlier sleep. */
 	if (!m->hears_room &&
 	    arms - atomic_load_explicit(&m->arms, memory_order_relaxed) <
 		ARMS_A_LOOK)
@@ -116,7 +114,7 @@ void epoll_note_rings(struct epoll_member *m)
 
 /* ---- arming ---- */
 
-/* Once for each member that ever waits. */
+/* This runs once for each member that ever waits. */
 static void hear_room(struct epoll_member *m)
 {
 	sigset_t saved;
@@ -217,7 +215,7 @@ static void arm_group(struct epoll *e, struct epoll_group *g)
 	arm_word(&g->waiters->armed[e->waiter]);
 }
 
-/* For epoll_ready_any: none is what it looks for. */
+/* epoll_ready_any() calls it for each member; none is what it looks for. */
 static bool arm_marked(struct epoll_member *m)
 {
 	arm_member(m);

@@ -2,11 +2,11 @@
 /*
  * epoll_arm: what makes the members of an instance ring for it.
  *
- * An arm that is taken leaves one byte in a bell. Whoever removes bytes from a
- * bell, or signs (edges) from a shadow, must afterwards arm and then look, or
- * wake everybody who may have been armed. So bells are emptied here alone, in
- * front of the arms, and a thread shows its struct epoll_armed to sleep.
- * tests/model proves the order of the steps.
+ * An arm that is taken leaves one byte in a bell. A thread that removes bytes
+ * from a bell, or signs (edges) from a shadow, must afterwards arm and then
+ * look, or wake every thread that may have been armed. So bells are emptied
+ * here alone, in front of the arms, and a thread shows its struct epoll_armed
+ * to sleep. tests/model proves the order of the steps.
  *
  * Locking: epoll_set.h. The engine lock is free.
  */
@@ -19,7 +19,8 @@
  * instances too. A look must follow: what came before rings for nobody. */
 struct epoll_armed epoll_arm(struct epoll *e);
 
-/* The same by a thread that does not wait in e next. */
+/* Empties and arms as epoll_arm() does, for a thread that does not wait in e
+ * next. */
 void epoll_arm_for_others(struct epoll *e);
 
 /* And for what has become armed since, by epoll_arm_room(). True: it rings

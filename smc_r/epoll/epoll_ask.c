@@ -80,7 +80,7 @@ int epoll_ask(struct epoll *e, struct epoll_event *events, int max)
 		return n;
 	e->moved = false;
 	epoll_harvest(e);
-	/* What is the kernel's since then it was not asked about. */
+	/* The kernel was not asked about what is its own since then. */
 	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
 
@@ -115,8 +115,8 @@ int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
 }
 
 /*
- * Nobody knows when a descriptor of the kernel became ready. To a program
- * that looks often that is no matter. One that was away for long, and finds
+ * Nobody knows when a descriptor of the kernel became ready. That does not
+ * matter to a program that looks often. One that was away for long, and finds
  * both kinds, is told of the members that became ready in the later half of
  * that time behind the kernel's: more often than not that is how it was.
  */
@@ -132,7 +132,7 @@ static void begin_order(struct epoll *e)
 	e->middle = asked + (sys_ticks() - asked) / 2;
 }
 
-/* Of n the first ones are members. */
+/* events has n entries; the first ones are members. */
 static int end_order(struct epoll *e, struct epoll_event *events, int members,
 		     int n)
 {
@@ -174,7 +174,7 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 				 n + epoll_ask(e, events + n, max - n));
 	e->moved = false;
 	n += epoll_gather(e, events + n, max - n);
-	/* As in epoll_ask(). */
+	/* epoll_ask() says why. */
 	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
 

@@ -14,20 +14,20 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* Of members and nested instances, by what we know ourselves: how many. */
+/* Reports members and nested instances, by what we know ourselves: how many. */
 int epoll_gather(struct epoll *e, struct epoll_event *events, int max);
 
-/* Of the kernel's descriptors, now. */
+/* Asks the kernel about its own descriptors, now: how many. */
 int epoll_ask(struct epoll *e, struct epoll_event *events, int max);
 
 /* The kernel has just been. */
 void epoll_was_asked(struct epoll *e);
 
 /*
- * Of both, as a wait begins, in the order in which they became ready, as far as
- * that is known. Where nobody is ready the wait that follows asks the kernel,
- * as it sleeps in it; unless that had something to tell the last time. *asked:
- * or it was.
+ * Reports both, as a wait begins, in the order in which they became ready, as
+ * far as that is known. If nothing is ready, the wait that follows asks the
+ * kernel, as it sleeps in it, unless the kernel had something to tell the last
+ * time. *asked: the kernel was asked.
  */
 int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
 		    bool only_looks, bool *asked);

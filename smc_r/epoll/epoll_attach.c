@@ -13,8 +13,8 @@
 #include "smc_r/os/sys.h"
 
 /* One instance may own a connection's waiter word; a second one is served by
- * the connection's own bells. So is one in a child of those whom the RMB is
- * for: other children give their instances the same numbers. */
+ * the connection's own bells. So is one in a forked child of the process that
+ * the RMB is for: other children give their instances the same numbers. */
 static void take_waiter_word(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
@@ -77,7 +77,7 @@ static void leave_knock(struct epoll_member *m, int taken)
 		if ((int)i != taken && c->knock.k.at[i].held)
 			sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL,
 				      c->knock.k.at[i].bell, 0, 0);
-	/* Taken, and not attached yet. */
+	/* The knock was taken, and the member is not attached yet. */
 	if (taken < 0 && c->rmb)
 		sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL, c->bells.data, 0,
 			      0);
@@ -116,7 +116,7 @@ static void attach_bells(struct epoll_member *m)
 	note_watched(c);
 	take_waiter_word(m);
 	epoll_order_join(m);
-	/* Once taken it is the same bell. */
+	/* A knock that was taken has the same bell. */
 	if (!m->hears_knock)
 		watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
 	m->hears_knock = false;
@@ -146,17 +146,18 @@ void epoll_member_attach(struct epoll_member *m)
 	struct connection *c = m->connection;
 	int shadow = m->epoll->shadow;
 	bool ring = connection_phase(c) == PHASE_ACTIVE;
-	/* All of it: half demoted, one direction is TCP's. */
+	/* All events count: in a half demoted connection one direction is
+	 * TCP's. */
 	uint32_t tcp = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
 	uint64_t data = (uint64_t)(uintptr_t)m;
 
-	/* Once more when it becomes active: what was told before concerned the
-	 * handshake. */
+	/* The socket is registered anew when it becomes active: what was told
+	 * before concerned the handshake. */
 	watch(shadow, m->fd, tcp, data, m->watched);
 	m->watched = true;
 	if (ring && !m->attached)
 		attach_bells(m);
-	/* That it is ready now is no edge of the kernel's. */
+	/* It is no edge of the kernel's that the socket is ready now. */
 	if (atomic_load(&m->events) & EPOLLET) {
 		epoll_harvest_locked(m->epoll);
 		epoll_wake(m->epoll);
@@ -168,7 +169,8 @@ void epoll_member_detach(struct epoll_member *m)
 	struct epoll *e = m->epoll;
 	struct connection *c = m->connection;
 
-	/* Else another process may go on waiting for the connection. */
+	/* An instance of another process keeps its registrations: that process
+	 * may go on waiting for the connection. */
 	if (e->shadow >= 0 && !epoll_is_anothers(e)) {
 		sys_epoll_ctl(e->shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 		if (c->rmb && m->attached) {

@@ -11,18 +11,19 @@
 
 /* (Re)places them for the connection's phase. */
 void epoll_member_attach(struct epoll_member *m);
-/* It waits for room: from here on B has that bell as well. Who takes the rings
- * of the other one may be another process, which knows nothing of B. */
+/* The member waits for room: from here on B has the bell for room as well.
+ * Another process, which knows nothing of B, may take the rings of the bell for
+ * data. */
 void epoll_attach_room(struct epoll_member *m);
-/* It knocks: B has the bell that rings when that is taken. Not where an
- * instance has no B, or another process's. */
+/* The member knocks: B has the bell that rings when the knock is taken. Nothing
+ * is done where an instance has no B, or another process's. */
 void epoll_attach_knock(struct epoll_member *m);
-/* Of all members of a connection: connection_on_knock_over. */
+/* The knock of c is over: tells all its members (connection_on_knock_over). */
 void epoll_knock_over(struct connection *c, int taken);
-/* Out of both; the peer need not ring for it any more. */
+/* Takes the member out of both; the peer need not ring for it any more. */
 void epoll_member_detach(struct epoll_member *m);
-/* After a member of c left e. A connection has its bells in B once, however
- * many of its descriptors are registered. */
+/* Called after a member of c left e. A connection has its bells in B once,
+ * however many of its descriptors are registered. */
 void epoll_attach_sibling(const struct epoll *e, struct connection *c);
 
 #endif

@@ -20,13 +20,13 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
 
-#define FIRST_WORDS 256u /* of struct epoll_common */
+#define FIRST_WORDS 256u /* each a struct epoll_common */
 #define MORE_WORDS  64u
-#define ROUSE_MS    20u /* for who sleeps to notice */
+#define ROUSE_MS    20u /* for sleeping threads to notice */
 
 /* ---- words ---- */
 
-/* Those of the parent are the child's as well, each taken by one of them. */
+/* A child has the parent's words as well; each is taken by one of them. */
 static struct words {
 	struct epoll_common *_Atomic at;
 	_Atomic uint32_t count;
@@ -46,7 +46,8 @@ static bool new_words(uint32_t count)
 	return true;
 }
 
-/* As good as random to others, and asked of nobody: the kernel put it there. */
+/* The kernel put it there for this process: it is as good as random to others,
+ * and costs no call. */
 static uint64_t draw(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -96,8 +97,8 @@ struct epoll_common *epoll_common_get(uint64_t *cookie)
 	return word;
 }
 
-/* Not one that a child may have, nor one that a thread sleeps on whose
- * instance was closed. */
+/* A word stays taken if a child may have it, or if a thread still sleeps on its
+ * instance, which was closed. */
 void epoll_common_put(struct epoll *e)
 {
 	if (e->forks == atomic_load(&process.forks) &&
@@ -110,8 +111,8 @@ static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
 	return atomic_load(&atomic_load(&e->members)[i]);
 }
 
-/* What TCP told until they became active is no news to who hears of one that
- * the child gives back to TCP. */
+/* What TCP told of members until they became active is no news to a process
+ * that is told of a member that the child gives back to TCP. */
 static void attach_active(struct epoll *e)
 {
 	for (uint32_t i = 0; i < atomic_load(&e->count); i++) {
@@ -138,8 +139,8 @@ void epoll_common_before_fork(void)
 	}
 }
 
-/* Children are many, as a rule; each takes words of its own when it needs one.
- */
+/* A process may have many children; each takes words of its own when it needs
+ * one. */
 void epoll_common_forked(void)
 {
 	atomic_store(&words.count, 0);
@@ -168,7 +169,8 @@ void epoll_begin_look(struct epoll *e, struct sleeper *s)
 	sleeper_owes(s);
 }
 
-/* Who comes to it while we sleep sees the count; or we see him. */
+/* A process that comes to e while we sleep sees the count; or we see that
+ * process. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 {
 	begin(e, s);
@@ -195,8 +197,8 @@ void epoll_passed_on(struct sleeper *s)
 	sleeper_end(s);
 }
 
-/* Whoever sleeps in it looks once more. Our own shadow may be unknown to them.
- */
+/* Makes every thread that sleeps in it look once more. Other processes may not
+ * know our own shadow. */
 static void rouse(struct epoll *e)
 {
 	uint64_t cookie = e->cookie | (EPOLL_COOKIES - 1);
@@ -241,13 +243,14 @@ static bool make_ours(struct epoll *e)
 	epoll_remove_shadow(e);
 	if (epoll_make_shadow(e) < 0)
 		return false;
-	/* Downwards, as those that leave are replaced by the last. */
+	/* The loop goes downwards, as members that leave are replaced by the
+	 * last. */
 	for (uint32_t i = atomic_load(&e->count); i > 0; i--)
 		renew_member(member_at(e, i - 1));
 	return true;
 }
 
-/* Nobody has used it since the fork, or who did is no more. */
+/* No process has used it since the fork, or the one that did has ended. */
 static bool is_free(uint32_t user)
 {
 	return user == EPOLL_NOBODY ||

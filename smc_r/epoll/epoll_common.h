@@ -2,12 +2,12 @@
 /*
  * epoll_common: instances that several processes have.
  *
- * fork makes an instance common: what one process registers is told to whoever
- * waits (epoll(7)). But members are known to the process that registered them.
- * So an instance is used by one process: by the first that does after the fork,
- * when it had no members before, as daemons begin their loops early, or when
- * the one that used it has ended. Once a second one uses it, its connections
- * go back to TCP and all is the kernel's, for good.
+ * fork makes an instance common: what one process registers is told to any
+ * process that waits (epoll(7)). But members are known to the process that
+ * registered them. So one process uses an instance: the first that does after
+ * the fork, when it had no members before, as daemons begin their loops early,
+ * or when the one that used it has ended. Once a second one uses it, its
+ * connections go back to TCP and all is the kernel's, for good.
  *
  * A process that makes no call on an instance that has become common keeps what
  * it registered alone after the fork: nobody else knows of that.
@@ -26,22 +26,23 @@
 #define EPOLL_NOBODY 0
 #define EPOLL_MANY   UINT32_MAX
 
-/* In memory that forked processes share, a cache line each. */
+/* It lies in memory that forked processes share, a cache line each. */
 struct epoll_common {
 	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
 	_Atomic uint32_t sleepers; /* threads, of all processes */
-	_Atomic uint32_t roused;   /* that found out that it is common */
-	_Atomic uint32_t taken;    /* by an instance */
+	_Atomic uint32_t roused;   /* sleepers that saw that it is common */
+	_Atomic uint32_t taken;    /* an instance has it */
 	uint32_t unused[12];
 };
 
 /* Called by the constructor. */
 void epoll_common_init(void);
-/* For an instance that was made, NULL without memory; and back. Without the
- * lock, which get takes where those are used up that were made before. */
+/* get gives a word to an instance that was made, or NULL without memory; put
+ * takes it back. They run without the lock, which get takes where the words
+ * that were made before are used up. */
 struct epoll_common *epoll_common_get(uint64_t *cookie);
 void epoll_common_put(struct epoll *e);
-/* Around a fork, with the lock; and in the child. */
+/* They run around a fork, with the lock; and in the child. */
 void epoll_common_before_fork(void);
 void epoll_common_forked(void);
 
@@ -56,8 +57,8 @@ static inline bool epoll_is_ours(const struct epoll *e)
 	       epoll_user(e) != EPOLL_NOBODY;
 }
 
-/* Has no process put anything of ours into it? Then it is used as it is, by
- * whoever has it: the first that has a connection for it takes it. */
+/* Has no process put anything of ours into it? Then any process that has it
+ * uses it as it is, and the first that has a connection for it takes it. */
 static inline bool epoll_is_bare(const struct epoll *e)
 {
 	return epoll_user(e) == EPOLL_NOBODY && e->shadow < 0;
@@ -69,7 +70,7 @@ static inline bool epoll_is_anothers(const struct epoll *e)
 	return !epoll_is_ours(e) && epoll_user(e) != EPOLL_MANY;
 }
 
-/* May this process use it as it is? Else epoll_meet comes first. */
+/* May this process use it as it is? If not, epoll_meet comes first. */
 static inline bool epoll_is_settled(const struct epoll *e)
 {
 	return epoll_is_ours(e) || epoll_is_bare(e) || e->given;
@@ -78,24 +79,24 @@ static inline bool epoll_is_settled(const struct epoll *e)
 /* Makes it ours, or the kernel's. errno stays. */
 void epoll_meet(struct epoll *e);
 
-/* Without the lock: from here on all registrations of e are the kernel's, and
- * connections that are registered go to TCP. */
+/* Runs without the lock. From here on all registrations of e are the kernel's,
+ * and connections that are registered go to TCP. */
 void epoll_give(struct epoll *e);
 
-/* The same of one that goes to a process of which we know nothing. Who sleeps
- * in it is told. */
+/* Gives e, as epoll_give() does, to a process of which we know nothing. Threads
+ * that sleep in e are told. */
 void epoll_pass(struct epoll *e);
 
 /* c is registered in a common instance: it goes to TCP. errno stays. */
 void epoll_common_join(struct connection *c, int fd);
 
-/* Around a sleep in the kernel, whose end is sleeper_end() for a thread that is
- * cancelled in it. begin: false when epoll_meet must come first; end: false
+/* They enclose a sleep in the kernel; a thread that is cancelled in it ends it
+ * by sleeper_end(). begin: false when epoll_meet must come first; end: false
  * when it must now. s is on the stack of the caller, all zeros at first, and
  * may be used again. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
 bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
-/* Before a look that may take what others sleep for. */
+/* Comes before a look that may take what others sleep for. */
 void epoll_begin_look(struct epoll *e, struct sleeper *s);
 /* What was taken in looks and sleeps was passed on: a thread that jumps now
  * owes nothing. */

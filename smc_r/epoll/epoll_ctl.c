@@ -51,7 +51,7 @@ static int control_member(struct epoll *e, int op, int fd,
 	struct connection *c = connection_of(fd);
 	struct epoll_member *m = epoll_member_find(e, fd);
 
-	/* Before the kernel looks for a registration. */
+	/* The kernel checks this before it looks for a registration. */
 	if (op == EPOLL_CTL_MOD && (event->events & EPOLLEXCLUSIVE))
 		return -EINVAL;
 	if (op == EPOLL_CTL_ADD && (event->events & EPOLLEXCLUSIVE) &&
@@ -88,7 +88,7 @@ static int control_member(struct epoll *e, int op, int fd,
 	return 0;
 }
 
-/* Without the engine's lock, which arming may take. */
+/* The caller does not hold the engine's lock, which arming may take. */
 static void tell(struct epoll *e, int op)
 {
 	if (op == EPOLL_CTL_ADD && e->is_nested)
@@ -152,8 +152,8 @@ static int control_at_once(struct epoll *e, int op, int fd,
 	atomic_store(&m->parked, 0);
 	if (e->is_nested)
 		epoll_arm(e);
-	/* Who sleeps on E itself, or on one around it, is no sleeper of E; he
-	 * is woken by what is ready, as the kernel wakes him. */
+	/* A thread that sleeps on E itself, or on one around it, is no sleeper
+	 * of E; it is woken by what is ready, as the kernel wakes it. */
 	if (!e->is_nested || atomic_load(&e->common->sleepers) ||
 	    epoll_member_ready(m))
 		epoll_wake(e);

@@ -42,7 +42,7 @@ struct epoll_marks epoll_marks(const struct epoll_member *m)
 	struct connection *c = m->connection;
 	struct epoll_marks k = {own_ends(c), output_mark(m)};
 
-	/* Demoted, the rings still tell how far they went. */
+	/* The rings of a demoted connection still tell how far they went. */
 	if (connection_phase(c) < PHASE_ACTIVE || !c->rmb)
 		return k;
 	k.input = input_mark(m);
@@ -72,8 +72,8 @@ static bool is_half_shut(const struct connection *c)
 	       !atomic_load(&c->tcp_ended);
 }
 
-/* By its last write, and since it was told of room the last time; and TCP would
- * have taken it. */
+/* The ring refused the last write of m, after m was told of room the last time;
+ * and TCP would have taken it. */
 static bool was_refused(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
@@ -119,7 +119,8 @@ static bool input_woke(uint64_t now, uint64_t seen, uint32_t events)
 	       (((now ^ seen) & END_BITS) || (events & EPOLL_INPUT));
 }
 
-/* New bits without a mark: the kernel's half of a demoted connection. */
+/* A new bit without a mark is an edge: the kernel's half of a demoted
+ * connection sets it. */
 static bool bits_woke(uint32_t bits, uint32_t seen)
 {
 	return (bits & ~seen & ~(uint32_t)EPOLL_OUTPUT) != 0;

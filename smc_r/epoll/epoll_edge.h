@@ -34,23 +34,24 @@ bool epoll_marks_stand(const struct epoll_member *m,
 
 /*
  * A program that asks whether the peer has shut its half (EPOLLRDHUP) may give
- * it up when it is told so, with what it could not send yet, as nginx does. TCP
- * would have taken some megabytes before. So who was refused is told of room
- * first, and of the end of the half with the look after that. Returns the bits
- * to report, with marks that fit.
+ * the connection up when it is told so, with what it could not send yet, as
+ * nginx does. TCP would have taken some megabytes before. So a program whose
+ * write was refused is told of room first, and of the end of the half with the
+ * look after that. Returns the bits to report, with marks that fit.
  */
 uint32_t epoll_half_waits(struct epoll_member *m, struct epoll_marks *now,
 			  uint32_t bits);
-/* The same for a registration that is not edge-triggered: this was told. */
+/* Room was told to a registration that is not edge-triggered: notes it for
+ * epoll_half_waits(). */
 void epoll_told_room(struct epoll_member *m);
 
 /* Would these bits be reported? Nothing is taken. */
 bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
 		    uint32_t bits);
 
-/* The same, and it is told. The marks are from before the bits: what comes in
- * between is an edge of the next look. A wake that finds nothing is over, too.
- */
+/* Would these bits be reported? If so, they count as told. The marks are from
+ * before the bits: what comes in between is an edge of the next look. A wake
+ * that finds nothing is over, too. */
 bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,
 		      uint32_t bits);
 

@@ -17,8 +17,9 @@ static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
 
 /* ---- memory ---- */
 
-/* Enough for nearly all programs, without a call of ours. They are used in
- * turn, so that who looks at one that was closed finds it as it was. */
+/* They are enough for nearly all programs, without a call of ours. They are
+ * used in turn, so that a thread that looks at one that was closed finds it as
+ * it was. */
 #define READY 128u
 
 static struct epoll ready[READY];
@@ -179,7 +180,7 @@ void epoll_closing(int fd)
 	epoll_members_end(e);
 	epoll_drop_shadow(e);
 	epoll_common_put(e);
-	/* Who sleeps on it comes back to it, whenever that is. */
+	/* A thread that sleeps on it comes back to it, whenever that is. */
 	e->fd = -1;
 	if (atomic_load(&e->common->sleepers) == 0)
 		give_memory(e);

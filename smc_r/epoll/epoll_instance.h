@@ -10,25 +10,26 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* After epoll_create that worked. */
+/* epoll_create has made fd. */
 void epoll_created(int fd);
 /* The number fd is about to go. */
 void epoll_closing(int fd);
-/* The same without the lock, as long as there has been no connection that could
- * be in it; false: there has been one, or fd is no instance. */
+/* Does what epoll_closing() does without the lock, while there has been no
+ * connection that could be in it; false: there has been one, or fd is no
+ * instance. */
 bool epoll_close_bare(int fd);
 
-/* S and B, for the first member. 0 or -errno. */
+/* Makes S and B, for the first member. 0 or -errno. */
 int epoll_make_shadow(struct epoll *e);
-/* Of this process; whoever else has them keeps them. */
+/* Closes this process's S and B; other processes that have them keep them. */
 void epoll_drop_shadow(struct epoll *e);
-/* Out of E, for all. */
+/* Takes them out of E, for all processes. */
 void epoll_remove_shadow(struct epoll *e);
 
-/* Another cookie: the program uses this one. */
+/* Draws another cookie: the program uses this one. */
 void epoll_draw_cookie(struct epoll *e);
 
-/* Who sleeps on e looks again. */
+/* Makes every thread that sleeps on e look again. */
 void epoll_wake(struct epoll *e);
 
 #endif

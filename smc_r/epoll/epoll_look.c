@@ -19,7 +19,7 @@
 #include "smc_r/wait/readiness.h"
 #include "smc_r/wait/stall.h"
 
-/* Nothing is consumed: an edge stays for who asks E. */
+/* Nothing is consumed: an edge stays for the thread that asks E. */
 bool epoll_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
@@ -34,7 +34,7 @@ bool epoll_member_ready(struct epoll_member *m)
 	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
 }
 
-/* Ours, and asked for what an instance can be. */
+/* Is it ours, and asked for what an instance can be? */
 static bool may_be_told(const struct epoll_nested *d)
 {
 	return d->inner && d->ours && d->enabled &&
@@ -141,7 +141,7 @@ uint64_t epoll_nested_mark(struct epoll *e)
 	return mark;
 }
 
-/* In which m changes by the clock, or -1. */
+/* Milliseconds until a timer changes the readiness of m; -1: no timer. */
 static int member_ms(struct epoll_member *m, uint64_t *now)
 {
 	int left = -1;
@@ -191,11 +191,12 @@ static bool nested_is_woken(const struct epoll *e)
 }
 
 /*
- * Of threads that share an instance a ring wakes one: it disarms all members,
- * and the kernel's sign of it goes to the first that looks. Who may have taken
- * it lets them ring again for those that sleep on, and wakes one if there is
- * more to tell, as the kernel does. A thread that sleeps on e from outside, by
- * poll() or in an instance around it, looks at members alone.
+ * A ring wakes one of the threads that share an instance: it disarms all
+ * members, and the kernel's sign of it goes to the first thread that looks. A
+ * thread that may have taken it lets them ring again for those that sleep on,
+ * and wakes one if there is more to tell, as the kernel does. A thread that
+ * sleeps on e from outside, by poll() or in an instance around it, looks at
+ * members alone.
  */
 void epoll_pass_on(struct epoll *e)
 {
@@ -207,7 +208,8 @@ void epoll_pass_on(struct epoll *e)
 	inject_step(STEP_TOOK);
 	epoll_arm_for_others(e);
 	inject_step(STEP_PASSED);
-	/* There may be nobody else: who arms for its own next sleep looks. */
+	/* There may be no other thread: one that arms for its own next sleep
+	 * looks. */
 	if (!asleep && __libc_single_threaded)
 		return;
 	if (epoll_members_ready(e) ||

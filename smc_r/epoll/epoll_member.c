@@ -78,7 +78,7 @@ struct epoll_member *epoll_member_find(struct epoll *e, int fd)
 	return NULL;
 }
 
-/* Who hears that its peer has ended: tcp_end.h */
+/* Names the instance that learns that the peer of c has ended: tcp_end.h */
 static void tell_asker(struct connection *c)
 {
 	atomic_store(&c->instance_asked,
@@ -149,7 +149,7 @@ void epoll_members_end(struct epoll *e)
 	while (atomic_load(&e->count) > 0)
 		epoll_member_drop(atomic_load(&atomic_load(&e->members)[0]));
 	epoll_ready_end(e);
-	/* The pointer stays, for who is about to read by it. */
+	/* The pointer stays, for a thread that is about to read by it. */
 	table_put(atomic_load(&e->members), atomic_load(&e->capacity));
 }
 
@@ -186,8 +186,9 @@ void epoll_give_all(struct epoll *e)
 	engine_unlock(&saved);
 }
 
-/* Of all instances of this process; those that were inherited are their maker's
- * to change. gone: the connection is about to be forgotten. */
+/* Takes c out of all instances of this process; inherited ones are for the
+ * process that made them to change. gone: the connection is about to be
+ * forgotten. */
 void epoll_members_leave(struct connection *c, bool gone)
 {
 	struct epoll_member *m = c->members;
@@ -215,7 +216,7 @@ void epoll_again(struct connection *c)
 		atomic_fetch_xor(&m->in_seen, 1u);
 }
 
-/* Beside the bits for ends: epoll_edge.c. */
+/* in_seen has this bit beside those for ends: epoll_edge.c. */
 void epoll_input_again(struct connection *c)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next)
@@ -244,7 +245,7 @@ void epoll_refused(struct connection *c)
 {
 	atomic_store(&c->refused_at, atomic_load(&c->slot->tx.position) + 1);
 	epoll_stalled(c);
-	/* Who sleeps has looked already, and knows of no stall. */
+	/* A thread that sleeps has looked already, and knows of no stall. */
 	for (struct epoll_member *m = c->members; m; m = m->next)
 		if (atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))

@@ -14,26 +14,26 @@
 
 /* The one that was registered by this number, parked ones too, or NULL. */
 struct epoll_member *epoll_member_find(struct epoll *e, int fd);
-/* Not attached yet. NULL: no memory. */
+/* The new member is not attached yet. NULL: no memory. */
 struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 				      int fd, const struct epoll_event *event);
 void epoll_member_drop(struct epoll_member *m);
-/* All of them, and their table: the instance goes. */
+/* Drops all of them, and their table: the instance goes. */
 void epoll_members_end(struct epoll *e);
 
 /* Moves a member whose connection is plain TCP to the kernel. */
 void epoll_member_to_kernel(struct epoll_member *m);
-/* All members that only wait for an edge, without the lock: somebody else will
- * use the instance. */
+/* Moves all members that only wait for an edge to the kernel, without the lock:
+ * another process will use the instance. */
 void epoll_give_all(struct epoll *e);
-/* Those of a connection that goes to TCP: connection_on_native. */
+/* Takes out members of a connection that goes to TCP: connection_on_native. */
 void epoll_members_leave(struct connection *c, bool gone);
 
 /* Something was done to c once more, and is an edge once more. */
 void epoll_again(struct connection *c);
 /* So are the bytes that are there. */
 void epoll_input_again(struct connection *c);
-/* The state of c changed by our own doing: wake who sleeps on it. */
+/* The state of c changed by our own doing: wakes threads that sleep on it. */
 void epoll_poke(struct connection *c);
 /* Somebody waits for room in a ring that is full. */
 void epoll_stalled(struct connection *c);

@@ -2,10 +2,10 @@
 /*
  * epoll_nested: instances inside other instances.
  *
- * As long as the inner one has no members the registration is the kernel's
- * alone. Then it becomes a mere sign of life: edge-triggered, under a cookie
- * of the outer instance; and whether the inner one is ready, or has become so
- * anew, is found out from its members here.
+ * While the inner one has no members, the registration is the kernel's alone.
+ * Then it becomes a mere sign of life: edge-triggered, under a cookie of the
+ * outer instance; and whether the inner one is ready, or has become so anew, is
+ * found out from its members here.
  *
  * Locking: changes: engine lock. Scans take none, as those of members.
  */
@@ -35,10 +35,10 @@ void epoll_nested_give(struct epoll *e);
 
 /* The kernel reported this cookie. */
 void epoll_nested_woken(struct epoll *e, uint64_t data);
-/* Those that are ready, up to max. */
+/* Reports those that are ready, up to max. */
 int epoll_nested_scan(struct epoll *e, struct epoll_event *events, int max);
 
-/* Grows, or just changes, whenever a member makes a new event. */
+/* The mark grows, or just changes, whenever a member makes a new event. */
 uint64_t epoll_nested_mark(struct epoll *e);
 
 #endif

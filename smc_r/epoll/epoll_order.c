@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_order: who became ready first is reported first. */
+/* epoll_order: the member that became ready first is reported first. */
 #include "smc_r/epoll/epoll_order.h"
 
 void epoll_order_join(struct epoll_member *m)
@@ -68,7 +68,8 @@ bool epoll_order_is_missed(const struct epoll_member *m, uint64_t newest,
 				     memory_order_relaxed) &&
 	    !atomic_load_explicit(&c->in_producer->flags, memory_order_acquire))
 		return false;
-	/* After the cursor: bytes that are seen have said since when. */
+	/* This is read after the cursor: bytes that are seen have said since
+	 * when. */
 	if (atomic_load_explicit(&c->in_producer->since, memory_order_relaxed) >
 	    newest)
 		return false;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * epoll_order: who became ready first is reported first.
+ * epoll_order: the member that became ready first is reported first.
  *
- * The kernel has a list of those that are ready, and programs live off it: who
- * writes to two connections of a server finds the first one served first. A
- * writer whose peer waits for several connections says since when there is
- * something to read (rmb.h).
+ * The kernel has a list of those that are ready, and programs live off it: a
+ * client that writes to two connections of a server finds the first one served
+ * first. A writer whose peer waits for several connections says since when
+ * there is something to read (rmb.h).
  *
- * Bounds: of more than EPOLL_ORDER_MAX that are ready at once, of members that
- *         find no place in the program's array, there is no order; nor,
- *         but for who was away for long (epoll_ask.c), between members and
- *         the kernel's descriptors.
+ * Bounds: no order is kept among more than EPOLL_ORDER_MAX that are ready at
+ *         once, nor among members that find no place in the program's array.
+ *         Between members and the kernel's descriptors there is one only for a
+ *         thread that was away for long (epoll_ask.c).
  * Hostile: what a peer says decides about nothing but the order.
  */
 #ifndef SMC_R_EPOLL_ORDER_H

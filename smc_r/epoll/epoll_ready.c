@@ -8,7 +8,7 @@
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 
-#define KEEP_ROUNDS 32u /* of looks in vain before a bit is taken back */
+#define KEEP_ROUNDS 32u /* looks in vain before a bit is cleared */
 #define KEEP_MAX    32u /* bits that are kept in one look */
 #define HOT_ROUNDS  4u  /* for so long the lines of a member stay in a cache */
 #define ALL_BITS    64u
@@ -18,7 +18,7 @@ static _Atomic uint64_t *word_of(const struct epoll_group *g)
 	return g->word;
 }
 
-/* In the place of a word: nobody sets it. */
+/* It stands in the place of a word: nobody sets it. */
 static _Atomic uint64_t nothing;
 
 /* ---- rows ---- */
@@ -86,7 +86,7 @@ void epoll_ready_end(struct epoll *e)
 	}
 }
 
-/* All groups in turn, from NULL on. */
+/* Returns all groups in turn, from NULL on. */
 static struct epoll_group *next_group(struct epoll_row **row, uint32_t *at)
 {
 	for (; *row; *row = atomic_load(&(*row)->next), *at = 0)
@@ -152,7 +152,7 @@ void epoll_ready_join(struct epoll_member *m)
 
 	if (!g)
 		g = make(e, c);
-	/* Without memory for it the member is looked at every time. */
+	/* If there is no memory for it, the member is looked at every time. */
 	if (!g)
 		return;
 	m->group = g;
@@ -250,8 +250,8 @@ static bool take_bit(struct epoll_group *g, uint32_t i,
 	return false;
 }
 
-/* Who is ready keeps its bit; who is not loses it, and is looked at again, as
- * it may have become so before. True: go on. */
+/* A member that is ready keeps its bit; one that is not loses it, and is looked
+ * at again, as it may have become so before. True: go on. */
 static bool look_at(struct epoll_group *g, uint32_t i, struct epoll_member *m,
 		    struct look *r)
 {
@@ -271,7 +271,8 @@ static bool look_at(struct epoll_group *g, uint32_t i, struct epoll_member *m,
 	return more;
 }
 
-/* All of them, or up to the one that is returned, whose turn is next. */
+/* Looks at all of them, or up to the one that is returned, which has the next
+ * turn. */
 static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 {
 	uint32_t was_hot = atomic_load_explicit(&g->hot, memory_order_relaxed);
@@ -293,7 +294,7 @@ static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 	return ALL_BITS;
 }
 
-/* Those of a group that are among these. True: all were looked at. */
+/* Looks at those of a group that are among these. True: all were looked at. */
 static bool some_bits(struct epoll *e, struct epoll_row *row, uint32_t at,
 		      uint64_t which, struct look *r)
 {
@@ -334,7 +335,7 @@ static bool is_empty(const struct epoll_row *row, uint32_t at)
 		 word_at(row, at + 2) | word_at(row, at + 3));
 }
 
-/* Up to a place of `to`, or to the end. */
+/* Goes up to a place of `to`, or to the end. */
 static bool each_group(struct epoll *e, struct epoll_row *row, uint32_t at,
 		       const struct epoll_row *to, uint32_t to_at,
 		       struct look *r)
@@ -358,7 +359,8 @@ static bool each_group(struct epoll *e, struct epoll_row *row, uint32_t at,
 	return true;
 }
 
-/* Who waits awake looks often, and that makes nobody older. */
+/* Counts a round only if the last one found a ready member: a spinning thread
+ * scans often, and must not age the bits. */
 static uint32_t next_round(struct epoll *e)
 {
 	uint32_t round = atomic_load_explicit(&e->round, memory_order_relaxed);

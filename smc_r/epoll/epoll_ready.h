@@ -9,8 +9,8 @@
  * cleared, and then the member is looked at once more. The few members that
  * were ready in nearly every wait keep their bits for a while, so that the
  * cache line need not go to and fro between the ends with each message. A bit
- * too many costs a look; there is never one too few, because whoever changes
- * what a member waits for sets it as well.
+ * too many costs a look; there is never one too few, because a thread that
+ * changes what a member waits for sets it as well.
  *
  * Used from EPOLL_READY_MIN members on; below that a look at each is cheaper
  * than keeping bits.
@@ -28,7 +28,7 @@
 /* The members of one instance that are elements of one RMB. */
 struct epoll_group {
 	struct rmb *rmb;
-	_Atomic uint64_t *word;      /* of bits, in the RMB's header */
+	_Atomic uint64_t *word;      /* its bits, in the RMB's header */
 	struct rmb_waiters *waiters; /* ours, there */
 	_Atomic uint32_t mask;       /* bit: element is a member */
 	_Atomic uint32_t hot;        /* bit: was ready a moment ago */
@@ -40,7 +40,7 @@ struct epoll_group {
  * without waiting for one another. A place that is free has a word that is
  * never set. Rows stay until the instance ends. */
 #define EPOLL_ROW  28 /* places */
-#define EPOLL_STEP 4  /* of them are looked at together */
+#define EPOLL_STEP 4  /* places that are read together */
 
 struct epoll_row {
 	struct epoll_row *_Atomic next;
@@ -86,7 +86,7 @@ static inline bool epoll_has_others(struct epoll *e)
 /* The bells of this member must be emptied before its word is armed. */
 void epoll_ready_fills(struct epoll_member *m);
 
-/* Each group of the instance. */
+/* Visits each group of the instance. */
 void epoll_ready_groups(struct epoll *e,
 			void (*visit)(struct epoll *e, struct epoll_group *g));
 

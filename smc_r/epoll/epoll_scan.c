@@ -48,7 +48,7 @@ static void note_quiet(struct epoll_member *m, uint32_t news)
 	now = sys_now_ns();
 	next = handshake_changes_ns(c, now);
 	until = now + QUIET_NS;
-	/* Nobody is woken by the clock after it. */
+	/* The clock wakes nobody after this time. */
 	if (next > now && next < until)
 		until = next;
 	atomic_store(&m->quiet_until_ns, until);
@@ -82,14 +82,14 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 			now = epoll_marks(m);
 		bits = readiness(m->connection, m->fd, events) &
 		       (events | EPOLL_ALWAYS);
-		/* This very look may have made it active: it had no marks. Or
-		 * another thread has shut a half. */
+		/* This very look may have made it active: it had no marks.
+		 * Another thread may have shut a half. */
 		again &= connection_phase(m->connection) == PHASE_ACTIVE;
 		if (events & EPOLLET)
 			again |= !epoll_marks_stand(m, &now);
 	} while (again);
-	/* Only what reaches the phase by itself tells that it is TCP now, and
-	 * then the kernel reports it. */
+	/* readiness() may have made the connection TCP without a word of it, so
+	 * the phase is read again; the kernel reports it then. */
 	if (connection_phase(m->connection) == PHASE_NATIVE)
 		return 0;
 	bits = epoll_half_waits(m, &now, bits);
@@ -164,11 +164,8 @@ static uint32_t add_events(struct scan *s, struct epoll_member *m)
 	return bits;
 }
 
-/*
- * A member that became ready behind our back, before one that was found further
- * on: it was looked at too early. Of those that are there by now the older ones
- * come along.
- */
+/* Adds members that became ready behind our back, before one that was found
+ * further on: they were looked at too early. */
 static void scan_again(struct epoll *e, struct scan *s)
 {
 	int n = s->n;
@@ -219,7 +216,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		*again = true;
 		return false;
 	}
-	/* It got its bit by the look at those without one. */
+	/* It was told in this look already, when it had no bit. */
 	if (atomic_load_explicit(&m->told_at, memory_order_relaxed) ==
 	    s->begun) {
 		*again = true;

@@ -12,13 +12,14 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* How many of at most max events; those that became ready first come first. */
+/* Reports at most max events: how many. Those that became ready first come
+ * first. */
 int epoll_scan(struct epoll *e, struct epoll_event *events, int max);
 
-/* The same for a single member: 1 or 0. */
+/* Looks at a single member, as epoll_scan() does: 1 or 0. */
 int epoll_scan_one(struct epoll_member *m, struct epoll_event *event);
 
-/* Handshakes are told of from now on that were hidden: each registration of
+/* Handshakes that were hidden are told of from now on: each registration of
  * them is looked at, as a connection may have several. */
 void epoll_scan_hidden(struct epoll *e);
 

@@ -48,19 +48,19 @@ struct epoll_member {
 	_Atomic uint32_t late;        /* plain TCP; see epoll_shadow.h */
 	_Atomic uint32_t events;      /* EPOLL* as asked for */
 	_Atomic uint32_t ready_round; /* round of when it was ready last */
-	_Atomic uint32_t arms; /* of the instance when its bells were seen */
+	_Atomic uint32_t arms; /* the instance's, when its bells were seen */
 	bool attached;         /* its bells are in B */
 	bool hears_room;       /* the one for room as well */
 	bool shared; /* the connection's waiter word names another instance */
 	bool hears_end; /* that the bell hangs up, by S */
 
-	struct epoll_member *next; /* of the same connection */
+	struct epoll_member *next; /* next member of the same connection */
 	int key;                   /* the number it was registered by */
 	_Atomic uint32_t parked;   /* taken out by EPOLL_CTL_DEL */
 	bool watched;              /* its socket is in S */
 	bool hears_knock;          /* the bell that it knocks for is in B */
 	bool given;                /* several processes use the instance */
-	struct epoll_group *group; /* whose bit stands for it, or NULL */
+	struct epoll_group *group; /* has the bit for it, or NULL */
 	uint64_t added;            /* sys_ticks */
 	/* What was last reported, for EPOLLET. */
 	_Atomic uint64_t in_seen;
@@ -68,14 +68,15 @@ struct epoll_member {
 	_Atomic uint32_t bits_seen;
 	_Atomic uint64_t tcp_input;  /* how far the stream came over TCP */
 	_Atomic uint32_t tcp_output; /* edges of room, before it was noticed */
-	/* Before it is active: nothing was ready when so much was told of it,
-	 * and nothing changes before then (epoll_scan.c). */
+	/* For a member before it is active: nothing was ready when so much was
+	 * told of it, and nothing changes before then (epoll_scan.c). */
 	_Atomic uint32_t news;
 	_Atomic uint32_t news_seen;
 	_Atomic uint64_t quiet_until_ns;
 	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
 	bool fin_sent;      /* when it became late */
-	/* Written when a half that was shut was not told of, plus one. */
+	/* How much was written when the end of a half was held back, plus one.
+	 */
 	_Atomic uint64_t half_at;
 };
 
@@ -101,12 +102,12 @@ struct epoll {
 	struct fdentry entry;        /* FDENTRY_EPOLL */
 	int fd;                      /* E */
 	int shadow;                  /* S, -1 until the first member */
-	int bells;                   /* B, as long as there is S */
+	int bells;                   /* B, while there is S */
 	int poke;                    /* eventfd in S: wakes sleepers of E */
-	struct epoll_common *common; /* of all processes that have it */
-	uint32_t forks;              /* of the process, when it was made */
+	struct epoll_common *common; /* shared by all processes that have it */
+	uint32_t forks;              /* process.forks, when it was made */
 	bool given;      /* several use it: members are the kernel's */
-	uint64_t cookie; /* of S; plus one and more: of nested instances */
+	uint64_t cookie; /* S has this one, nested instances the next ones */
 	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
 	_Atomic uint32_t capacity;
@@ -115,17 +116,17 @@ struct epoll {
 	_Atomic uint32_t turn; /* where the next scan begins */
 	_Atomic uint32_t calls;
 	_Atomic uint64_t asked_ns;    /* when the kernel was asked last */
-	_Atomic uint64_t asked_ticks; /* the same by sys_ticks */
-	uint64_t middle;              /* of the time since then; 0: no matter */
-	uint32_t early; /* members last found that were ready before it */
+	_Atomic uint64_t asked_ticks; /* that time by sys_ticks */
+	uint64_t middle; /* middle of the time since then; 0: no matter */
+	uint32_t early;  /* members last found that were ready before it */
 	/* epoll_ready.h: for instances with many members. */
 	struct epoll_row *_Atomic rows;
 	struct epoll_row *_Atomic resume; /* where the next look begins */
 	_Atomic uint32_t resume_at;       /* place and bit there */
 	_Atomic uint32_t joined;          /* members that have a bit */
 	_Atomic uint32_t arms;            /* so often they were armed */
-	_Atomic uint32_t round; /* of looks at them that found somebody */
-	_Atomic uint32_t found; /* the last one did */
+	_Atomic uint32_t round; /* looks at them that found a ready one */
+	_Atomic uint32_t found; /* the last look found one */
 	_Atomic uint32_t others_first; /* those without a bit have the turn */
 	bool uses_bits;
 	bool unsure; /* a barrier was refused, of a writer without fences */
@@ -193,19 +194,19 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct timespec *timeout,
 		     const struct epoll_way *way);
 
-/* Would epoll_wait return at once? Takes nothing. By the members alone,
- * without entering the kernel; by what is the kernel's; by either. */
+/* Would epoll_wait return at once? Takes nothing. They judge by the members
+ * alone, without entering the kernel; by what is the kernel's; by either. */
 bool epoll_members_ready(struct epoll *e);
 bool epoll_member_ready(struct epoll_member *m);
 bool epoll_kernel_ready(struct epoll *e);
 bool epoll_is_ready(struct epoll *e);
 /* Members whose handshakes ended since the last look get their bells, or go to
- * the kernel. A wait on e does it by itself; who looked at e from outside calls
- * this before it sleeps. Takes the engine lock. */
+ * the kernel. A wait on e does it by itself; a thread that looked at e from
+ * outside calls this before it sleeps. Takes the engine lock. */
 void epoll_follow(struct epoll *e);
 /* Members ring for e: only epoll_arm() makes one. */
 struct epoll_armed {
-	bool sure; /* else a ring may be missing: look by the clock as well */
+	bool sure; /* false: a ring may be missing, look by the clock as well */
 };
 /* Milliseconds until a timer changes what e reports; -1: no timer. Timers are
  * those of handshakes, and of members that wait for room. */

@@ -106,12 +106,12 @@ static bool is_old_news(struct epoll_member *m, uint32_t events)
 	now = tcp_now(m->fd);
 	same = !note_reached(m, m->tcp_begin + now.received) || end_is_known(m);
 	if (!has_sent_fin(now.state))
-		/* Perhaps of room. */
+		/* An event for output may be news of room. */
 		return same && !(events & EPOLLOUT);
 	return same && m->fin_sent;
 }
 
-/* Behind a sealed ring with bytes in it. */
+/* TCP has input behind a sealed ring with bytes in it. */
 static void note_input(struct epoll_member *m)
 {
 	if (!end_is_known(m))
@@ -158,7 +158,7 @@ static void note_event(struct epoll_member *m, uint32_t events)
 		atomic_fetch_add(&m->tcp_output, 1);
 }
 
-/* As long as nobody may write, that TCP has room is none. */
+/* While no thread may write, it is no news that TCP has room. */
 static bool is_news(struct connection *c, uint32_t events)
 {
 	return connection_phase(c) != PHASE_HANDSHAKE ||
@@ -175,7 +175,8 @@ static bool harvest(struct epoll *e, int ep,
 	bool news = false;
 	long n;
 
-	/* Another process's members: addresses that are none here. */
+	/* Events of another process's instance carry addresses that are none
+	 * here. */
 	if (epoll_is_anothers(e))
 		return false;
 	do {
@@ -288,8 +289,8 @@ static bool peer_has_ended(uint8_t state)
 	       state == TCP_CLOSE;
 }
 
-/* Of what the peer does nobody was told before the connection was decided; but
- * perhaps of the same bits, if the program shut its own half. */
+/* Nothing that the peer does was told before the connection was decided; but
+ * the same bits may have been, if the program shut its own half. */
 static bool is_first_news(const struct epoll_member *m)
 {
 	int bytes = 0;
@@ -312,7 +313,7 @@ static bool knows_all(struct epoll_member *m)
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) < 0)
 		return false;
 	bits = (uint32_t)(unsigned short)p.revents;
-	/* Urgent data wakes who did not ask for it as well. */
+	/* Urgent data wakes threads that did not ask for it as well. */
 	if ((bits & EPOLLPRI) && !(atomic_load(&m->bits_seen) & EPOLLPRI))
 		return false;
 	bits &= atomic_load(&m->events) | EPOLL_ALWAYS;

@@ -19,23 +19,23 @@
 #define LATE_WAITS  2u
 #define LATE_EDGE   3u /* due to move */
 
-/* What the shadow knows and cursors do not show: the end of a peer. Of bells
- * that rang only what must be known: which member of many is to be looked at.
- */
+/* Takes what the shadow knows and cursors do not show: the end of a peer. From
+ * bells that rang it takes only what must be known: which member of many is to
+ * be looked at. */
 void epoll_harvest(struct epoll *e);
-/* And of all bells: the kernel is to be asked whether E has anything else.
- * True: there was news of a member, and not only a wake-up of ours. */
+/* Harvests all bells as well: the kernel is to be asked whether E has anything
+ * else. True: there was news of a member, and not only a wake-up of ours. */
 bool epoll_harvest_all(struct epoll *e);
 
-/* The shadow's part, engine lock held: who is due to move stays. Who sleeps on
- * e must be woken after it. */
+/* Harvests the shadow alone, engine lock held: members that are due to move
+ * stay. Threads that sleep on e must be woken after it. */
 void epoll_harvest_locked(struct epoll *e);
 
 /* If it is late, it is due now. */
 void epoll_note_late(struct epoll_member *m);
 
-/* To the kernel, now or with the next edge; c is plain TCP, or about to be.
- * Engine lock held. */
+/* Moves m to the kernel, now or with the next edge; c is plain TCP, or about to
+ * be. Engine lock held. */
 void epoll_member_leave(struct epoll_member *m);
 
 #endif

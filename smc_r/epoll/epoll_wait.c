@@ -25,11 +25,11 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/wait/stall.h"
 
-#define SPIN_ASK_NS  5000u /* of a spin */
+#define SPIN_ASK_NS  5000u /* a spin asks the kernel so often */
 #define NS_PER_MS    1000000ull
 #define SLEEP_MAX_NS 3600000000000ull /* the kernel counts in int ms */
 #define UNSURE_MS    10               /* where a ring may be missing */
-#define TELL_PART    2 /* of a wait that has an end: left when all is told */
+#define TELL_PART    2 /* divides a wait: so much is left when all is told */
 
 /* ---- waiting ---- */
 
@@ -155,7 +155,8 @@ static int sleep_ms(const struct wait_until *u, int pending)
 	return sooner((int)((left + NS_PER_MS - 1) / NS_PER_MS), pending);
 }
 
-/* In which something is to be looked at by the clock, or -1. */
+/* Milliseconds until the clock makes a look or the freeing of kept elements
+ * due; -1: it does not. */
 static int changes_ms(struct epoll *e, struct epoll_armed armed)
 {
 	int ms = sooner(epoll_pending_ms(e), linkgroup_rest_ms());
@@ -188,8 +189,9 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 
 	if (!epoll_begin_sleep(e, until->sleeper))
 		return EPOLL_CHANGED;
-	/* What woke us last time may have been the end of a peer as well. Not
-	 * after arming: a ring that is taken then would wake nobody. */
+	/* What woke us last time may have been the end of a peer as well. This
+	 * must not come after arming: a ring that is taken then would wake
+	 * nobody. */
 	if (epoll_must_harvest(e))
 		epoll_harvest(e);
 	armed = epoll_arm(e);
@@ -310,7 +312,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		epoll_begin_look(e, &call.sleeper);
 	n = wait_members(e, events, max, &call);
 
-	/* Of a listener in E the kernel must have been asked first. */
+	/* If a listener is in E, the kernel must have been asked first. */
 	if (n > 0 && n < max && connections_starting() == 1 &&
 	    atomic_load(&e->asked_ns) != asked)
 		n = epoll_own_first(e, events, n, max);
@@ -330,7 +332,7 @@ static int whole_ms(const struct timespec *t)
 		   : (int)(t->tv_sec * 1000 + t->tv_nsec / 1000000);
 }
 
-/* By the program's own call: it may be confined to that. */
+/* Makes the program's own call: the program may be confined to that one. */
 static int kernel_waits(const struct epoll *e, struct epoll_event *events,
 			int max, const struct timespec *t,
 			const struct epoll_way *way)
@@ -355,7 +357,7 @@ static int wait_in_kernel(const struct epoll *e, struct epoll_event *events,
 	return n;
 }
 
-/* The same, and what is kept of the last connections goes meanwhile. */
+/* Waits as well, and frees meanwhile what is kept of the last connections. */
 static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 			 int max, const struct timespec *timeout,
 			 const struct epoll_way *way, struct sleeper *s)
@@ -398,7 +400,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 
 	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
-	/* From here on who adds a member wakes us. */
+	/* From here on a thread that adds a member wakes us. */
 	n = epoll_has_members(e)
 		? EPOLL_CHANGED
 		: wait_and_rest(e, events, max, timeout, way, &sleeper);
