@@ -18,7 +18,7 @@
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
 
-#define FORK_PART 4 /* of process.handshake_ms: a fork waits so long */
+#define FORK_PART 4 /* divides process.handshake_ms: a fork waits so long */
 
 /* ---- beginning ---- */
 
@@ -36,7 +36,7 @@ static bool is_on_this_host(const struct status_slot *s)
 	       (IN6_IS_ADDR_V4MAPPED(&s->peer) && s->peer.s6_addr[12] == 127);
 }
 
-/* Whoever is there is on this host. */
+/* Loopback and the settings tell this host's addresses. */
 bool handshake_is_here(const struct in6_addr *where)
 {
 	return IN6_IS_ADDR_LOOPBACK(where) ||
@@ -55,7 +55,8 @@ void handshake_begin(struct connection *c, bool server)
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
 
-/* Neither side is committed to anything: TCP, without a word. */
+/* Neither side is committed to anything: the connection is TCP, without a word.
+ */
 void handshake_stay_native(struct connection *c, uint32_t reason)
 {
 	connection_use_tcp(c, reason, 0);
@@ -114,8 +115,9 @@ static void start_client(struct connection *c, int fd)
 		    NULL);
 }
 
-/* deferred.h. Nothing is said yet; since when TCP is connected, nobody knows,
- * but not for longer than the program has wanted it to be. */
+/* TCP_DEFER_ACCEPT (deferred.h): sends no Proposal yet. The time counts from
+ * connect(), an upper bound: the kernel does not tell when TCP became
+ * connected. */
 static void keep_quiet(struct connection *c)
 {
 	uint64_t since = c->begun_ns;
@@ -167,9 +169,10 @@ static bool has_spoken(int fd)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 }
 
-/* One that is known to be undecided goes on by a Proposal, but not where that
- * would take an error, which is for the program to see. Its clock goes on as
- * well: who began first is told first that it can write. */
+/* The server is not known to have taken the knock: withdraw it and send a
+ * Proposal, unless the socket has a pending error, which the program must see.
+ * Keep the start time, so that connections become writable in the order in
+ * which they began. */
 static void settle_knock(struct connection *c, int fd)
 {
 	uint64_t begun = c->begun_ns;
@@ -194,8 +197,8 @@ static void leave_knock(struct connection *c, int fd)
 	knock_was_taken(c, fd);
 }
 
-/* Of a socket that was reset the kernel has forgotten the peer. But who
- * accepted may have answered before. */
+/* The kernel has forgotten the peer of a socket that was reset. But the
+ * acceptor may have answered before. */
 static bool was_met(const struct connection *c)
 {
 	return c->offer_entry && c->slot->peer_port != 0 &&
@@ -205,7 +208,7 @@ static bool was_met(const struct connection *c)
 /* TCP is connected: was the offer taken? */
 static void client_connected(struct connection *c, int fd)
 {
-	/* Since when, nobody knows. */
+	/* The kernel does not tell since when. */
 	bool late = !c->connected;
 	struct option_answer answer;
 	int state;
@@ -250,9 +253,9 @@ static bool unclaimed(struct connection *c)
 	return c->offer_entry && !registry_is_claimed(c->offer_entry);
 }
 
-/* Who has the engine claims the offer before it does anything else. So what
- * comes without a claim is the program's: its bytes, or the end of one that
- * never accepted. */
+/* An acceptor that has the engine claims the offer before it does anything
+ * else. So what comes without a claim is the program's: its bytes, or the end
+ * of one that never accepted. */
 static void leave_unclaimed(struct connection *c, int fd)
 {
 	if (!has_spoken(fd) || !registry_withdraw(c->offer_entry))
@@ -282,7 +285,7 @@ void handshake_connected(struct connection *c, int fd)
 	bool taken = stream_lock(&c->slot->rx);
 
 	client_connected(c, fd);
-	/* Whoever sleeps in an instance that it is in looks at TCP alone. */
+	/* A thread that sleeps in an instance that has c looks at TCP alone. */
 	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c) &&
 	    c->members)
 		settle_knock(c, fd);
@@ -319,7 +322,7 @@ static uint32_t step(struct connection *c, int fd, bool patient)
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
 		messages_read(c, fd);
-	/* Too late for this one, but whoever accepts is at work. */
+	/* It is too late for this one, but the acceptor is at work. */
 	if (connection_phase(c) == PHASE_ACTIVE ||
 	    (skips && connection_phase(c) == PHASE_NATIVE))
 		handshake_was_met(c);
@@ -456,7 +459,8 @@ bool handshake_leave(struct connection *c, int fd)
 	else
 		abort_locked(c, fd, REASON_CLOSED);
 	engine_unlock(&saved);
-	/* Or its kernel would be reset for what it says. */
+	/* A Proposal may be on its way: it must be read, or the close would
+	 * reset the client's connection. */
 	until = sys_now_ns() + CROSSING_MS * 1000000u;
 	while (is_proposal_due(c) && sys_now_ns() < until) {
 		handshake_wait_until(fd, until);

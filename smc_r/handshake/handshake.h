@@ -22,11 +22,11 @@
 #include "smc_r/connection/connection.h"
 
 #define HIDDEN_MS   5   /* since TCP was connected, as far as we know */
-#define KNOCK_MS    2   /* for an acceptor who may not hear it */
+#define KNOCK_MS    2   /* for an acceptor that may not hear it */
 #define CROSSING_MS 20  /* for a message that is on its way */
 #define QUIET_MS    800 /* deferred.h: after that it is too late to propose */
 
-/* What a data call does next. */
+/* It says what a data call does next. */
 enum way {
 	WAY_RING,   /* attached: use the ring */
 	WAY_KERNEL, /* call the kernel */
@@ -35,41 +35,42 @@ enum way {
 	WAY_ERROR,  /* errno is set */
 };
 
-/* What can become of a connection. */
+/* It says what can become of a connection. */
 enum prospect {
 	PROSPECT_NOT_OURS,
 	PROSPECT_OURS,
 	PROSPECT_NOBODY, /* nobody there has the engine: nothing is offered */
 };
 
-/* Before and after connect() on a socket without an entry. */
+/* They enclose connect() on a socket without an entry. */
 enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 				       socklen_t n);
 void handshake_after_connect(int fd, int result, int error);
-/* After it where there was nobody. */
+/* Comes after connect() where there was nobody. */
 void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
 			   int result, int error);
 
-/* After accept(): takes up the new connection when it matches. */
+/* Comes after accept(): takes up the new connection when it matches. */
 void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 			bool nonblock);
 
-/* Progress without waiting; the phase that is reached. */
+/* Makes progress without waiting; returns the phase that is reached. */
 uint32_t handshake_step(struct connection *c, int fd);
 /* An error that the kernel had for this socket: what the program is told. */
 int handshake_error_of(struct connection *c, int fd, int error);
 /* Engine lock held. */
 uint32_t handshake_step_locked(struct connection *c, int fd);
-/* The same for who only looks, and looks again when the bell rings: a knock
- * stays out for as long as it is waited for. */
+/* Does handshake_step() for a caller that only looks, and looks again when the
+ * bell rings: a knock stays out for as long as it is waited for. */
 uint32_t handshake_look(struct connection *c, int fd);
 /* Is it, still? No lock needed. */
 bool handshake_awaits_knock(const struct connection *c);
 
-/* Of a client that was quiet: it begins now, or never. The phase after it. */
+/* A client that was quiet (deferred.h) begins now, or never. Returns the phase
+ * after it. */
 uint32_t handshake_speak(struct connection *c, int fd);
-/* Of a server, when it accepts: has the client said nothing in its time? Then
- * this is TCP, but for a Proposal that is on its way. */
+/* A server calls it when it accepts: has the client said nothing in its time?
+ * Then this is TCP, but for a Proposal that is on its way. */
 bool handshake_is_unheard(struct connection *c, int fd);
 
 /* Progress for a call that reads or writes, waiting as the socket does. Where
@@ -80,26 +81,27 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 enum way handshake_for_write(struct connection *c, int fd, bool wait,
 			     struct sleeper *call);
 
-/* What a call would do now. */
+/* Tells what a call would do now. */
 enum way handshake_way(struct connection *c, bool write);
-/* Until bytes come or the time is over (sys_now_ns). */
+/* Waits until bytes come or the time is over (sys_now_ns). */
 void handshake_wait_until(int fd, uint64_t until_ns);
 
 /* Ends it: this connection stays on TCP as soon as that can be. */
 void handshake_abort(struct connection *c, int fd, uint32_t reason);
 
-/* Before a close. Ends it like handshake_abort(); but a server that sent its
- * Accept leaves over SMC, without the client's word. True: it did so. */
+/* Comes before a close and ends it like handshake_abort(); but a server that
+ * sent its Accept leaves over SMC, without the client's word. True: it did so.
+ */
 bool handshake_leave(struct connection *c, int fd);
-/* After it did, and the peer can know: a message may be on its way that must
- * not meet a closed socket. */
+/* Comes after that, when the peer can know: a message may be on its way that
+ * must not meet a closed socket. */
 void handshake_left(struct connection *c, int fd);
-/* Before the program resets it: that is none of the resets that a message
- * causes which nobody has read, and that the peer forgives. */
+/* Comes before the program resets it: that is none of the resets that an unread
+ * message causes, which the peer forgives. */
 void handshake_before_reset(struct connection *c, int fd);
 
-/* After an end: waits, not for ever, for what the peer still owes, as a program
- * that follows us could not read it. */
+/* Comes after an end: waits, not for ever, for what the peer still owes, as a
+ * program that follows us could not read it. */
 void handshake_for_successor(struct connection *c, int fd);
 /* TCP at once, if the client has not acted on our Accept. */
 bool handshake_withdraw(struct connection *c, int fd);
@@ -111,11 +113,12 @@ void handshake_start_clock(struct connection *c);
 /* The acceptor has answered. */
 void handshake_was_met(struct connection *c);
 
-/* For readiness: may the program be told that it can write? */
+/* Readiness asks: is it hidden from the program that it can write? */
 bool handshake_hides_output(struct connection *c, int fd);
-/* When that changes by itself, by the clock of sys_now_ns; over, if it has. */
+/* Tells when that changes by itself, by the clock of sys_now_ns; over, if it
+ * has. */
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
-/* In so many milliseconds; 0: no more. *now: of that clock, or 0 until somebody
+/* Milliseconds until then; 0: no more. *now: of that clock, or 0 until somebody
  * has to know it. */
 int handshake_left_ms(const struct connection *c, uint64_t *now);
 /* Will nobody accept it for as long as this thread does something else? */
@@ -125,8 +128,8 @@ bool handshake_nobody_accepts(const struct connection *c);
 bool handshake_tells_output(struct connection *c);
 /*
  * A connection to a listener of this process, which has no other thread: it is
- * accepted when the program comes to it, and who writes before that ends on
- * TCP. So it hides as long as there is anything else to tell.
+ * accepted when the program comes to it, and a write before that ends on TCP.
+ * So it hides while there is anything else to tell.
  *
  * True: it is told from now on. first: the listener's event is told by the same
  * wait, and before it, as on TCP, whatever threads there are; not where several

@@ -32,15 +32,15 @@ static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
 	messages_carry_out(c, fd, a, &m);
 }
 
-/* How the client's offer came, if it came, and where to. */
+/* It tells how the client's offer came, if it came, and where to. */
 struct arrival {
 	int state;   /* offer_look_accepted() */
-	bool agreed; /* by TCP option */
+	bool agreed; /* the TCP option says so */
 	bool knocks;
 	struct option_knock knock;
 	uint16_t port; /* local; 0: not known */
 	struct in6_addr local;
-	struct sockaddr_storage name; /* the same, without BPF */
+	struct sockaddr_storage name; /* the local name, without BPF */
 	uint32_t claimed; /* bytes of a Proposal from the registry */
 	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
 };

@@ -19,12 +19,13 @@
 /* The clock of the CLC machine. */
 uint64_t handshake_now_ms(void);
 
-/* Is whoever has this address on this host? */
+/* Does this address belong to this host? */
 bool handshake_is_here(const struct in6_addr *where);
 
-/* CLC messages follow. */
+/* From here on CLC messages follow. */
 void handshake_begin(struct connection *c, bool server);
-/* Neither side is committed to anything: TCP, without a word. */
+/* Neither side is committed to anything: the connection is TCP, without a word.
+ */
 void handshake_stay_native(struct connection *c, uint32_t reason);
 /* An offer in the registry that nobody claimed commits nobody, nor does one of
  * which nothing was said; else the machine decides what is to be said. */

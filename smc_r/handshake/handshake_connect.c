@@ -124,15 +124,15 @@ static void take_back(struct knocks *k)
 		    &k->at[i], linkgroup_knock_take_back(&k->at[i], k->token));
 }
 
-/* Who does not wait in connect() begins many beside each other. Where others
- * accept as well, most of their knocks would be in vain. */
+/* A client that does not wait in connect() begins many connections beside each
+ * other. Where other processes accept as well, most of their knocks would be in
+ * vain. */
 static bool may_knock(const struct knocks *k, uint32_t flags)
 {
 	return !(flags & SOCKET_NONBLOCK) || k->all;
 }
 
-/* Engine lock held. 0: marked, and whoever accepts will be told of the knock.
- */
+/* Engine lock held. 0: marked, and the acceptor will be told of the knock. */
 static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
 {
 	struct option_knock option;
@@ -173,7 +173,7 @@ static struct connection *begin_near(int fd, const struct sockaddr *a,
 	return c;
 }
 
-/* As offer_mark_visitor(). */
+/* Does what offer_mark_visitor() does. */
 static int visit_unlocked(int fd, uint16_t port)
 {
 	int error;
@@ -203,7 +203,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
 	near = is_near(a, n) && !t.unsuitable;
-	/* Without the lock, as it is mostly the end of it. */
+	/* This needs no lock, and is mostly the end of it. */
 	if (near && !linkgroup_knock_is_likely(port))
 		visit = visit_unlocked(fd, port);
 	if (visit == -ENOENT)

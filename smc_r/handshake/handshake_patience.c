@@ -15,23 +15,23 @@
  * life of a connection, and less than a busy host's scheduler takes to let it
  * run. When the acceptor is this very process it may be this very thread, so
  * only one look is worth it. */
-#define NONBLOCK_PART 2 /* of process.handshake_ms */
+#define NONBLOCK_PART 2 /* divides process.handshake_ms */
 #define OWN_MS        1
-/* Of the patience of writes, where one has waited in vain. */
+/* Divides the patience of writes where one has waited in vain. */
 #define MISSED_PART   4u
 /* More clients of this process that begin beside each other are hidden as long
- * as a write may wait: in their writes they would wait one after another. And
- * on, while no such time passes without an answer to any of them: the acceptor
- * is at work, and comes to the next ones. But so many process.handshake_ms at
- * most. */
+ * as a write may wait: in their writes they would wait one after another. They
+ * stay hidden while no such time passes without an answer to any of them: the
+ * acceptor is at work, and comes to the next ones. But they do so for so many
+ * process.handshake_ms at most. */
 #define CROWD_MIN     8u
 #define MOVING_MOST   5u
 
 #define NS_PER_MS 1000000ull
 
-/* To which ports: polls told late that a program can write, and writes waited
- * in vain. A write that must not block keeps a whole program from its other
- * work: those count together. */
+/* They note the ports to which polls told late that a program can write, and to
+ * which writes waited in vain. A write that must not block keeps a whole
+ * program from its other work: those count together. */
 static struct grace polls;
 static struct grace writes;
 static struct pace answers;
@@ -42,7 +42,8 @@ static uint64_t handshake_ns(void)
 	return process.handshake_ms * NS_PER_MS;
 }
 
-/* As long as the acceptor is at work, for who waits since then. */
+/* Until when the acceptor counts as at work, for a connection that waits since
+ * then; 0: it does not. */
 static uint64_t moving_until(const struct connection *c, uint64_t since)
 {
 	uint64_t met = pace_last(&answers, c->slot->peer_port) * NS_PER_MS;
@@ -66,7 +67,7 @@ static const struct listener *own_listener(const struct connection *c)
 	return NULL;
 }
 
-/* Not one that a fork left to others as well. */
+/* A listener that a fork left to others as well is not ours alone. */
 static bool is_ours(const struct listener *l)
 {
 	return l && l->marked_by == process.pid &&
@@ -86,8 +87,8 @@ void handshake_start_clock(struct connection *c)
 		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
 }
 
-/* An acceptor of ours that answers who was not hidden may have done so because
- * of that: a process that connects, and accepts then. */
+/* If a listener of ours answers a connection that was not hidden, that may be
+ * the reason for its answer: a process connects, and accepts then. */
 void handshake_was_met(struct connection *c)
 {
 	uint64_t now = sys_now_ns();
@@ -113,7 +114,7 @@ static void note_miss(const struct connection *c, struct grace *g,
 			     sys_now_ns() / NS_PER_MS);
 }
 
-/* Only this thread would, and it is here. */
+/* Only this thread would accept, and it is here. */
 bool handshake_nobody_accepts(const struct connection *c)
 {
 	return __libc_single_threaded && is_ours(own_listener(c));
@@ -126,8 +127,8 @@ static uint16_t port_of_write(const struct connection *c, bool wait)
 	return wait ? c->slot->peer_port : ANY_PORT;
 }
 
-/* From the write on: who opened many connections first, and an acceptor that
- * has as many to accept, are not late. */
+/* Patience counts from the write on: a client that opened many connections
+ * first, and an acceptor that has as many to accept, are not late. */
 static uint64_t patient_until(const struct connection *c, bool wait)
 {
 	uint64_t now = sys_now_ns();
@@ -188,7 +189,7 @@ static uint64_t hidden_until(const struct connection *c)
 
 	if (is_own(c))
 		return c->begun_ns + handshake_ns();
-	/* Who was told once is not told otherwise. */
+	/* A program that was told once is not told otherwise. */
 	if (!c->crowded || c->late)
 		return c->hidden_until_ns;
 	/* Others have waited in vain. */
@@ -200,9 +201,10 @@ static uint64_t hidden_until(const struct connection *c)
 }
 
 /*
- * Who looks at a knock hides that it can write meanwhile. In a crowd as long as
- * that, where all who may accept hear it; else the acceptor is given as much
- * time as a write gives it, as it may be somebody who does not.
+ * Until when a knock hides POLLOUT. With many connections starting and all
+ * acceptors known to hear knocks: as long as they are hidden anyway. Otherwise
+ * KNOCK_MS, which a write waits as well, because the acceptor may be one that
+ * ignores knocks.
  */
 static uint64_t knock_until(const struct connection *c)
 {
@@ -273,8 +275,8 @@ bool handshake_is_own(const struct connection *c)
 	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
 }
 
-/* Whoever else could accept: who is told of the listener is about to. One that
- * came to be late is seen without that. */
+/* Other threads may accept as well: a thread that is told of the listener is
+ * about to accept. A connection that is late is seen without that. */
 bool handshake_tells_first(struct connection *c)
 {
 	return connections_starting() == 1 && c->own && !c->late &&

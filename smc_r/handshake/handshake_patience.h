@@ -14,9 +14,10 @@
 
 #include "smc_r/connection/connection.h"
 
-/* So long a write waits; wait: it may block. */
+/* A write waits until then; wait: it may block. */
 uint64_t handshake_write_until(const struct connection *c, bool wait);
-/* Longer, while the acceptor is at work. since: the write began to wait. */
+/* It waits longer while the acceptor is at work. since: the write began to
+ * wait. */
 uint64_t handshake_write_on(const struct connection *c, uint64_t since,
 			    uint64_t until);
 /* It waited in vain. */

@@ -38,14 +38,14 @@ enum way handshake_way(struct connection *c, bool write)
 	return WAY_AGAIN;
 }
 
-/* How this goes with those who take messages: messages.h. */
+/* messages.h tells how this goes with threads that take messages. */
 static bool sleep_begin(struct connection *c, uint32_t seen)
 {
 	sleepers_join(place_for_data(c));
 	return atomic_load(&c->slot->messages) == seen;
 }
 
-/* struct connection; void, as a cleanup handler has it. */
+/* c is a struct connection; void, as a cleanup handler has it. */
 static void sleep_end(void *c)
 {
 	sleepers_leave(place_for_data(c));
@@ -120,7 +120,7 @@ static void begin_waiting(struct connection *c, int fd, bool is_patient)
 	handshake_step(c, fd);
 }
 
-/* Closed meanwhile it goes on under another number. */
+/* A connection that is closed meanwhile goes on under another number. */
 static int wait_as_call(struct connection *c, int fd, uint32_t seen,
 			struct sleeper *call)
 {
@@ -141,8 +141,9 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 	uint32_t seen = atomic_load(&c->slot->messages);
 	enum way way;
 
-	/* Also one who would only wait: another thread may have counted a
-	 * message, as it is in `seen`, and be about to take it. */
+	/* A call that would only wait makes a step, too: another thread may
+	 * have counted a message, as it is in `seen`, and be about to take it.
+	 */
 	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait &&
 	       !connection_reads_no_more(c)) {
@@ -198,7 +199,7 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 	uint64_t since = 0;
 	enum way way;
 
-	/* As in handshake_for_read. */
+	/* handshake_for_read() tells why this comes first. */
 	begin_waiting(c, fd, wait);
 	if (c->quiet)
 		handshake_speak(c, fd);
@@ -212,7 +213,8 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 		if (wait)
 			until = handshake_write_on(c, since, until);
 		if (sys_now_ns() >= until) {
-			/* What took no time is no reason to take none. */
+			/* A wait that took no time is no reason to take none
+			 * later. */
 			if (until > since)
 				handshake_write_missed(c, wait);
 			handshake_abort(c, fd, REASON_TIMEOUT);

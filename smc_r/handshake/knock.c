@@ -18,7 +18,7 @@
 /* An acceptor that is not at work by then gets a Proposal, which it finds when
  * it is; so does one that is somebody else. */
 #define AWAIT_MS      2
-/* One of those who answered the last ones may only be busy, with other clients
+/* An acceptor that answered the last ones may only be busy, with other clients
  * or a fork: a Proposal would be no sooner there. */
 #define AWAIT_SURE_MS 10
 
@@ -38,9 +38,10 @@ bool knock_is_out(const struct connection *c)
 }
 
 /*
- * Who looks without the lock is counted, and then sees whether it is still out;
- * who decides says so, and then sees whether anybody is counted. So memory that
- * somebody looks at is not given back, and cannot go.
+ * A thread that looks without the lock is counted, and then sees whether the
+ * knock is still out; a thread that decides says so, and then sees whether any
+ * is counted. So memory that a thread looks at is not given back, and cannot
+ * go.
  */
 static bool look_begin(struct connection *c)
 {
@@ -142,8 +143,8 @@ bool knock_hear(struct connection *c)
 	return will;
 }
 
-/* Until the server, who is at it, is done. One that was killed meanwhile has
- * ended its connections, too. */
+/* Waits until the server that takes the element is done. One that was killed
+ * meanwhile has ended its connections, too. */
 static void await_taking(const struct knocked *at, uint64_t token)
 {
 	uint64_t end = sys_now_ns() + 100 * 1000000ull;

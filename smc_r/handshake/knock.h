@@ -35,8 +35,8 @@ bool knock_is_out(const struct connection *c);
 
 /* Waits a moment for the acceptor. A cancellation point. */
 void knock_await(struct connection *c);
-/* For who looks at it from a poll or an epoll instance. Is it decided, for all
- * that memory tells? */
+/* A poll or an epoll instance asks: is the knock decided, for all that memory
+ * tells? */
 bool knock_has_answer(struct connection *c);
 /* One of the bells of c->knock.k rings when it is taken. False: it has been. */
 bool knock_hear(struct connection *c);

@@ -24,7 +24,7 @@
 
 /* ---- what lies behind a message ---- */
 
-/* Of the Decline that the n bytes begin with; 0: of none. */
+/* Length of the Decline that the n bytes begin with; 0: there is none. */
 static long decline_length(const uint8_t *bytes, long n, struct clc_message *m)
 {
 	int length = n > 0 ? clc_peek_length(bytes, (size_t)n) : 0;
@@ -47,24 +47,24 @@ static bool came_just_now(int fd)
 	       i.tcpi_last_data_recv < ANSWER_MS;
 }
 
-/* Who declines for the sake of a successor without the engine waits until no
- * message can come. With another reason the kernel may watch its socket, and
- * would tell of an answer. */
+/* A peer that declines for the sake of a successor without the engine waits
+ * until no message can come. With another reason the kernel may watch its
+ * socket, and would tell of an answer. */
 static bool waits_for_answer(uint32_t reason)
 {
 	return reason >= REASON_DEMOTED_EXEC && reason <= REASON_DEMOTED_EPOLL;
 }
 
 /*
- * A client that closed already must not be answered: its kernel would reset
- * the connection, and the program here see that before it did anything, or
- * lose bytes. Its end may still be behind those; but a Decline that follows
- * its Proposal says that it waits no longer. Nor a server that has ended: what
- * it wrote is in the ring, and its end on TCP. ended, and the n bytes behind
- * the message: as they were seen with it.
+ * A client that closed already must not be answered: its kernel would reset the
+ * connection, and the program here see that before it did anything, or lose
+ * bytes. Its end may still be behind those; but a Decline that follows its
+ * Proposal says that it waits no longer. A server that has ended is not
+ * answered either: what it wrote is in the ring, and its end on TCP. ended, and
+ * the n bytes behind the message, are as they were seen with it.
  *
- * A Decline that has just come, from one that waits for it, is answered, which
- * ends that wait. Later ones not: it may be over.
+ * A Decline that has just come, from a peer that waits for it, is answered,
+ * which ends that wait. A later one is not: the wait may be over.
  */
 static void note_end(struct connection *c, int fd, const struct clc_message *m,
 		     bool ended, const uint8_t *bytes, long n)
@@ -98,8 +98,8 @@ void messages_look_behind(struct connection *c, int fd,
 
 /* ---- the stream ---- */
 
-/* Those who sleep have been woken, and need only a core. One that was killed in
- * its sleep, or left it by longjmp, is counted for ever, hence the limit. */
+/* Threads that sleep have been woken, and need only a core. One that was killed
+ * in its sleep, or left it by longjmp, is counted for ever, hence the limit. */
 static void await_sleepers(const struct connection *c)
 {
 	const struct timespec nap = {0, 20000};
@@ -134,8 +134,8 @@ static void look_at_clock(struct connection *c, int fd)
 		messages_carry_out(c, fd, clc_time(machine, now), NULL);
 }
 
-/* Else it was reset because its listener went, as it would have been without a
- * message. */
+/* A connection that was not accepted was reset because its listener went, as it
+ * would have been without a message. */
 static bool was_accepted(int fd)
 {
 	int state = offer_state(fd);
@@ -164,8 +164,8 @@ static bool has_few_bytes(const struct connection *c, int fd)
 	       SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) == 0 && there > 0;
 }
 
-/* Shut for reading by the program TCP looks ended, and takes what comes all the
- * same. */
+/* TCP that the program has shut for reading looks ended, and takes what comes
+ * all the same. */
 static bool may_send_on(const struct connection *c, int fd, short revents)
 {
 	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */

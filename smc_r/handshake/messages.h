@@ -7,8 +7,9 @@
  *
  * A thread that sleeps in the kernel until a message comes is counted in
  * slot->rx.sleepers meanwhile, and does not sleep if slot->messages has moved
- * since it last looked. Whoever takes a message moves that, and leaves the
- * message where it is until nobody is counted: so all who sleep wake up.
+ * since it last looked. A thread that takes a message moves that, and leaves
+ * the message where it is until no thread is counted: so all that sleep wake
+ * up.
  *
  * Locking: engine lock and the connection's rx lock held by the caller.
  */
@@ -44,12 +45,12 @@ bool messages_withdraw(struct connection *c, int fd);
 /* Takes what lies in the queue of TCP: all of it is ours. */
 void messages_drop(int fd);
 
-/* Is a message of ours all that the peer can have left unread? If it died over
- * it TCP says that the connection was reset, which the programs, who know of no
- * message, would see as its end. No lock is needed. */
+/* Is a message of ours all that the peer can have left unread? If the peer died
+ * over it, TCP says that the connection was reset, where the programs, which
+ * know of no message, would see the peer's end. No lock is needed. */
 bool messages_alone(struct connection *c, int fd);
 
-/* The socket had this error, and has it no more. True: the programs, who know
+/* The socket had this error, and has it no more. True: the programs, which know
  * of no message, would have had none, and it is the end that was read. */
 bool messages_forgive(struct connection *c, int fd, int error);
 

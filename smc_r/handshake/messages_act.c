@@ -52,11 +52,11 @@ static void resend_early_bytes(struct connection *c, int fd)
 
 	if (!has_error(fd))
 		connection_send_ring(c, fd, 0, atomic_load(&tx->position));
-	/* Before TCP can tell of an end. */
+	/* The word stands before TCP can tell of an end. */
 	if (c->withdrawn)
 		atomic_store(&c->control->accept, ACCEPT_WITHDRAWN);
 	atomic_store(&tx->position, 0);
-	/* And so does what it has shut. */
+	/* The program's end of the stream goes there as well. */
 	if (atomic_fetch_or(&tx->flags, STREAM_TCP) & STREAM_SHUT)
 		real.shutdown(fd, SHUT_WR);
 	stream_unlock(tx, taken);
@@ -115,7 +115,7 @@ static void finish_failed(struct connection *c, int fd)
 
 /* ---- memory ---- */
 
-/* Either side, once: what becomes of the Accept. */
+/* Either side decides once what becomes of the Accept. */
 static bool decide(struct connection *c, uint32_t what)
 {
 	uint32_t stands = ACCEPT_STANDS;
@@ -145,8 +145,8 @@ static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 	return REASON_NONE;
 }
 
-/* What of the ring came over TCP, too. An error behind it stays for the program
- * to see. */
+/* Takes what of the ring came over TCP, too. An error behind it stays for the
+ * program to see. */
 static void drop_copies(int fd)
 {
 	int there = 0;
@@ -159,10 +159,10 @@ static void drop_copies(int fd)
 }
 
 /* The Accept is withdrawn. A server that was killed before all that it wrote
- * was on TCP left all of it in the ring. Until it is done, or dead, nobody
- * knows which of them to read. Who reads no more misses nothing. Others wait
- * for the lock meanwhile: servers that say so and do nothing, stopped or
- * hostile, hold up a process for a second in all. */
+ * was on TCP left all of it in the ring. Until the server is done, or dead, it
+ * is unknown which of them to read. A program that reads no more misses
+ * nothing. Others wait for the lock meanwhile: servers that say so and do
+ * nothing, stopped or hostile, hold up a process for a second in all. */
 static bool died_over_it(struct connection *c, int fd)
 {
 	static _Atomic unsigned in_vain;
@@ -244,8 +244,8 @@ static struct clc_action prepare(struct connection *c, int fd,
 
 /* ---- ends ---- */
 
-/* To the program it has ended in order: what it sends first still goes. The
- * client, which never read the Accept, has no part in the element. */
+/* The program sees an orderly end: what it sends first still goes. The client,
+ * which never read the Accept, has no part in the element. */
 static void end_forgiven(struct connection *c)
 {
 	rmb_element_release(rmb_element(&c->rmb->map, c->element));
@@ -324,8 +324,8 @@ bool messages_confirm_is_due(struct connection *c)
 	       atomic_load(&c->control->confirmed) != epoch;
 }
 
-/* The client proves with its Confirm that the channel was its own, and is who
- * it was. */
+/* The client proves with its Confirm that the channel was its own, and its peer
+ * ID that it is the same client. */
 static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 {
 	uint8_t proof[NONCE_BYTES];

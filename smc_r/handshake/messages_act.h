@@ -13,8 +13,9 @@
 
 #include "smc_r/connection/connection.h"
 
-/* Was the socket reset? That leaves its end (EPIPE: behind the peer's FIN). To
- * a client's program the server has closed: what it sends first still goes. */
+/* Was the socket reset? That leaves its end (EPIPE: behind the peer's FIN). A
+ * client's program sees a close of the server: what it sends first still goes.
+ */
 bool messages_forgive_error(struct connection *c, int error);
 /* The socket's pending error, which it has no more. */
 int messages_take_error(int fd);

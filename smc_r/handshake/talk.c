@@ -5,7 +5,7 @@
 #include "smc_r/connection/spin.h"
 #include "smc_r/os/process.h"
 
-#define SCORE_MOST 51 /* as long as any spin */
+#define SCORE_MOST 51 /* a spin is never longer */
 
 static __thread struct connection *talker;
 
