@@ -77,8 +77,8 @@ static void send_frozen(struct connection *c, int fd)
 		connection_send_ring(c, fd, cursor, end);
 }
 
-/* The stream lock of tx is held; alone: not on top of a copy of ours, whose
- * bytes come later. */
+/* The stream lock of tx is held. alone: this is not on top of a copy of ours,
+ * whose bytes come later. */
 static void seal(struct connection *c, int fd, bool alone)
 {
 	struct status_stream *tx = &c->slot->tx;
@@ -123,7 +123,7 @@ static void guard(struct connection *c, int fd, bool on)
 				 ~(uint32_t)SOCKET_GUARDED);
 }
 
-/* Either end has gone: the writer, or we, who asked him to. */
+/* One end has gone to TCP: the writer, or ours, which asked it to. */
 static bool is_leaving(const struct connection *c)
 {
 	return stream_is_sealed(c) ||
@@ -206,7 +206,7 @@ void demote_input(struct connection *c, int fd)
 		SYS_CALL3(SYS_shutdown, fd, SHUT_RD, 0);
 }
 
-/* Sealed after a freeze: what lay in the ring comes over TCP. */
+/* The writer sealed after a freeze: what lay in the ring comes over TCP. */
 static void leave_frozen_ring(struct connection *c, int fd)
 {
 	struct status_stream *rx = &c->slot->rx;
@@ -278,7 +278,8 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 	SYS_CALL3(SYS_poll, p, 2, first ? ms : 1);
 	if (p[0].revents) {
 		bell_drain(c->bells.data);
-		/* Who waits in an epoll instance may have been meant. */
+		/* A thread that waits in an epoll instance may have been meant.
+		 */
 		if (c->members)
 			connection_on_rings(c);
 	}
@@ -335,8 +336,8 @@ static bool rest_is_sent(struct connection *c, int fd)
 	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
 }
 
-/* Who follows may look once, and is to find what was there. Less may come: TCP
- * takes no more before it is read, or somebody reads it meanwhile. */
+/* A successor may look once, and is to find what was there. Less may come: TCP
+ * takes no more before it is read, or another process reads it meanwhile. */
 static void await_rest(int fd, uint64_t bytes)
 {
 	struct timespec nap = {0, ARRIVE_NAP_NS};
@@ -360,7 +361,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 {
 	uint64_t left;
 
-	/* Under several numbers: once is enough. */
+	/* A connection under several numbers is frozen once. */
 	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return true;
 	note(c, reason);

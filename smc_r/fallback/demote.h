@@ -22,25 +22,26 @@
 
 #include "smc_r/connection/connection.h"
 
-/* For the peer to seal. It need not be longer: if the peer seals later, the
- * successor just gets its bytes later. */
+/* The peer has this time to seal. It need not be longer: if the peer seals
+ * later, the successor just gets its bytes later. */
 #define DEMOTE_WAIT_MS 100
 
 /* Starts demotion in both directions; this process goes on using the socket.
  * Any phase. */
 void demote(struct connection *c, int fd, uint32_t reason);
 
-/* How a successor comes to the descriptor. */
+/* It says how a successor comes to the descriptor. */
 enum heir {
 	HEIR_GIVEN,    /* on purpose */
-	HEIR_INHERITS, /* by exec: nobody took it away */
-	HEIR_BESIDE,   /* the same by spawn: we go on as well */
+	HEIR_INHERITS, /* it survives exec: nobody took it away */
+	HEIR_BESIDE,   /* a spawned child has it: we go on as well */
 };
 
 /*
- * The same for a successor without the engine; returns when the kernel's
- * socket is the whole truth: true, or false when the peer did not answer, or
- * when bytes that nobody can send again stay with us for one who inherits.
+ * Does what demote() does for a successor without the engine; returns when the
+ * kernel's socket is the whole truth: true, or false when the peer did not
+ * answer, or when bytes that nobody can send again stay with us for a successor
+ * that inherits.
  */
 bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
 			  enum heir heir);

@@ -30,7 +30,7 @@ struct entry {
 
 /* ---- finding the socket ---- */
 
-/* -1 when the name is no number. */
+/* Returns -1 when the name is no number. */
 static int number_of(const char *name)
 {
 	int n = 0;
@@ -162,13 +162,15 @@ static int borrow(struct connection *c, int fd)
 	return verified(result, &peer);
 }
 
-/* A filter of system calls may end who makes one that few programs make. */
+/* A filter of system calls may kill a process for a call that few programs
+ * make. */
 static bool is_filtered(void)
 {
 	return SYS_CALL3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0;
 }
 
-/* Only where the peer says that it is: a close is no time for a search. */
+/* Looks only where the peer says that it is: a close is no time for a search.
+ */
 static int borrow_told(struct connection *c, int fd)
 {
 	uint32_t pid = atomic_load(&c->in_producer->shut_pid);

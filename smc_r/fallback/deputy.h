@@ -20,8 +20,8 @@
  * on its way over TCP. False: the writer still owes it. */
 bool deputy_send_rest(struct connection *c, int fd);
 
-/* The same for the FIN of a half that the peer has shut and we have read to its
- * end (half.h). True: it is out. */
+/* Sends the FIN of a half that the peer has shut and we have read to its end,
+ * in the peer's place (half.h). True: it is out. */
 bool deputy_send_end(struct connection *c, int fd);
 
 #endif

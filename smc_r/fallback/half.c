@@ -25,8 +25,9 @@ static bool is_settled(const struct connection *c)
 					      atomic_load(&c->control->epoch));
 }
 
-/* Or bytes are on their way over TCP, or about to be; but what a peer that has
- * shut both ways has not read stays where it is. */
+/* The peer has read all of our half. Until then bytes are on their way over
+ * TCP, or about to be; but what a peer that has shut both ways has not read
+ * stays where it is. */
 static bool is_read(const struct connection *c)
 {
 	return !(atomic_load(&c->out_producer->flags) & PRODUCER_RECALLS) &&
@@ -56,7 +57,7 @@ void half_send(struct connection *c, int fd)
 
 	if (!is_settled(c) || !is_read(c) || must_follow(c, fd))
 		return;
-	/* Not on top of one who is going back to TCP. */
+	/* A handler must not do this on top of a call that goes back to TCP. */
 	taken = stream_lock(tx);
 	if (taken && half_is_owed(c) && is_read(c)) {
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_HALVED);
@@ -101,7 +102,7 @@ void half_tell(struct connection *c)
 	if ((atomic_load(&rx->flags) & STREAM_TOLD) || is_sent(c) ||
 	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c))
 		return;
-	/* Our cursor, before we look whether anybody sleeps. */
+	/* Our cursor is out before we look whether a thread sleeps. */
 	if (!(atomic_fetch_or(&rx->flags, STREAM_TOLD) & STREAM_TOLD))
 		c->end_woke = connection_signal_data(c);
 }

@@ -28,14 +28,15 @@ static inline bool half_is_owed(const struct connection *c)
 	    0);
 }
 
-/* When it is: sends it, if all is read. */
+/* Sends our FIN if it is owed, and all is read. */
 void half_send(struct connection *c, int fd);
 
-/* The program shuts its half now: for the peer to know whose. */
+/* The program shuts its half now: tells the peer which process and descriptor
+ * do. */
 void half_announce(struct connection *c, int fd);
 
-/* Behind a read: when that was the last of a half that is shut, the peer is
- * woken for its FIN. */
+/* Comes behind a read: when that was the last of a half that is shut, the peer
+ * is woken for its FIN. */
 void half_tell(struct connection *c);
 
 /*

@@ -35,7 +35,7 @@ static long peer_name(int fd, struct sockaddr_storage *out)
 	return SYS_CALL3(SYS_getpeername, fd, out, &bytes);
 }
 
-/* At the same place in IPv4 and in IPv6. */
+/* The port is at the same place in IPv4 and in IPv6. */
 static in_port_t *port_of(struct sockaddr_storage *a)
 {
 	return &((struct sockaddr_in *)(void *)a)->sin_port;
@@ -90,8 +90,9 @@ static struct sock_filter *demand_source(struct sock_filter *at,
 	return at;
 }
 
-/* Before it listens, so that nobody else fills its queue. Where the kernel
- * refuses a filter, strangers are shown out when they have been accepted. */
+/* The filter comes before it listens, so that nobody else fills its queue.
+ * Where the kernel refuses a filter, strangers are shown out when they have
+ * been accepted. */
 static void take_only(int listener, struct sockaddr_storage *to,
 		      struct sockaddr_storage *from)
 {

@@ -20,7 +20,7 @@
 
 /* ---- the writer ---- */
 
-/* Before the first byte goes there: TCP's queues are empty. */
+/* TCP's queues are empty before the first byte goes there. */
 static bool tcp_takes(const struct connection *c, int fd, uint64_t bytes)
 {
 	struct pollfd p = {.fd = fd, .events = tcp_end_events(c)};
@@ -103,7 +103,7 @@ bool recall_unread(struct connection *c, int fd)
 		return take_back(c, fd, end);
 	if (cursor >= end)
 		return true;
-	/* Or the reader does it in our place. */
+	/* If the reader took the word, it does it in our place. */
 	if (!is_possible(c, fd, end - cursor) ||
 	    !atomic_compare_exchange_strong(&c->out_consumer->rest, &rest,
 					    REST_WRITER))
@@ -125,8 +125,8 @@ static bool has_hung_up(struct connection *c, int fd)
 	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents);
 }
 
-/* What the writer sent before it died lies in the ring as well. An error behind
- * it stays for the program to see. */
+/* Drops what the writer sent before it died, as it lies in the ring as well. An
+ * error behind it stays for the program to see. */
 static void undo(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
@@ -165,7 +165,8 @@ bool recall_is_done(struct connection *c, int fd)
 	}
 }
 
-/* Under way over TCP, or there. False: all is there, as far as we know. */
+/* Is it under way over TCP, or there? False: all is there, as far as we know.
+ */
 static bool is_coming(const struct connection *c, int fd)
 {
 	const struct rmb_producer *in = c->in_producer;

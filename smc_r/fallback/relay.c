@@ -16,7 +16,7 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/stream/stream.h"
 
-/* Bytes that the socket took. */
+/* Returns the bytes that the socket took. */
 static size_t send_some(int fd, const uint8_t *bytes, size_t n)
 {
 	size_t done = 0;
@@ -76,7 +76,7 @@ static bool take_place(struct connection *c, int from, int fd)
 	if (status < 0)
 		return false;
 	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
-	/* Both ways, and it would take nothing more. */
+	/* A socket that is shut both ways would take nothing more. */
 	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
 		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
 	else if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
@@ -130,8 +130,8 @@ static bool was_reset(const struct connection *c, int fd)
 		(SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLHUP));
 }
 
-/* As the old connection ended: behind the bytes comes its FIN, or a reset with
- * the error that nobody was told of. EPIPE is one behind a FIN. */
+/* Ends as the old connection ended: behind the bytes comes its FIN, or a reset
+ * with the error that nobody was told of. EPIPE is one behind a FIN. */
 static void end_sender(struct connection *c, struct loop *l, int fd)
 {
 	struct linger now = {1, 0};
@@ -196,7 +196,7 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 bool relay_start(struct connection *c, int fd, bool shared)
 {
 	struct loop l = LOOP_NONE;
-	/* Ours already: recall_forbid(). */
+	/* recall_forbid() may have made them ours already. */
 	bool kept = connection_is_shut(c) &&
 		    atomic_load(&c->in_consumer->rest) == REST_READER;
 	uint32_t rest = REST_OPEN;

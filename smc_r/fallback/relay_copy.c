@@ -23,7 +23,7 @@
 struct flow {
 	int from;
 	int to;
-	const uint8_t *bytes; /* to be written */
+	const uint8_t *bytes; /* still unwritten */
 	size_t count;
 	uint8_t *buffer;
 	bool ended; /* nothing more comes, and the other end knows */
@@ -31,7 +31,7 @@ struct flow {
 	bool is_shared;                /* others hold `to` */
 	bool is_urgent;                /* the one byte */
 	bool is_heirs;                 /* `from` leads to the successor */
-	bool is_over;                  /* who has closed it */
+	bool is_over;                  /* the successor has closed it */
 };
 
 enum end {
@@ -40,7 +40,7 @@ enum end {
 	END_UNKNOWN
 };
 
-/* Where the other direction had ended before, the kernel does not tell the two
+/* If the other direction had ended before, the kernel does not tell the two
  * apart, and to the peer they are one. */
 static enum end end_of(int fd)
 {
@@ -75,7 +75,7 @@ static bool fill(struct flow *f)
 	f->is_urgent = at_mark;
 	if (n > 0)
 		return true;
-	/* Whose end that is besides, or nobody's, the kernel knows. */
+	/* The kernel knows whether a process still has that end. */
 	end = f->is_heirs ? end_of(f->from) : END_SHUT;
 	if (end == END_CLOSED) {
 		f->is_over = true;
@@ -83,7 +83,7 @@ static bool fill(struct flow *f)
 	}
 	f->ended = true;
 	/* The connection of others is not ours to shut, but the successor's,
-	 * who has shut it for them, too. */
+	 * which has shut it for them, too. */
 	if (f->is_shared && end != END_SHUT)
 		return false;
 	SYS_CALL3(SYS_shutdown, f->to, SHUT_WR, 0);
@@ -125,7 +125,7 @@ static bool is_held(const struct relay_hold *h)
 	return false;
 }
 
-/* What the others left in the ring, in one piece. False: no memory. */
+/* Takes what the others left in the ring, in one piece. False: no memory. */
 static bool take_ring(struct flow *f)
 {
 	const struct relay_hold *h = f->hold;
@@ -205,7 +205,7 @@ static void copy(struct flow *a, struct flow *b)
 	}
 }
 
-/* What is there already, so that the successor finds it as it would have
+/* Copies what is there already, so that the successor finds it as it would have
  * without us. Errors are left to copy(). */
 static void copy_at_once(struct flow *a)
 {
@@ -222,7 +222,7 @@ static void copy_at_once(struct flow *a)
 	} while (a->count < before && !a->ended);
 }
 
-/* Urgent data in its place among the rest, which we pass on as such. */
+/* Urgent data stays in its place among the rest, and we pass it on as such. */
 static void read_urgent(int fd)
 {
 	int yes = 1;
@@ -231,9 +231,9 @@ static void read_urgent(int fd)
 		  sizeof(yes), 0);
 }
 
-#define GATE 2 /* closed when the one who started us may go on */
+#define GATE 2 /* closed when the process that started us may go on */
 
-/* Nothing of the program's but the two sockets, which become 0 and 1. */
+/* Keeps nothing of the program's but the two sockets, which become 0 and 1. */
 static void leave_program(int from, int to, int gate)
 {
 	static const char name[] = "smc_r relay";
@@ -268,7 +268,7 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 		a.buffer = buffers;
 		b.buffer = buffers + BUFFER_BYTES;
 		read_urgent(b.from);
-		/* With others it is theirs to say how it is read. */
+		/* Other holders say themselves how it is read. */
 		if (!hold) {
 			read_urgent(a.from);
 			copy_at_once(&a);
@@ -279,7 +279,7 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 	SYS_CALL3(SYS_exit_group, 0, 0, 0);
 }
 
-/* In a child of the program, which ends at once. Its status. */
+/* Runs in a child of the program, which ends at once. Returns its status. */
 static int start(int from, int to, const uint8_t *first, size_t bytes,
 		 const struct relay_hold *hold)
 {
@@ -298,8 +298,8 @@ static int start(int from, int to, const uint8_t *first, size_t bytes,
 	return child < 0;
 }
 
-/* Through a child that ends at once: what it leaves belongs to init, and the
- * program never gets to see either. All signals are blocked in them. */
+/* Starts it through a child that ends at once: what it leaves belongs to init,
+ * and the program never gets to see either. All signals are blocked in them. */
 bool relay_copy_start(int from, int to, const uint8_t *first, size_t bytes,
 		      const struct relay_hold *hold)
 {

@@ -15,19 +15,17 @@
 #include "smc_r/memory/rings.h"
 #include "smc_r/os/status.h"
 
-/*
- * Other processes hold the old connection as well, and read it. As long as they
- * do nothing is brought from it; then what they left in the ring goes first.
- */
+/* Other processes hold the old connection as well, and read it. While they do,
+ * nothing is brought from it; then what they left in the ring goes first. */
 struct relay_hold {
-	const _Atomic uint64_t *holders;   /* of the slot */
-	const struct status_holder *entry; /* of the slot's segment */
+	const _Atomic uint64_t *holders;   /* the slot's */
+	const struct status_holder *entry; /* our entry in the slot's segment */
 	uint64_t others;                   /* bits of both */
 	const struct rings *rings;
 	const struct rmb_producer *producer;
 	uint32_t size;                /* bytes that may lie there */
 	const _Atomic uint64_t *from; /* bytes of the ring, from one cursor */
-	const _Atomic uint64_t *to;   /* to the other */
+	const _Atomic uint64_t *to;   /* ... and up to this one */
 	bool shut;                    /* the program had shut its output */
 };
 

@@ -31,8 +31,8 @@ int tcp_error_of(struct connection *c, int error)
 }
 
 /* A process that dies with bytes unread makes TCP reset the connection. Its
- * kernel did not know of ours, so the cursors decide. Once, by whoever of this
- * end sees it first. */
+ * kernel did not know of ours, so the cursors decide. The first thread of this
+ * end that sees it judges, once. */
 static void judge_end(struct connection *c, short bits)
 {
 	uint32_t flags;
@@ -65,7 +65,7 @@ int tcp_error(struct connection *c, int fd)
 	return tcp_error_of(c, error);
 }
 
-/* Who looks takes no error. A count ends at the mark of urgent data. */
+/* A look takes no error. A count ends at the mark of urgent data. */
 bool tcp_has_bytes(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
@@ -135,9 +135,9 @@ bool tcp_end_hangs_up(const struct connection *c)
 	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
-/* Its FIN was out before: TCP tells its end only to who sends. But the kernel
- * knows whether anybody has that socket. Not found in a network namespace where
- * we are not found either says nothing. */
+/* Its FIN was out before: TCP tells its end only to an end that sends. But the
+ * kernel knows whether a process has that socket. In a network
+ * namespace where we are not found either, its absence says nothing. */
 static bool has_gone(const struct connection *c, int fd)
 {
 	struct peer_socket peer;

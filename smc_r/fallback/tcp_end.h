@@ -35,31 +35,31 @@ static inline bool tcp_end_is_half(const struct connection *c)
 		(atomic_load(&c->slot->rx.flags) & STREAM_HALVED));
 }
 
-/* By which poll() of the socket tells that the peer has ended. A half's FIN
- * would be told for ever; behind it come errors alone. */
+/* poll() of the socket tells by these events that the peer has ended. A half's
+ * FIN would be told for ever; behind it come errors alone. */
 static inline short tcp_end_events(const struct connection *c)
 {
 	return tcp_end_is_half(c) ? 0 : POLLRDHUP;
 }
 /* For programs that only ever call without waiting: the kernel must be asked
- * now and then, or the death of a peer would go unnoticed. By the clock, which
- * is looked at every few calls in vain. */
+ * now and then, or the death of a peer would go unnoticed. The clock decides,
+ * which is looked at every few calls in vain. */
 bool tcp_ended_now_and_then(struct connection *c, int fd);
 /* Can nobody ring our bell any more? The peer's process has ended, or ends. */
 bool tcp_end_hangs_up(const struct connection *c);
 /* Takes the socket's pending error (SO_ERROR) as TCP would have it. */
 int tcp_error(struct connection *c, int fd);
-/* The same for an error that was taken already. */
+/* Takes an error that was read already, as tcp_error() does. */
 int tcp_error_of(struct connection *c, int error);
-/* One waits to be told. A call that has moved bytes leaves it to the next one;
- * the kernel would give it to who asks now. */
+/* An error waits to be told. A call that has moved bytes leaves it to the next
+ * one; the kernel would give it to a call that asks now. */
 bool tcp_error_waits(int fd);
 
 /* Are there bytes of the program's in the kernel's socket? */
 bool tcp_has_bytes(int fd);
 
-/* Behind the FIN of a half, for a call that may never sleep. Rarely a system
- * call. */
+/* Watches behind the FIN of a half, for a call that may never sleep. It is
+ * rarely a system call. */
 void tcp_end_watch_half(struct connection *c, int fd);
 static inline void tcp_end_watch(struct connection *c, int fd)
 {
@@ -69,11 +69,11 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 }
 
 /* What a peer has not read when it dies is a reset, what is written behind its
- * death is none; and who calls without waiting hears of an end by no bell. So
- * TCP is asked, now and then. Of a member of an epoll instance, of which there
- * may be thousands, the instance hears: it is asked about where the program has
- * not come to that for long. Who never looks is told by this alone: a reader
- * that died leaves room for many small writes. */
+ * death is none; and no bell tells of an end to a program that calls without
+ * waiting. So TCP is asked, now and then. An epoll instance, which may have
+ * thousands of members, hears of theirs: a member is asked about where the
+ * program has not come to that for long. A program that never looks is told by
+ * this alone: a reader that died leaves room for many small writes. */
 #define ASK_US          50u
 #define ASK_INSTANCE_US 1000u
 #define SENDS_A_STREAM  64u
@@ -111,11 +111,11 @@ static inline void output_watch(struct connection *c, int fd)
 		tcp_ask(c, fd);
 }
 
-/* For a call that finds nothing, or no room, and must not wait: true when it
+/* A call that finds nothing, or no room, and must not wait asks: true when it
  * was told just now that the peer has ended, and should look again. */
 bool tcp_ends_now(struct connection *c, int fd);
-/* For calls that are rare: did the peer die with bytes of ours unread? A reset
- * of which the kernel knows nothing. */
+/* Calls that are rare ask: did the peer die with bytes of ours unread? The
+ * kernel knows nothing of such a reset. */
 bool tcp_was_reset(struct connection *c, int fd);
 
 #endif
