@@ -7,10 +7,11 @@
 #include "smc_r/connection/traits.h"
 #include "smc_r/os/sys.h"
 
-#define LOCKED_SNDBUF 1 /* of the kernel's SOCK_SNDBUF_LOCK */
+#define LOCKED_SNDBUF 1 /* the kernel's SOCK_SNDBUF_LOCK */
 #define LOCKED_RCVBUF 2
 
-/* What a reader takes that never said how much, and has read nothing. */
+/* A reader that never said how much takes so many bytes, having read nothing.
+ */
 #define RECEIVES 131072u
 /* Another end that changes its size all the time keeps nobody busy. */
 #define ATTEMPTS 8

@@ -23,8 +23,8 @@
 
 #include "smc_r/connection/connection.h"
 
-/* Bytes for a writer with this SO_SNDBUF, 0 if it was not set, and a reader
- * with this SO_RCVBUF; 0: all of any ring. */
+/* Returns bytes for a writer with this SO_SNDBUF, 0 if it was not set, and a
+ * reader with this SO_RCVBUF; 0: all of any ring. */
 uint32_t allowance_of(uint32_t sndbuf, uint32_t rcvbuf);
 
 /* The connection has its element. Asks the kernel if SOCKET_BUFFERS says that

@@ -210,7 +210,8 @@ void connection_drop_knock(struct connection *c)
 		return;
 	if (c->members)
 		connection_on_knock_over(c, -1);
-	/* Taken by a server whose connection is none: it is lost. */
+	/* An element that was taken by a server which has no such connection is
+	 * lost. */
 	for (struct knocked *at = k->at; at < k->at + k->count; at++)
 		if (at->held)
 			linkgroup_knock_give(
@@ -248,8 +249,8 @@ void connection_use_smc(struct connection *c)
 	segment_count(smc_connections);
 	atomic_store(&c->slot->phase, PHASE_ACTIVE);
 	atomic_store(&c->slot->state, STATUS_ACTIVE);
-	/* Who sleeps in an instance does not hear the bell yet, and what TCP
-	 * would have told it may be what we have just read. */
+	/* A thread that sleeps in an instance does not hear the bell yet, and
+	 * what TCP would have told it may be what we have just read. */
 	if (c->members && !__libc_single_threaded)
 		connection_on_rings(c);
 }
@@ -346,13 +347,13 @@ void connection_use_tcp(struct connection *c, uint32_t reason,
 
 /* Another thread may be copying out of the ring, and must not find the next
  * connection's bytes there, or none; or into it, and must not give them to the
- * next one. Who comes later finds us dead. */
+ * next one. A thread that comes later finds us dead. */
 static void await_thread(struct status_stream *stream)
 {
 	stream_unlock(stream, stream_lock(stream));
 }
 
-/* What is not written to stays one page with the parent's. */
+/* Write only if needed: after fork() a write would copy the page. */
 static void close_ear(_Atomic int *ear)
 {
 	if (atomic_load(ear) > 0)
@@ -365,7 +366,8 @@ static void close_ears(struct connection *c)
 	close_ear(&c->ear_room);
 }
 
-/* Before we leave the slot: from then on it may be another connection's. */
+/* The lease begins before we leave the slot: from then on it may be another
+ * connection's. */
 static struct lease begin_lease(struct connection *c)
 {
 	static uint64_t leases;
@@ -377,7 +379,7 @@ static struct lease begin_lease(struct connection *c)
 	return (struct lease){c->slot, leases};
 }
 
-/* As the parent of those that go on with it. */
+/* The parent lends it to those that go on with it. */
 static void lend(struct connection *c, struct lease lease)
 {
 	struct rmb *rmb = c->rmb;
@@ -479,7 +481,8 @@ static void none_calls(struct connection *c)
 	atomic_store(&c->pollers, 0);
 }
 
-/* Or a close in the child would keep the socket for the parent's threads. */
+/* A close in the child must not keep the socket for calls of the parent's
+ * threads. */
 void connection_forked(void)
 {
 	for (struct connection *c = kept; c; c = c->next_kept)
@@ -492,7 +495,8 @@ void connection_forked(void)
 		close_ears(c);
 		if (c->rmb && !barrier_register())
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
-		/* What is not written to stays one page with the parent's. */
+		/* Write only if needed: after fork() a write would copy the
+		 * page. */
 		if (atomic_load(&c->callers))
 			none_calls(c);
 		if (c->annex != ANNEX_NONE)
@@ -505,11 +509,9 @@ void connection_forked(void)
 
 /* ---- waking the peer ---- */
 
-/*
- * Who takes an armed word rings, and then says so. If it dies in between the
- * word stays, and the next one rings: another thread, or a process that has
- * the connection from the same parent.
- */
+/* A thread that takes an armed word rings, and then says so. If it dies in
+ * between the word stays, and the next one rings: another thread, or a process
+ * that has the connection from the same parent. */
 static bool take_arm(_Atomic uint32_t *armed)
 {
 	/* The look is sequentially consistent, as the store of the cursor in
@@ -521,7 +523,7 @@ static void drop_arm(_Atomic uint32_t *armed)
 {
 	uint32_t ringing = RMB_RINGING;
 
-	/* Unless it is armed again already. */
+	/* It may be armed again already. */
 	atomic_compare_exchange_strong(armed, &ringing, 0);
 }
 
@@ -562,8 +564,8 @@ static bool wake_waiter(struct connection *c)
 	return true;
 }
 
-/* The first of them has the bell, the others look by the clock. Who uses the
- * element next must neither hear that ring nor take it from a sleeper. */
+/* The first of them has the bell, the others look by the clock. The next use of
+ * the element must neither hear that ring nor take it from a sleeper. */
 static void wake_own(struct connection *c, const struct status_stream *s,
 		     int bell)
 {

@@ -71,7 +71,7 @@ enum phase {
 
 struct epoll_member;
 
-/* Of the ring that we write: annex.h */
+/* The annex of the ring that we write is in one of these states: annex.h */
 enum annex {
 	ANNEX_NONE,
 	ANNEX_OURS,   /* has memory, which this process pays for */
@@ -117,7 +117,7 @@ struct connection {
 	_Atomic uint64_t *peer_ready; /* one bit an element */
 	_Atomic uint32_t tcp_ended;   /* the kernel reported the peer's FIN */
 	uint64_t asked_ticks;         /* when TCP was last asked (sys_ticks) */
-	/* The same of an epoll instance that has it, or NULL. */
+	/* That time of an epoll instance that has it, or NULL. */
 	_Atomic uint64_t *_Atomic instance_asked;
 	uint32_t streak;       /* reads in a row that found bytes, none sent */
 	uint32_t writes;       /* in a row, none read, nobody woken */
@@ -136,16 +136,16 @@ struct connection {
 	_Atomic uint32_t deaf; /* nobody can ring: they are used no more */
 
 	_Atomic uint32_t callers;    /* calls that slept, of this process */
-	_Atomic uint32_t pollers;    /* of those, in poll() */
+	_Atomic uint32_t pollers;    /* callers that are in poll() */
 	_Atomic int orphan;          /* descriptor kept for them, 0 none */
 	_Atomic uint32_t numberless; /* because theirs was closed */
-	int kept;                    /* the same until it is closed */
+	int kept;                    /* that descriptor, until it is closed */
 	struct connection *next_kept;
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
 	bool recall_awaited;   /* recall_is_done() has waited */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
-	uint32_t drained_data; /* of rings_of_data_bell(), taken */
+	uint32_t drained_data; /* rings_of_data_bell() when last emptied */
 	uint32_t drained_room;
 	uint32_t spin_score; /* how well spinning did here */
 	uint64_t return_at;  /* cursor when it may leave the annex: annex.h */
@@ -156,15 +156,15 @@ struct connection {
 				      * the program was told of room */
 	_Atomic uint64_t full_at;    /* and the reader has stood here */
 
-	_Atomic uint32_t *counted; /* where, as long as it begins, or NULL */
+	_Atomic uint32_t *counted; /* counter while it begins, or NULL */
 	uint32_t offer_entry;      /* registry entry plus one, 0 none */
 	bool connected;            /* the kernel's connect is over */
 	bool spoilt;       /* we rang a bell of ours: not to be used again */
 	bool mute;         /* the peer closed during the handshake */
 	bool declined;     /* the client, right behind its Proposal */
-	bool disconnected; /* by connect() to AF_UNSPEC; dead, too */
+	bool disconnected; /* connect() to AF_UNSPEC did it; dead, too */
 	bool parted;       /* the peer was told that this end goes */
-	bool shared;       /* it was not, as others hold this end too */
+	bool shared;       /* the peer was not told: others hold this end too */
 	bool withdrawn;    /* our Accept: messages_withdraw */
 	bool lingers;      /* SO_LINGER may be set */
 	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
@@ -185,8 +185,8 @@ struct connection {
 	struct knock knock;
 };
 
-/* To the program the peer has closed, and no more; TCP was reset. Until it
- * sends something, or ends its half. */
+/* The program sees an orderly close of the peer, although TCP was reset, until
+ * it sends something, or ends its half. */
 static inline bool connection_was_left(const struct connection *c)
 {
 	return (atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
@@ -212,8 +212,8 @@ static inline int connection_fd(const struct connection *c, int fd)
 	return kept > 0 ? kept : fd;
 }
 
-/* Bytes that may lie in a ring of so many: all of it, unless the program made
- * the buffers of its socket small. */
+/* Returns how many bytes may lie in a ring of so many: all of it, unless the
+ * program made the buffers of its socket small. */
 static inline uint32_t connection_allowed(uint32_t bytes,
 					  const struct rmb_producer *p)
 {
@@ -262,8 +262,8 @@ static inline uint32_t connection_allowed_in(const struct connection *c)
 	return connection_allowed(connection_ring_in(c)->bytes, c->in_producer);
 }
 
-/* Around sends over TCP of what the reader had already: it must not wait for
- * the acknowledgement of other bytes (Nagle), or be held back by a cork. */
+/* They enclose sends over TCP of what the reader had already: it must not wait
+ * for the acknowledgement of other bytes (Nagle), or be held back by a cork. */
 struct push {
 	int cork;
 	bool delays;
@@ -330,7 +330,7 @@ static inline void connection_owe_error(struct connection *c, int error)
 	atomic_fetch_or(&c->slot->rx.flags, STREAM_OWED);
 }
 
-/* shutdown(RD), by the program. */
+/* Has the program called shutdown(RD)? */
 static inline bool connection_reads_no_more(const struct connection *c)
 {
 	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
@@ -346,10 +346,10 @@ static inline struct clc *connection_clc(struct connection *c)
  * slot in the list if need be, and decline. */
 struct connection *connection_new(int role, uint32_t flags, bool must);
 
-/* One in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
+/* Makes one in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
 struct connection *connection_new_plain(struct status_slot *slot);
 
-/* Clients of this process whose handshake is not over. */
+/* Counts clients of this process that are in their handshake. */
 uint32_t connections_starting(void);
 /* Is there one, of either role? */
 bool connections_undecided(void);
@@ -357,28 +357,31 @@ bool connections_undecided(void);
 /* A name of the kernel's as the list has it. */
 void connection_name(const struct sockaddr_storage *a, struct in6_addr *out,
 		     uint16_t *port);
-/* Addresses for the list; the local one is also what settings match. */
+/* They set addresses for the list; the local one is also what settings match.
+ */
 void connection_set_local(struct connection *c,
 			  const struct sockaddr_storage *a);
 void connection_set_peer(struct connection *c,
 			 const struct sockaddr_storage *a);
 
-/* After arming, before the last look: a writer without fences sees that we are
- * armed, or we see its bytes. False: neither is sure, so look by the clock. */
+/* Comes after arming, before the last look: a writer without fences sees that
+ * we are armed, or we see its bytes. False: neither is sure, so look by the
+ * clock. */
 static inline bool connection_settle(const struct connection *c)
 {
 	return !atomic_load(&c->in_producer->unfenced) || barrier_all();
 }
 
 /* Does the reader of what we write leave the fence between its cursor and its
- * look for a writer that sleeps to us? Not where barriers do not reach it. */
+ * look for a writer that sleeps to us? It does not where barriers do not reach
+ * it. */
 static inline bool connection_reader_is_unfenced(const struct connection *c)
 {
 	return atomic_load_explicit(&c->out_consumer->barrier,
 				    memory_order_relaxed) == READER_REGISTERED;
 }
 
-/* The same for who waits for room. */
+/* Does connection_settle() for a writer that waits for room. */
 static inline bool connection_settle_room(const struct connection *c)
 {
 	return !connection_reader_is_unfenced(c) || barrier_all();
@@ -411,15 +414,16 @@ void connection_detach(struct connection *c, bool reuse);
 /* Whatever became of the elements that it knocked at, it has them no longer. */
 void connection_drop_knock(struct connection *c);
 
-/* Plain TCP from here on. */
+/* The connection is plain TCP from here on. */
 void connection_set_native(struct connection *c);
 /* Called before that, with the engine lock, if anybody waits for the connection
  * in an epoll instance. gone: it will be released. */
 extern void (*connection_on_native)(struct connection *c, bool gone);
-/* Called for one that is in an epoll instance, by who took rings of it that may
- * have been for that, or made it active. */
+/* Called for one that is in an epoll instance, by a thread that took rings of
+ * it that may have been for that, or made it active. */
 extern void (*connection_on_rings)(struct connection *c);
-/* The same for one that may be in none; struct connection. */
+/* Passes rings on for a connection that may be in no instance; takes a struct
+ * connection. */
 void connection_pass_on(void *c);
 /* Called for one that is in an epoll instance, before the elements that it
  * knocked at are given back; but for the taken one of `at`, or -1. */
@@ -437,20 +441,20 @@ void connection_release(struct connection *c);
 /* Forgets all that are plain TCP by now; they need nothing of us. */
 void connection_drop_native(void);
 
-/* Closed under a call that sleeps, which goes on with this hidden descriptor;
- * and the call is over. Engine lock held. */
+/* The number was closed under a call that sleeps, which goes on with this
+ * hidden descriptor; and the call is over. Engine lock held. */
 void connection_keep(struct connection *c, int fd);
 void connection_unkeep(struct connection *c);
 
-/* In the child of a fork: no other thread sleeps on any of them, and what only
- * such a thread still had is none of the child's. */
+/* Runs in the child of a fork: no other thread sleeps on any of them, and what
+ * only such a thread still had is none of the child's. */
 void connection_forked(void);
 
 /* Wakes threads and processes of our own that sleep for bytes, or room. */
 void connection_wake_readers(struct connection *c);
 void connection_wake_writers(struct connection *c);
 
-/* Where a thread sleeps for bytes, or for room. */
+/* They say where a thread sleeps for bytes, or for room. */
 static inline struct sleep_place place_for_data(const struct connection *c)
 {
 	return (struct sleep_place){&c->slot->rx, &c->slot->rx.first};
@@ -463,7 +467,7 @@ static inline struct sleep_place place_for_room(const struct connection *c)
 						      : &c->slot->tx.first};
 }
 
-/* So many rings our bell for bytes has had. */
+/* Counts the rings that our bell for bytes has had. */
 static inline uint32_t rings_of_data_bell(const struct connection *c)
 {
 	const struct rmb_wait *w = c->own_wait;

@@ -8,7 +8,7 @@
 
 #define RINGS_MAX 64u /* outstanding bytes in a bell before it is emptied */
 
-/* Those that are no more may still be among the holders. */
+/* Holders that have ended may still be counted. */
 static bool is_watched_elsewhere(const struct connection *c)
 {
 	uint64_t holders = atomic_load(&c->slot->holders);
@@ -67,8 +67,8 @@ int ear_room(struct connection *c)
 					: find(c, &c->ear_room, c->bells.room);
 }
 
-/* A ring that finds no place wakes nobody. Who has not heard those that are
- * taken here hears the one that is put back. */
+/* A ring that finds no place wakes nobody. A thread that has not heard those
+ * that are taken here hears the one that is put back. */
 static void empty_bell(struct connection *c, int bell, uint32_t rings,
 		       uint32_t *drained)
 {
@@ -103,8 +103,8 @@ bool ear_drain(struct connection *c, int bell)
 }
 
 /* They told us by a ring of their own, and the peer may have rung behind it.
- * Not where the next sleep would be on the bell again, and end with this ring.
- */
+ * Nothing is given back where the next sleep would be on the bell again, and
+ * end with this ring. */
 void ear_give_back(struct connection *c, int bell)
 {
 	if (__builtin_expect(ear_is(c, bell) || !is_watched_elsewhere(c), 1) ||

@@ -50,10 +50,11 @@ void plain_drop(int fd);
 
 void plain_drop_range(unsigned first, unsigned last);
 
-/* Before a second descriptor for it comes, or another call takes its number. */
+/* Comes before there is a second descriptor for it, or another call takes its
+ * number. */
 void plain_share(int fd);
 
-/* All of them; engine lock held. */
+/* Drops all of them; engine lock held. */
 void plain_drop_all(void);
 
 /* This process no longer shares our memory: nothing of ours is touched. */

@@ -16,10 +16,10 @@
 #include "smc_r/connection/connection.h"
 #include "smc_r/protocol/clc_wire.h"
 
-/* Our peer ID, zeros when there is none yet. */
+/* Gives our peer ID, zeros when there is none yet. */
 void proposal_identity(uint8_t id[CLC_PEER_ID_BYTES]);
 
-/* 0 or -errno: no rendezvous, no Proposal. */
+/* Makes the Proposal: 0 or -errno, as there is none without a rendezvous. */
 int proposal_make(const struct in6_addr *local, struct clc_proposal *out);
 int proposal_bytes(const struct in6_addr *local, void *out, size_t room);
 

@@ -18,7 +18,7 @@
 
 struct record {
 	const struct sleeper *of; /* NULL: free */
-	uintptr_t frame;          /* of the last sleep */
+	uintptr_t frame;          /* stack frame of the last sleep */
 	struct sleep_place place; /* without a stream: awake */
 	_Atomic uint32_t *count;
 	void (*over)(void *owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sleepers: who is asleep on a connection or in an epoll instance, and whose
- * call slept there.
+ * sleepers: threads that are asleep on a connection or in an epoll instance,
+ * and the calls that slept there.
  *
  * One thread of those that sleep on a bell, the first, takes its rings; the
  * others look by the clock. It is named by its thread id, so that
@@ -24,15 +24,16 @@
 /* A direction that is slept for. */
 struct sleep_place {
 	struct status_stream *stream;
-	_Atomic uint32_t *first; /* of those that sleep on the same bell */
+	_Atomic uint32_t *first; /* first sleeper on the same bell */
 };
 
 /* A call that sleeps, perhaps several times; on the stack of that call. */
 struct sleeper {
-	_Atomic uint32_t *count;   /* of such calls */
+	_Atomic uint32_t *count;   /* how many such calls sleep */
 	void (*over)(void *owner); /* may be NULL */
 	/* The thread left its sleep and not by its end: cancelled, or by
-	 * longjmp. What it took there may have been another one's. Or NULL. */
+	 * longjmp. What it took there may have been another one's. It may be
+	 * NULL. */
 	void (*astray)(void *owner);
 	void *owner;
 	bool begun;

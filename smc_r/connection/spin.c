@@ -140,9 +140,9 @@ static void note_vain(struct learnt *l)
 /*
  * A short wait that ended in sleep all the same is no sign against spinning:
  * two ends that both sleep answer each other slowly only because they do. A
- * long one is; but never so low that a change would not be noticed. Nor beside
- * a thread that computes: there a wait is long as the peer's processor is taken
- * from it as well, and who spins no longer meets it when it is back.
+ * long one is; but never so low that a change would not be noticed. It is none
+ * beside a thread that computes: there a wait is long as the peer's processor
+ * is taken from it as well, which says nothing of the time when it is back.
  */
 void spin_missed(uint32_t *score, uint64_t waited_ns)
 {

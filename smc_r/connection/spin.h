@@ -21,24 +21,25 @@
 struct spin {
 	uint64_t start_ns; /* 0: there was none */
 	uint64_t now_ns;   /* as of the last step */
-	uint64_t spent_ns; /* of the processor */
+	uint64_t spent_ns; /* processor time */
 	uint64_t kept_ns;  /* since the last yield */
 	uint64_t budget_ns;
 	uint64_t until_ns;
 	bool shares;
 };
 
-/* shares: whom we wait for was last seen on our processor. until_ns: the end of
- * the program's patience, by sys_now_ns(), or UINT64_MAX. False: sleep. */
+/* shares: the thread that we wait for was last seen on our processor. until_ns:
+ * the end of the program's patience, by sys_now_ns(), or UINT64_MAX. False:
+ * sleep. */
 bool spin_begin(struct spin *s, uint32_t *score, bool shares,
 		uint64_t until_ns);
-/* Between two looks, the first of which comes before it. False: sleep, which
- * begins with a look. */
+/* Comes between two looks, the first of which comes before it. False: sleep,
+ * which begins with a look. */
 bool spin_step(struct spin *s);
 
 /* The spin was ended by what it waited for. */
 void spin_hit(uint32_t *score);
-/* It was not, and the whole wait, with its sleep, took so long. */
+/* The spin was not, and the whole wait, with its sleep, took so long. */
 void spin_missed(uint32_t *score, uint64_t waited_ns);
 
 #endif

@@ -21,8 +21,8 @@
 #define IDLE       STREAM /* a listener that nobody is served by */
 #define OTHER      254u   /* all of it: a socket that is not TCP's */
 
-/* Not made when it is needed, as that would be a call of ours; so it is as
- * large as programs need. Of higher numbers nothing is known. */
+/* The table is not made when it is needed, as that would be a call of ours; so
+ * it is as large as programs need. Nothing is known of higher numbers. */
 #define SIZE 65536
 
 static uint8_t table[SIZE];

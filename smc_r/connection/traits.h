@@ -7,7 +7,7 @@
  * A number whose history we do not know (inherited, passed, duplicated) is
  * asked about.
  *
- * Locking: none; they belong to whoever owns the descriptor.
+ * Locking: none; they belong to the thread that owns the descriptor.
  */
 #ifndef SMC_R_TRAITS_H
 #define SMC_R_TRAITS_H
@@ -33,18 +33,18 @@ void traits_accepted(int listener, int fd);
 /* A second number for the same; and one that is closed. */
 void traits_copied(int from, int to);
 void traits_gone(int fd);
-/* Made as a TCP socket by this process; as another one. Neither: not known. */
+/* This process made it as a TCP socket; as another one. Neither: not known. */
 bool traits_are_tcp(int fd);
 bool traits_are_other(int fd);
 /* A listener of which the settings say that nobody is served by it. */
 void traits_note_idle(int fd, bool idle);
 bool traits_are_idle(int fd);
-/* Before setsockopt of any descriptor. */
+/* Comes before setsockopt of any descriptor. */
 void traits_option(int fd, int level, int name);
-/* Is it one of those that set a buffer's size? Of SOL_SOCKET. */
+/* Is it an option of SOL_SOCKET that sets a buffer's size? */
 bool traits_is_buffer(int name);
-/* After setsockopt of SO_RCVTIMEO or SO_SNDTIMEO. never: to less than nothing,
- * which only who saw it knows from no time-out. */
+/* Comes after setsockopt of SO_RCVTIMEO or SO_SNDTIMEO. never: to less than
+ * nothing, which nothing tells from no time-out later. */
 void traits_time_out(int fd, int name, bool never);
 /* libc reads and writes it from here on, below us. */
 void traits_stream(int fd);
