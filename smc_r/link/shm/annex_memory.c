@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* annex_memory: what annexes cost, and who pays. */
+/* annex_memory: what annexes cost, and which process pays. */
 #include "smc_r/link/shm/annex_memory.h"
 
 #include "smc_r/memory/headroom.h"
@@ -7,7 +7,7 @@
 #include "smc_r/status/segment.h"
 
 #define MOST 8 /* a share of a processor's last cache */
-#define PART 2 /* of max_memory */
+#define PART 2 /* divides max_memory */
 
 static _Atomic uint32_t taken;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * annex_memory: what annexes cost, and who pays.
+ * annex_memory: what annexes cost, and which process pays.
  *
  * A process has a few annexes at a time: one helps a stream whose reader is
  * late, but the bytes of fifty would be in no cache any more. All of them fit
@@ -20,13 +20,13 @@
 /* This process has as many as it may. */
 bool annex_memory_is_scarce(void);
 
-/* For the one that our side writes. False: there is none. */
+/* Takes memory for the one that our side writes. False: there is none. */
 bool annex_memory_take(struct rmb *r, uint32_t element);
 /* alone: no other process of this end goes on with it. Where one does, we pay
  * for as long as the RMB is there. */
 void annex_memory_give(struct rmb *r, bool alone);
 
-/* In the child of a fork: what its parent took its parent pays for. */
+/* Runs in the child of a fork: the parent pays for what it took. */
 void annex_memory_forked(void);
 
 #endif

@@ -19,9 +19,10 @@
 
 #define DROP_EVERY_NS 10000000u
 
-/* Spare elements at most: where memory is short; where there is plenty; and
- * where there is enough, and somebody gives it back in time. And how many
- * connections that find a free one make one of them too many. */
+/* A group keeps so many spare elements at most: where memory is short; where
+ * there is plenty; and where there is enough, and a thread gives it back in
+ * time. After so many connections that find a free one, one of them is too
+ * many. */
 #define SPARE_SHORT  3u
 #define SPARE_PLENTY 16u
 #define SPARE_RESTS  1024u
@@ -31,7 +32,7 @@
 #define SOON_NS 100000000u  /* after memory was given back */
 #define REST_NS 1000000000u /* so long after the last one that ended */
 
-/* When spare elements are to go; 0: there are none. */
+/* Spare elements go at this time; 0: there are none. */
 static _Atomic uint64_t rest_at_ns;
 /* Some thread of this process asks for that before it sleeps. */
 static _Atomic bool somebody_rests;
@@ -99,9 +100,9 @@ static bool take_free(struct linkgroup *g, struct rmb **rmb, uint32_t *element)
  * A server that closes first is done with an element before its client is, or
  * its child later, and the next connection comes in between; and short
  * connections come and go in bursts. Then memory that was given back would soon
- * be made again, which costs more than all else of a short connection. So who
- * finds nothing free only because of clients that are late, or gave memory back
- * a moment ago, keeps as much as is missing from then on.
+ * be made again, which costs more than all else of a short connection. So a
+ * server that finds nothing free only because of clients that are late, or that
+ * gave memory back a moment ago, keeps as much as is missing from then on.
  */
 static bool clients_are_late(const struct linkgroup *g)
 {
@@ -156,7 +157,8 @@ static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;
 }
 
-/* For one more to knock at: others may have, and be taken elsewhere. */
+/* Is there one more to knock at? Others may have knocked, and be taken
+ * elsewhere. */
 static bool has_open(const struct linkgroup *g)
 {
 	for (struct rmb *r = g->rmbs; r; r = r->next)
@@ -230,7 +232,7 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 	uint32_t reason;
 
 	*first = g == NULL;
-	/* As for a client: linkgroup_take_named(). */
+	/* linkgroup_take_named() tells why, for a client. */
 	if (process_may_be_foreign())
 		return REASON_FORK;
 	if (g) {
@@ -276,8 +278,8 @@ void linkgroup_rest(void)
 	engine_unlock(&saved);
 }
 
-/* When connections end, so that the memory of peers that end comes back; but
- * not with every short one. */
+/* Runs when connections end, so that the memory of peers that end comes back;
+ * but not with every short one. */
 static void drop_dead_groups_sometimes(uint64_t now)
 {
 	static uint64_t last;

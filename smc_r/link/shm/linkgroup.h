@@ -44,7 +44,7 @@ struct linkgroup {
 	int32_t peer_pid;
 	uint32_t number;      /* for the tools */
 	uint32_t connections; /* elements in use */
-	uint32_t rmb_number;  /* of the newest RMB */
+	uint32_t rmb_number;  /* number of the newest RMB */
 	struct rmb *rmbs;
 	uint32_t spare;         /* server: elements that are worth keeping */
 	uint32_t takes;         /* since that was found */
@@ -63,7 +63,7 @@ struct linkgroup {
 
 /* An element that forked processes of this side's use. */
 struct lease {
-	struct status_slot *slot; /* theirs, as long as it has the cookie */
+	struct status_slot *slot; /* theirs, while it has the cookie */
 	uint64_t cookie;
 };
 
@@ -112,11 +112,9 @@ void linkgroup_give(struct rmb *rmb, uint32_t element, bool reuse);
  */
 void linkgroup_lend(struct rmb *rmb, uint32_t element, struct lease lease);
 
-/*
- * What a server keeps for the next burst of connections goes when none has come
- * for a while. In so many milliseconds it is time, -1: nothing is kept. Who
- * sleeps no longer than that gives it back then.
- */
+/* What a server keeps for the next burst of connections goes when none has come
+ * for a while. Milliseconds until then, -1: nothing is kept. A thread that
+ * sleeps no longer than that gives it back then. */
 int linkgroup_rest_ms(void);
 void linkgroup_rest(void); /* takes the engine lock */
 

@@ -17,14 +17,14 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-#define SILENCE_NS      1000000000u /* of a server that made a channel */
-#define SILENT_MAX      8           /* who are given that time at once */
+#define SILENCE_NS      1000000000u /* a new channel may be silent */
+#define SILENT_MAX      8           /* servers given that time at once */
 /* A stranger may bring more for as long as we look, and others wait meanwhile:
  * what is left is for the next look. */
 #define KNOCKS_A_LOOK   8192u
 #define MESSAGES_A_LOOK 64u
 
-/* 0, or why a message was lost. */
+/* Returns 0, or why a message was lost. */
 static int read_channel(struct linkgroup *g)
 {
 	struct rendezvous_message m;
@@ -78,7 +78,7 @@ static int hear_server(struct linkgroup *g, uint64_t patience_ns)
 	return 0;
 }
 
-/* Channels that servers have made since. 0, or why one was lost. */
+/* Takes channels that servers have made since. 0, or why one was lost. */
 static int accept_all(void)
 {
 	static const uint8_t nobody[PEER_ID_BYTES];

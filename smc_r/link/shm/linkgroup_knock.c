@@ -15,7 +15,8 @@
 #define HOLDS_BACK      4u  /* connections, after a knock in vain */
 #define HOLDS_BACK_MOST 4096u
 
-/* Ports at which a group has accepted, by their lowest bits. */
+/* It has a bit for each port at which a group has accepted, by the port's
+ * lowest bits. */
 static _Atomic uint64_t ports_seen;
 static uint32_t uses;
 
@@ -58,7 +59,8 @@ static bool serves(const struct linkgroup *g, uint16_t port)
 	return false;
 }
 
-/* Adds it to those found, who accepted last first. False: they are too many. */
+/* Adds it to those found; the one that accepted last comes first. False: they
+ * are too many. */
 static bool add(struct linkgroup **found, unsigned *n, struct linkgroup *g)
 {
 	bool full = *n == OPTION_KNOCKS_MAX;
@@ -72,7 +74,7 @@ static bool add(struct linkgroup **found, unsigned *n, struct linkgroup *g)
 	return !full;
 }
 
-/* Who accepted at the port lately. */
+/* Finds the groups that accepted at the port lately. */
 static unsigned acceptors(uint16_t port, struct linkgroup **found, bool *all)
 {
 	unsigned n = 0;

@@ -6,9 +6,9 @@
  * It writes a random token into these elements, and the BPF program takes the
  * token along to the socket that one of the processes accepts (option.h). So
  * the kernel ties an element to the connection, and memory that only two
- * processes have ties it to the group. Whoever changes the token first decides:
- * the server takes the element, or the client takes the token back, because it
- * has waited long enough or another server took it.
+ * processes have ties it to the group. The end that changes the token first
+ * decides: the server takes the element, or the client takes the token back,
+ * because it has waited long enough or another server took it.
  *
  * An element may be knocked at when both ends are done with its last use: the
  * word is open, and the client has released it.
@@ -34,7 +34,7 @@ struct knocked {
 	uint32_t group; /* its number */
 	uint32_t rings; /* that the client's bell for bytes had then */
 	int bell;       /* this one */
-	bool held;      /* to be given back */
+	bool held;      /* must be given back */
 };
 
 struct knocks {
@@ -48,7 +48,7 @@ struct knocks {
 /* Knocks at an element of each group that accepted at this port lately. False:
  * there is none, or it does not pay. */
 bool linkgroup_knock(uint16_t port, struct knocks *k);
-/* What the kernel is to bring. */
+/* Fills in what the kernel is to bring. */
 void linkgroup_knock_describe(const struct knocks *k, struct option_knock *o);
 
 enum knocking {
@@ -57,7 +57,7 @@ enum knocking {
 	KNOCKING_TAKEN,
 };
 
-/* What became of it. No lock needed, as long as it is not given back. */
+/* Tells what became of it. No lock is needed while it is not given back. */
 enum knocking linkgroup_knock_look(const struct knocked *at, uint64_t token);
 
 /* Says that the caller goes to sleep on its bell for bytes, which rings when
@@ -71,8 +71,8 @@ void linkgroup_knock_give(struct knocked *at, bool reuse);
 
 /* This group's server has accepted a connection to the port. */
 void linkgroup_knock_learn(struct linkgroup *g, uint16_t port);
-/* A knock was answered, and speaks for all groups that it was out at, where
- * those are all who accept; or somebody accepted at whose group there was none:
+/* A knock was answered, and speaks for all groups that it was out at, where no
+ * other process accepts; or a process accepted at whose group there was none:
  * then some of the next connections do without, more and more. */
 void linkgroup_knock_was_met(const struct knocks *k,
 			     const struct knocked *taken);
@@ -96,7 +96,7 @@ bool linkgroup_knock_shut(struct rmb_element *e);
 bool linkgroup_knock_shut_all(struct rmb *rmb);
 /* The server is done with the last use of the element, and nobody knocks. */
 bool linkgroup_knock_is_open(const struct rmb_element *e);
-/* It is done with the last use. */
+/* The server is done with the last use. */
 void linkgroup_knock_open(struct rmb_element *e);
 
 #endif

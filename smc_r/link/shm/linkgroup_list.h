@@ -11,7 +11,7 @@
 
 /* A group that stands on no list, without channel and RMB; NULL: no memory. */
 struct linkgroup *linkgroup_list_new(int side, const uint8_t *peer_id);
-/* With its RMBs and its channel; it stands on no list. */
+/* Frees it with its RMBs and its channel; it stands on no list. */
 void linkgroup_list_free(struct linkgroup *g);
 
 /* The list owns it from here on. */

@@ -16,8 +16,8 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-/* RMBE size by how much of max_memory is in use, in 1/8: plenty for few
- * connections, and room for thousands. */
+/* The RMBE size follows how much of max_memory is in use, in 1/8: plenty for
+ * few connections, and room for thousands. */
 static const struct {
 	unsigned eighths;
 	uint32_t bytes;
@@ -60,7 +60,8 @@ static struct rmb *rmb_new(struct linkgroup *g)
 	return r;
 }
 
-/* Not before the client is done: it may still read what we sent last. */
+/* It is not idle before the client is done, which may still read what we sent
+ * last. */
 static bool is_idle(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++) {
@@ -103,8 +104,8 @@ static uint32_t rmbe_size_for(uint64_t used, uint64_t limit)
 	return RMB_RMBE_MIN;
 }
 
-/* As many elements as the group has connections: doubles, and a client with
- * one connection costs one element. */
+/* The RMB gets as many elements as the group has connections: so they double,
+ * and a client with one connection costs one element. */
 static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 			uint32_t *elements, uint32_t *rmbe_bytes)
 {
@@ -148,7 +149,7 @@ static int make_bells(struct rmb *r, int *fds, unsigned count)
 	return result;
 }
 
-/* Before the client knows of it. */
+/* They are open before the client knows of the RMB. */
 static void open_elements(struct rmb *r)
 {
 	for (uint32_t i = 0; i < r->map.elements; i++)
@@ -298,8 +299,8 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
 	return n;
 }
 
-/* Free on both sides. The client's word for it is taken: if it lies it shares
- * a ring with itself. */
+/* The client's word that it is done with the element is taken: if it lies it
+ * shares a ring with itself. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 {
 	return !((r->busy | r->leaked | r->lent) >> i & 1) && is_released(r, i);

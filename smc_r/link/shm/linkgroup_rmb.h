@@ -21,16 +21,15 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 			 const struct rendezvous_message *m, int *fds,
 			 int count);
 
-/* By its number within the group; NULL if there is none. */
+/* Finds an RMB by its number within the group; NULL if there is none. */
 struct rmb *linkgroup_rmb_find(struct linkgroup *g, uint32_t number);
-/* Whether element i is free on both sides; server only. */
+/* Is element i free on both sides? For the server only. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i);
 
-/* Not in use on this side, but perhaps on the other; or by forked processes of
- * this side, but not on the other. */
+/* Is it unused on this side, but perhaps not on the other; or used by forked
+ * processes of this side, but not on the other? */
 bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i);
-/* What was lent and is not used any more, by either side, can be taken again.
- */
+/* Takes back what was lent and is not used any more by either side. */
 void linkgroup_rmb_reclaim(struct linkgroup *g);
 /* Takes element i back, if its lease has ended. */
 void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i);
@@ -38,7 +37,7 @@ void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i);
 /* Server: makes element i ready for a new connection, which takes it. */
 void linkgroup_rmb_take(struct rmb *r, uint32_t i);
 
-/* How many elements of all its RMBs are idle. */
+/* Counts the idle elements of all its RMBs. */
 uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
 
 /* Gives back the RMBs that nobody needs: as server, unless the next connections
@@ -46,7 +45,7 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
 void linkgroup_rmb_trim(struct linkgroup *g);
 /* Gives one back; it stands on no group's list. */
 void linkgroup_rmb_free(struct rmb *r);
-/* In the child of a fork: the RMB is the parent's, and stays mapped as long as
+/* Runs in the child of a fork: the RMB is the parent's, and stays mapped while
  * connections of this process are in it. */
 void linkgroup_rmb_orphan(struct rmb *r);
 
