@@ -18,8 +18,8 @@
 
 #define DRAIN_BYTES 128
 #define PIPE_BYTES  4096 /* one page: users have a limit of pages in pipes */
-/* A pipe's worth, and what comes meanwhile: one who makes it a larger one, and
- * rings for ever, is to keep nobody here. */
+/* This is a pipe's worth, and what comes meanwhile: a peer that makes it a
+ * larger one, and rings for ever, is to keep nobody here. */
 #define DRAINS_MAX  (2 * PIPE_BYTES / DRAIN_BYTES)
 
 /* A read that does not block of a descriptor that does: 0 at its end. */
@@ -66,7 +66,7 @@ static unsigned count_of(const struct bells *b)
 	return bells_are_one(b) ? BELLS_ONE : BELLS_APART;
 }
 
-/* Those that there are. */
+/* Takes those that there are. */
 static unsigned take_each(struct bells *b, int *fds)
 {
 	unsigned count = count_of(b), n = 0;
@@ -105,8 +105,8 @@ static void close_ordinary(struct bells *b)
 		sys_close(fds[i]);
 }
 
-/* The peer, or we after a change of user, could not open it otherwise; nobody
- * can who has no descriptor of it. */
+/* The peer, or we after a change of user, could not open it otherwise; a
+ * process without a descriptor of it cannot at all. */
 static int make_pipe(int ends[2])
 {
 	long result = SYS_CALL3(SYS_pipe2, ends, O_CLOEXEC, 0);
@@ -125,7 +125,7 @@ static int open_ringer(int end)
 	return fd < 0 ? fd : hidden_fd(fd);
 }
 
-/* One that we sleep on: the peer gets the writing end. */
+/* We sleep on this one: the peer gets the writing end. */
 static int make_own(int *ours, int *theirs)
 {
 	int ends[2];
@@ -187,7 +187,7 @@ static bool is_pipe(int fd)
 	return SYS_CALL3(SYS_fcntl, fd, F_GETPIPE_SZ, 0) > 0;
 }
 
-/* To take from one that can be written to would be to write to it. */
+/* Taking from a descriptor that can be written to would write to it. */
 static bool can_sleep_on(int fd)
 {
 	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);

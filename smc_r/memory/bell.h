@@ -2,11 +2,11 @@
 /*
  * bell: how one process wakes another that sleeps in the kernel.
  *
- * A bell is a pipe, and a ring is one byte. The sleeper has the reading end.
- * It sleeps in a blocking read: a signal without SA_RESTART ends that with
- * EINTR, one with SA_RESTART does not, just as for a read of the TCP socket.
- * When the peer dies, which held the only writing end, the end of the file ends
- * the sleep too; so nobody keeps a writing end of a bell that he sleeps on.
+ * A bell is a pipe, and a ring is one byte. The sleeper has the reading end. It
+ * sleeps in a blocking read: a signal without SA_RESTART ends that with EINTR,
+ * one with SA_RESTART does not, just as for a read of the TCP socket. When the
+ * peer dies, which held the only writing end, the end of the file ends the
+ * sleep too; so no process keeps a writing end of a bell that it sleeps on.
  *
  * The ringer has opened the pipe for itself, for both directions and without
  * blocking. As it is a reader too it never meets SIGPIPE, and no flag that the
@@ -17,14 +17,14 @@
  * threads may sleep for one each. Where descriptors are scarce it has one for
  * both, and of two such threads one looks by the clock (sleepers.h). A pipe
  * takes half the time of a pair of AF_UNIX sockets, where taking a byte also
- * means to look for somebody who waits to write.
+ * means to look for a thread that waits to write.
  *
- * A spurious ring costs one look; a missing one would be a hang. So whoever
- * publishes something rings after it, and whoever sleeps looks again after
- * arming.
+ * A spurious ring costs one look; a missing one would be a hang. So a thread
+ * that publishes something rings after it, and a thread that sleeps looks again
+ * after arming.
  *
- * Hostile: what a peer sends may be any descriptor, and he may change the flags
- * of those that he sent.
+ * Hostile: what a peer sends may be any descriptor, and the peer may change the
+ *          flags of those that it sent.
  */
 #ifndef SMC_R_BELL_H
 #define SMC_R_BELL_H
@@ -37,11 +37,11 @@ enum bell_result {
 	BELL_RUNG = 0,
 	BELL_HUNG_UP = 1, /* nobody can ring any more */
 	BELL_TIMEOUT = 2,
-	/* or -EINTR */
+	/* -EINTR is a result as well */
 };
 
-/* Of one element, as one side has them; -1: none. A side that has one bell for
- * both has the same descriptor twice. */
+/* The bells of one element, as one side has them; -1: none. A side that has one
+ * bell for both has the same descriptor twice. */
 struct bells {
 	int data;      /* ours: bytes have come */
 	int room;      /* ours: there is room again */
@@ -75,15 +75,16 @@ struct bells bells_of_fds(const int *fds, unsigned count);
 int bells_adopt(struct bells *b);
 
 /*
- * While other processes of this end use them: keeps them as one who cannot
- * ring, so that their end is the end of the peer's bells. And back: what was
- * rung meanwhile is gone. 0, or -errno: then they can only be closed. Engine
- * lock held.
+ * lend, while other processes of this end use them, keeps them in a form that
+ * cannot ring, so that the end of those processes is the end of the peer's
+ * bells. take_back undoes that: what was rung meanwhile is gone. 0, or -errno:
+ * then they can only be closed. Engine lock held.
  */
 int bells_lend(const struct bells *b);
 int bells_take_back(const struct bells *b);
 
-/* Hidden ones: of an element, or of those of so many whose bit is set. */
+/* Closes hidden ones: those of an element, or of the elements that have a bit
+ * in `which`. */
 void bells_close(struct bells *b);
 void bells_close_all(struct bells *b, unsigned elements, uint32_t which);
 
@@ -97,10 +98,12 @@ void bell_ring_own(int bell);
 /* Sleeps until a ring; timeout NULL: for ever, as a restartable read. A stop of
  * the process does not end it. A cancellation point. */
 int bell_wait(int bell, const struct timespec *timeout);
-/* The same, but any handler ends it with -EINTR, and so does a stop. */
+/* Sleeps as bell_wait() does, but any handler ends it with -EINTR, and so does
+ * a stop. */
 int bell_wait_once(int bell, const struct timespec *timeout);
 
-/* How many rings are there, and takes so many of them, without sleeping. */
+/* They tell how many rings are there, and take so many of them, without
+ * sleeping. */
 int bell_rings(int bell);
 void bell_take(int bell, int rings);
 

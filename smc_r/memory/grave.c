@@ -52,7 +52,7 @@ void grave_bury(struct rmb_map *m, bool unused)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 		   0);
 	g = pool_get(sizeof(*g));
-	/* Else address space is lost, nothing else. */
+	/* Without a grave, address space is lost, nothing else. */
 	if (g) {
 		g->map = *m;
 		g->since_ns = sys_now_ns();

@@ -11,7 +11,7 @@
 
 #define PATH_BYTES 1024
 #define TEXT_BYTES 4096
-#define SPARE      16u          /* of a limit, this part stays the program's */
+#define SPARE      16u          /* this part of a limit stays the program's */
 #define NO_LIMIT   (1ull << 62) /* version 1 says a number that large */
 
 struct version {

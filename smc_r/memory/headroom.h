@@ -17,11 +17,12 @@
 
 #include <stdint.h>
 
-/* Bytes; UINT64_MAX when there is no limit, or none that can be seen. Opens a
- * few files. */
+/* Returns bytes; UINT64_MAX when there is no limit, or none that can be seen.
+ * Opens a few files. */
 uint64_t headroom(void);
 
-/* The same by other files than /proc/self/cgroup and /sys/fs/cgroup. */
+/* Does what headroom() does, with other files than /proc/self/cgroup and
+ * /sys/fs/cgroup. */
 uint64_t headroom_in(const char *groups, const char *root);
 
 #endif

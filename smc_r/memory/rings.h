@@ -29,11 +29,11 @@ struct ring {
 /* [0] the RMBE, [1] the annex; without one both are the RMBE. */
 struct rings {
 	struct ring ring[2];
-	uint32_t start; /* of what is short, in the RMBE */
+	uint32_t start; /* short bytes begin here in the RMBE */
 };
 
-/* Where `want` bytes begin that are put into an empty ring: short ones beside
- * the control block. */
+/* Tells where `want` bytes begin that are put into an empty ring: short ones
+ * beside the control block. */
 static inline uint32_t rings_start(const struct rings *r, size_t want)
 {
 	return want <= RMB_SHORT ? r->start : 0;
@@ -49,7 +49,7 @@ static inline bool rings_have_annex(const struct rings *r)
 	return r->ring[0].at != r->ring[1].at;
 }
 
-/* Where in its ring the byte at a cursor lies. */
+/* Tells where in its ring the byte at a cursor lies. */
 static inline size_t ring_offset(const struct ring *r, uint64_t cursor,
 				 uint32_t shift)
 {
@@ -69,8 +69,8 @@ static inline uint8_t *rings_at(const struct rings *r, uint64_t cursor,
 	return one->at + ring_offset(one, cursor, shift);
 }
 
-/* The bytes from `position` up to `end`, or to where they go on in the other
- * ring. To be asked after the load of the cursor that says so. */
+/* Returns the bytes from `position` up to `end`, or to where they go on in the
+ * other ring. It must be asked after the load of the cursor that says so. */
 struct view {
 	uint64_t end;
 	uint32_t shift;
@@ -110,7 +110,7 @@ static inline uint8_t *rings_piece(const struct rings *r,
 	return one->at + at;
 }
 
-/* All of n bytes, which are not consumed. */
+/* Copies all of n bytes, which are not consumed. */
 static inline void rings_copy(uint8_t *to, const struct rings *r,
 			      const struct rmb_producer *p, uint64_t cursor,
 			      size_t n)

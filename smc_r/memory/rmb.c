@@ -111,7 +111,8 @@ static int make_memfd(size_t bytes, size_t filled)
 		fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS, 0);
 	if (fd < 0)
 		return (int)fd;
-	/* All memory now: a lack shows here, not as SIGBUS in the program. */
+	/* It gets all memory now: a lack shows here, not as SIGBUS in the
+	 * program. */
 	if (SYS_CALL3(SYS_ftruncate, fd, bytes, 0) < 0 ||
 	    SYS_CALL4(SYS_fallocate, fd, 0, 0, filled) < 0) {
 		sys_close((int)fd);
@@ -137,7 +138,7 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 	return 0;
 }
 
-/* Those of one process take turns, and processes begin anywhere. */
+/* RMBs of one process take turns, and processes begin anywhere. */
 static uint32_t next_place(void)
 {
 	static uint32_t made;
@@ -188,7 +189,7 @@ static int check_memfd(int fd, size_t bytes)
 	return 0;
 }
 
-/* What the peer wrote there, read once. */
+/* Reads once what the peer wrote there. */
 static bool take_header(struct rmb_map *m)
 {
 	const volatile struct rmb_header *h = rmb_header(m);
@@ -234,7 +235,7 @@ void rmb_element_reset(const struct rmb_map *m, uint32_t element)
 	struct rmb_element *e = rmb_element(m, element);
 
 	for (int side = 0; side < 2; side++) {
-		/* Whoever should have done so was killed. */
+		/* The process that should have done so was killed. */
 		rmb_annex_empty(m, element, side);
 		atomic_store(&e->side[side].producer.cursor, 0);
 		atomic_store(&e->side[side].producer.shift, 0);

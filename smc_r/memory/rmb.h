@@ -29,13 +29,17 @@
  * shift `before` says. The ring that it goes to is empty then, so that there is
  * never more than one such cursor ahead of the reader.
  *
- * Who writes what: side[s] is written by side s, as the producer of its own
- * ring and the consumer of the other one's; but `allowed`, which follows from a
- * word of either, by whoever changed his last (allowance.h), and what is
- * counted in `rings` by the ringer; `armed` words are set by s and taken by the
- * other side with an exchange, for RMB_RINGING until it has rung; `knock` is
- * compared and swapped by either. The lines are apart so that neither side's
- * busy stores disturb what the other one polls.
+ * side[s] is written by side s alone, as the producer of its own ring and the
+ * consumer of the other one's; but for
+ *
+ *   allowed | either side, when its own sndbuf or rcvbuf changed (allowance.h)
+ *   rings_* | the side that rings: fetch and add
+ *   armed_* | s stores it; the other side takes it with an exchange, for
+ *           | RMB_RINGING until it has rung
+ *   knock   | either side: compare and swap
+ *
+ * The lines are apart so that neither side's busy stores disturb what the other
+ * one polls.
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
@@ -91,12 +95,12 @@
 #define READER_SLEEPS     1u /* beside writers without fences */
 #define READER_REGISTERED 2u /* ... and barriers reach all its processes */
 
-/* element.accept: who was first */
+/* element.accept: which end was first */
 #define ACCEPT_STANDS    0u
 #define ACCEPT_TAKEN     1u /* the client: its Confirm follows */
 #define ACCEPT_WITHDRAWN 2u /* the server: neither of us says a word more */
-/* On its way to that: what it wrote goes onto the TCP stream. If it died over
- * it, all of that is in the ring. */
+/* The server is on its way to that: what it wrote goes onto the TCP stream. If
+ * it died over it, all of that is in the ring. */
 #define ACCEPT_RESENDS   3u
 
 /* element.knock: a client's token, or one of these; all compare and swap.
@@ -115,25 +119,26 @@
  */
 struct rmb_producer {
 	_Atomic uint64_t cursor;
-	_Atomic uint32_t shift;    /* of the bytes that are not consumed */
-	_Atomic uint32_t before;   /* ... of those before `switched` */
+	_Atomic uint32_t shift;    /* for bytes that are not consumed */
+	_Atomic uint32_t before;   /* for bytes before `switched` */
 	_Atomic uint64_t since;    /* sys_ticks: not empty, or at its end */
 	_Atomic uint64_t switched; /* cursor: another ring from here on */
-	/* How much of the peer's it had read when it wrote this. */
+	/* The writer had read so much of the peer's when it wrote this. */
 	_Atomic uint64_t heard;
 	uint8_t pad1[24];
 	_Atomic uint32_t flags;
-	_Atomic uint32_t cpu; /* of the writer, plus one; 0 unknown */
-	/* No fence lies between cursors and looks for a sleeper: who sleeps on
-	 * armed_data makes a barrier first (barrier.h). */
+	_Atomic uint32_t cpu; /* the writer's, plus one; 0 unknown */
+	/* No fence lies between cursors and looks for a sleeper: a reader that
+	 * sleeps on armed_data makes a barrier first (barrier.h). */
 	_Atomic uint32_t unfenced;
-	/* Bytes of the ring that may be in use, 0: all of it. Either side. */
+	/* So many bytes of the ring may be in use, 0: all of it. Either side
+	 * writes it. */
 	_Atomic uint32_t allowed;
 	uint8_t pad2[112];
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
-	/* Who set PRODUCER_FIN, and the socket's number there plus one; 0
-	 * unknown. A hint. */
+	/* The process that set PRODUCER_FIN, and the socket's number there plus
+	 * one; 0 unknown. A hint. */
 	_Atomic uint32_t shut_pid;
 	_Atomic uint32_t shut_fd;
 	_Atomic uint32_t sndbuf; /* bytes, 0: not set by the program */
@@ -144,7 +149,7 @@ struct rmb_consumer {
 	uint8_t pad1[80];
 	_Atomic uint32_t flags;
 	_Atomic uint32_t cpu;
-	_Atomic uint32_t rest;    /* who sends what a frozen reader left */
+	_Atomic uint32_t rest;    /* end that sends what a frozen reader left */
 	_Atomic uint32_t barrier; /* READER_*: takes part in barrier.h */
 	uint8_t pad2[32];
 	_Atomic uint64_t cursor;
@@ -161,7 +166,7 @@ struct rmb_wait {
 	_Atomic uint32_t waiter;     /* epoll instance, 1..RMB_WAITERS-1 */
 	_Atomic uint32_t ordered;    /* asks the writer for `since` */
 	uint8_t pad2[116];
-	/* Counted by the ringer: how many bytes the bells have been sent. */
+	/* The ringer counts here how many bytes the bells have been sent. */
 	_Atomic uint32_t rings_data;
 	_Atomic uint32_t rings_room;
 	uint8_t pad3[20];
@@ -177,11 +182,11 @@ struct rmb_element {
 	union rmb_side side[2];     /* what it writes, reads, sleeps on */
 	_Atomic uint32_t epoch;     /* grows with each use; server writes */
 	_Atomic uint32_t released;  /* last epoch the client is done with */
-	_Atomic uint32_t confirmed; /* ... whose Confirm the server has read */
+	_Atomic uint32_t confirmed; /* ... the server has read its Confirm */
 	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
-	_Atomic uint32_t talks;     /* ... whose client writes first: talk.h */
-	_Atomic uint32_t accept;    /* ACCEPT_*; both compare and swap */
-	_Atomic uint64_t knock;     /* linkgroup_knock.h */
+	_Atomic uint32_t talks;  /* ... the client writes first in it: talk.h */
+	_Atomic uint32_t accept; /* ACCEPT_*; both compare and swap */
+	_Atomic uint64_t knock;  /* linkgroup_knock.h */
 	uint8_t pad[32];
 };
 
@@ -189,7 +194,7 @@ struct rmb_waiters {
 	_Atomic uint32_t armed[RMB_WAITERS];
 };
 
-/* One bit an element, one line a side. */
+/* An element has one bit, a side one line. */
 struct rmb_ready {
 	_Atomic uint64_t bits[2][8]; /* [side that waits], the first of each */
 };
@@ -204,7 +209,8 @@ struct rmb_header {
 	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
 	uint32_t place;           /* which of the ready words are used */
 	uint32_t annex_bytes;     /* 0: there are none */
-	/* Connections whose client found nothing open to knock at. */
+	/* Counts connections with a client that found nothing open to knock
+	 * at. */
 	_Atomic uint32_t shut_out;
 	uint8_t pad[32];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
@@ -246,7 +252,8 @@ struct rmb_map {
 	uint32_t place;
 };
 
-/* Bytes that have memory from the beginning; what a reservation must take. */
+/* Counts bytes that have memory from the beginning; a reservation must take so
+ * many. */
 size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes);
 
 /* Makes, fills, seals and maps an RMB, with annexes where the limits of this
@@ -268,7 +275,7 @@ static inline struct rmb_header *rmb_header(const struct rmb_map *m)
 	return (struct rmb_header *)(void *)m->base;
 }
 
-/* Of the side that waits. */
+/* Returns the ready words of the side that waits. */
 static inline _Atomic uint64_t *rmb_ready(const struct rmb_map *m, int side)
 {
 	return &rmb_header(m)->ready[m->place].bits[side][0];
@@ -288,13 +295,13 @@ static inline struct rmb_element *rmb_element(const struct rmb_map *m,
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side);
 uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side);
 
-/* Gives the memory of the annex that `side` writes, if any, to its writer, who
- * must not be killed by the lack of it later: 0, -ENOMEM, -errno; and takes it
- * away if it was ever used, from whoever. */
+/* fill gives memory to the annex that `side` writes, if there is one, as its
+ * writer must not be killed by the lack of it later: 0, -ENOMEM, -errno. empty
+ * takes the memory away if it was ever used, from all processes. */
 int rmb_annex_fill(const struct rmb_map *m, uint32_t element, int side);
 void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side);
 
-/* Back to the state of a new connection. Server side only. */
+/* Puts it back to the state of a new connection. Server side only. */
 void rmb_element_reset(const struct rmb_map *m, uint32_t element);
 
 /* The client has let go of this use of the element. */
