@@ -16,7 +16,7 @@ static enum input settle_on_tcp(struct connection *c, int fd)
 }
 
 /* An empty ring is no end when its bytes go to TCP: they come there in a
- * moment. To be asked after the look that found it empty. */
+ * moment. It must be asked after the look that found it empty. */
 static bool is_handed_over(const struct connection *c)
 {
 	atomic_thread_fence(memory_order_acquire);
@@ -46,7 +46,7 @@ enum input input_look(struct connection *c, int fd, size_t need)
 	}
 	if (fill >= need)
 		return INPUT_DATA;
-	/* Or it would be waited out, as no look ever found anything. */
+	/* A broken ring would be waited out, as no look ever found anything. */
 	if (fill == 0 && stream_input_is_broken(c))
 		return INPUT_ERROR;
 	if (!flags && !ended && !(own & STREAM_SHUT))
@@ -60,7 +60,8 @@ enum input input_look(struct connection *c, int fd, size_t need)
 		return atomic_load(&c->slot->error) == EPIPE
 			   ? settle_on_tcp(c, fd)
 			   : INPUT_ERROR;
-	/* Shut both ways, TCP is, too, and knows what the peer did then. */
+	/* If the connection is shut both ways, TCP is, too, and knows what the
+	 * peer did then. */
 	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended ||
 	    atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
 		return settle_on_tcp(c, fd);

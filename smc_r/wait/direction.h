@@ -12,7 +12,7 @@
 
 #include "smc_r/connection/connection.h"
 
-/* What the reader finds when the ring gave nothing. */
+/* The reader finds one of these when the ring gave nothing. */
 enum input {
 	INPUT_DATA,   /* bytes came meanwhile, or enough of them */
 	INPUT_NONE,   /* wait */
@@ -21,10 +21,11 @@ enum input {
 	INPUT_ERROR,  /* the peer broke the rules */
 };
 
-/* From the cursors alone; for whoever is told of the peer's end otherwise. */
+/* Looks at the cursors alone; for a caller that is told of the peer's end
+ * otherwise. */
 enum input input_look(struct connection *c, int fd, size_t need);
-/* The same for a call that would wait: a writer that sleeps is woken, and the
- * kernel is asked now and then whether the peer still lives. */
+/* Looks for a call that would wait: also wakes a writer that sleeps, and asks
+ * the kernel now and then whether the peer still lives. */
 enum input input_state(struct connection *c, int fd, size_t need);
 
 /* True when the writer should look again: room, or no ring any more. */

@@ -37,7 +37,7 @@ static enum verdict judge(int number, bool has_part)
 		   : LET_IN;
 }
 
-/* Of those that the program itself does not block. */
+/* Judges those of `which` that the program itself does not block. */
 static enum verdict judge_all(const sigset_t *which, const sigset_t *programs,
 			      bool has_part)
 {
@@ -80,7 +80,7 @@ static int wait_slice(int bell, const struct timespec *slice, bool has_part)
 	return has_part ? bell_wait_once(bell, slice) : bell_wait(bell, slice);
 }
 
-/* Until something comes that must be let in. */
+/* Waits until something comes that must be let in. */
 static void wait_without_signals(struct stretch *s)
 {
 	struct timespec slice = {0, SLICE_MS * 1000000};

@@ -33,7 +33,7 @@ static bool is_full_already(struct connection *c)
 	       !stream_has_room(c, stream_free(c));
 }
 
-/* Whoever has accepted speaks over TCP, and so did not hear the knock. */
+/* An acceptor that speaks over TCP did not hear the knock. */
 static bool is_knock_in_vain(const struct connection *c, uint32_t bits)
 {
 	return knock_is_out(c) &&
@@ -59,17 +59,19 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 		return readiness(c, fd, asked);
 	if (phase != PHASE_HANDSHAKE)
 		return bits;
-	/* Readable for the kernel means: a piece of a CLC message. */
+	/* If the kernel finds it readable, there is a piece of a CLC message.
+	 */
 	if (!(bits & (POLLERR | POLLHUP)) && !connection_reads_no_more(c))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
-	/* Only who asks for it may run into the end of patience. */
+	/* Only a look that asks for it may run into the end of patience. */
 	if ((asked & ALL_OUT) &&
 	    (handshake_hides_output(c, fd) || is_full_already(c)))
 		bits &= ~(uint32_t)ALL_OUT;
 	return bits;
 }
 
-/* At most what is there before a writer that waits for room may go on. */
+/* The mark is at most what is there before a writer that waits for room may go
+ * on. */
 static uint32_t low_water(struct connection *c, int fd)
 {
 	int most = (int)stream_mark(c);
@@ -138,7 +140,8 @@ static uint32_t output_bits(struct connection *c, int fd)
 	return stall_is_over(c, fd) ? kernel_bits(fd, ALL_OUT) : 0;
 }
 
-/* Shut, sealed, demoted, ended, a mark to reach: anything but bytes. */
+/* Only bytes are left to judge: nothing is shut, sealed, demoted or ended, and
+ * there is no mark to reach. */
 static bool is_plain(const struct connection *c)
 {
 	return !(
@@ -171,7 +174,7 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	return bits;
 }
 
-/* In TIME_WAIT TCP knows no errors: tcp_error(). */
+/* TCP in TIME_WAIT knows no errors: tcp_error(). */
 static uint32_t hidden_errors(struct connection *c)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
@@ -186,7 +189,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 {
 	uint32_t bits;
 
-	/* Who died before this has left us the bytes to judge by. */
+	/* A peer that died before this has left us the bytes to judge by. */
 	if (demotion_is_due(c))
 		tcp_has_ended(c, fd);
 	tcp_end_watch(c, fd);
@@ -194,11 +197,11 @@ static uint32_t all_bits(struct connection *c, int fd)
 	bits = input_bits(c, fd) | output_bits(c, fd);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
 		bits |= ALL_IN | POLLRDHUP;
-	/* Both directions over: POLLHUP, as TCP. */
+	/* When both directions are over, TCP tells POLLHUP. */
 	if ((bits & POLLRDHUP) &&
 	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		bits |= POLLHUP;
-	/* Shut both ways, by either end, TCP is, too, and what the other one
+	/* If either end shut it both ways, TCP is, too, and what the other one
 	 * still sent resets it. */
 	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
 	    atomic_load(&c->in_producer->flags) &

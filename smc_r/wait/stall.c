@@ -11,9 +11,9 @@
 #include "smc_r/stream/annex.h"
 #include "smc_r/stream/stream.h"
 
-#define CROSSED_PART 10       /* of the limit */
+#define CROSSED_PART 10       /* divides the limit */
 #define LATE_NS      1000000u /* then a reader is late: annex.h */
-#define LONG_AGO     1u       /* of a clock that began with the machine */
+#define LONG_AGO     1u       /* ns on a clock that began with the machine */
 
 static uint64_t reader_at(const struct connection *c)
 {
@@ -36,10 +36,9 @@ void stall_begin(struct connection *c)
 		restart(c, cursor);
 }
 
-/*
- * Between the last time and now it has read enough to be written to again: so
- * nobody who was told that there is no room finds some that nobody made.
- */
+/* Between the last time and now the reader has read enough to be written to
+ * again: so a program that was told that there is no room never finds some that
+ * no read made. */
 bool stall_is_avoided(struct connection *c)
 {
 	uint64_t since =
@@ -68,7 +67,8 @@ static bool only_we_read(const struct connection *c)
 	       c->forks == atomic_load(&process.forks);
 }
 
-/* Not under a number that was closed: the bell tells of the end then. */
+/* It does not stall under a number that was closed: the bell tells of the end
+ * then. */
 static bool may_stall(struct connection *c)
 {
 	return process.stall_ms &&

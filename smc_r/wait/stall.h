@@ -29,7 +29,7 @@ void stall_begin(struct connection *c);
  * time the reader was late and the annex is for that (annex.h). */
 bool stall_is_avoided(struct connection *c);
 
-/* Still no room. True: that is over, as the connection was demoted. */
+/* There is still no room. True: that is over, as the connection was demoted. */
 bool stall_is_over(struct connection *c, int fd);
 
 /* This thread goes to sleep. Milliseconds until that is over; -1 when nobody

@@ -39,8 +39,8 @@ static bool changed_out(const struct connection *c, uint64_t seen)
 	return cursor - seen >= SPIN_ROOM_BYTES;
 }
 
-/* Most answers come at once: without a clock, and before anything is asked that
- * only matters to who waits long. */
+/* Most answers come at once: look without a clock, and before anything is asked
+ * that only matters to a long wait. */
 bool wait_briefly(struct connection *c)
 {
 	uint64_t seen =
@@ -56,7 +56,8 @@ bool wait_briefly(struct connection *c)
 			spin_hit(&c->spin_score);
 			return true;
 		}
-		/* The other thread of this core may be whom we wait for. */
+		/* The other thread of this core may be the one that we wait
+		 * for. */
 		sys_relax();
 	}
 	return false;
@@ -91,8 +92,8 @@ static void spin_judge(struct connection *c, const struct spin *s)
 
 /* ---- sleeping ---- */
 
-/* Among the rings that the first took there may be one for who waits in an
- * epoll instance. */
+/* Among the rings that the first thread took there may be one for a thread that
+ * waits in an epoll instance. */
 static void pass_on(struct connection *c, bool first)
 {
 	inject_step(STEP_DRAINED);
@@ -110,8 +111,8 @@ static int sleep_for_input(struct connection *c, int fd, size_t need,
 	wait_sleep_begin(&s, timeout, has_part);
 	do {
 		result = 0;
-		/* Before arming: the first one before us may have taken rings
-		 * until now. */
+		/* This comes before arming: the first one before us may have
+		 * taken rings until now. */
 		first = sleepers_first(place_for_data(c));
 		inject_nap();
 		atomic_store(&c->own_wait->armed_data, RMB_ARMED);

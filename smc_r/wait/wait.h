@@ -17,8 +17,8 @@
 #include "smc_r/connection/connection.h"
 #include "smc_r/connection/sleepers.h"
 
-/* For a reader that found nothing, and may wait: true when that has changed
- * within a microsecond or two. Never sleeps. */
+/* A reader that found nothing, and may wait, calls it: true when that has
+ * changed within a microsecond or two. It never sleeps. */
 bool wait_briefly(struct connection *c);
 
 /*

@@ -17,11 +17,11 @@
 
 /* The sleeps of one wait. */
 struct wait_sleep {
-	bool has_part; /* of its bytes the call has moved already */
+	bool has_part; /* the call has moved some of its bytes */
 	bool limited;
 	uint64_t end_ns;      /* sys_now_ns, if it is */
 	struct timespec left; /* when the sleep began */
-	unsigned slice_ms;    /* of the next sleep by the clock */
+	unsigned slice_ms;    /* length of the next sleep by the clock */
 	bool rung;            /* the last one of those was ended by a ring */
 };
 
@@ -29,14 +29,13 @@ struct wait_sleep {
 void wait_sleep_begin(struct wait_sleep *s, const struct timespec *timeout,
 		      bool has_part);
 
-/*
- * One sleep; first: this thread is the first sleeper of its bell. 0: look
+/* Sleeps once; first: this thread is the first sleeper of its bell. 0: look
  * again; -EINTR; -EAGAIN when the time is over, or the call may not wait.
- * Cancellation points.
- */
+ * Cancellation points. */
 int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
 			 struct wait_sleep *s);
-/* At most as long as a stall may last (stall.h); 0 also when that is over. */
+/* Sleeps at most as long as a stall may last (stall.h); 0 also when that is
+ * over. */
 int wait_sleep_for_room(struct connection *c, int fd, bool first,
 			struct wait_sleep *s);
 
