@@ -15,11 +15,11 @@
 
 /* A client that proposed is in its first write, or has just got a processor
  * taken away: how long that lasts is for the same setting to say. */
-#define FIRST_PART 4u /* of process.handshake_ms */
+#define FIRST_PART 4u /* divides process.handshake_ms */
 
 #define NS_PER_MS 1000000u
 
-/* Of ports of ours: clients that proposed and wrote nothing. */
+/* Counts, for ports of ours, clients that proposed and wrote nothing. */
 static struct grace firsts;
 
 /* No thread may be cancelled here: the program does not know the descriptor. */

@@ -24,7 +24,7 @@
 #ifndef SMC_R_DEFERRED_H
 #define SMC_R_DEFERRED_H
 
-/* After accept() from such a listener. */
+/* Comes after accept() from such a listener. */
 void deferred_accepted(int fd);
 
 #endif

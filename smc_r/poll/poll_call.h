@@ -18,9 +18,9 @@
 struct poll_call {
 	struct pollfd *fds;
 	struct pollfd *all; /* for the kernel: each of fds, then bells */
-	nfds_t entries;     /* of it */
-	nfds_t room;        /* for so many */
-	short *notes;       /* of each of fds */
+	nfds_t entries;     /* entries of all */
+	nfds_t room;        /* entries that fit into all */
+	short *notes;       /* one for each of fds */
 	nfds_t n;
 	const sigset_t *mask;
 	bool for_ever;
@@ -28,7 +28,7 @@ struct poll_call {
 	bool by_clock; /* time goes on while the process is stopped */
 	uint64_t wait_ns;
 	uint64_t end_ns;
-	struct connection *spun; /* whose spin was in vain */
+	struct connection *spun; /* its spin was in vain */
 	uint64_t spin_start;
 	bool crowded;        /* the clock must be looked at, too */
 	bool unfenced;       /* some writers leave fences to us */
@@ -36,7 +36,7 @@ struct poll_call {
 	bool slept;          /* what the kernel said of all is in there */
 	bool gathered;       /* but not of each bell */
 	unsigned slice_ms;   /* the next one */
-	struct sleeper call; /* of this sleep */
+	struct sleeper call; /* this sleep */
 };
 
 /* The connection of this descriptor that is not plain TCP, or NULL. */
@@ -53,18 +53,18 @@ bool poll_only_members(const struct pollfd *fds, nfds_t n);
 
 /* ---- one look: fills in revents ---- */
 
-/* Members only. How many are ready. */
+/* Looks at members only. How many are ready. */
 int poll_look_members(struct pollfd *fds, nfds_t n);
-/* POLLIN and its kin of an instance, as far as they are asked for. */
+/* Tells POLLIN and its kin of an instance, as far as they are asked for. */
 short poll_instance_bits(const struct pollfd *p);
-/* What the kernel said of all, in the same order: of the others, and whether
- * peers of members have ended, *ended. */
+/* Takes what the kernel said of all, in the same order: of the others, and
+ * whether peers of members have ended, *ended. */
 void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
 		       bool *ended);
 /* A member may become the kernel's between two looks: the sum of both is not
  * what the array says. */
 int poll_count_ready(const struct pollfd *fds, nfds_t n);
-/* Everything, without waiting. -1 with errno. */
+/* Looks at everything, without waiting. -1 with errno. */
 int poll_look_all(struct pollfd *fds, struct pollfd *all, nfds_t n);
 /*
  * Ready members need not wait for what the kernel has to say, of the others or
@@ -82,7 +82,8 @@ int poll_without_kernel(struct poll_call *p);
 #define POLL_SLICE_FIRST_MS 1
 
 uint64_t poll_left_ns(const struct poll_call *p);
-/* Once, unless something is ready: how many are, 0 to go on, -1 with errno. */
+/* Sleeps once, unless something is ready: how many are, 0 to go on, -1 with
+ * errno. */
 int poll_sleep(struct poll_call *p);
 
 #endif

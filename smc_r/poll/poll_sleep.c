@@ -45,7 +45,7 @@ static __thread struct held {
 	bool busy;
 } held;
 
-/* Not below 0: a fork on top of the sleep has set it to that. */
+/* It does not go below 0: a fork on top of the sleep has set it to that. */
 static void one_less(_Atomic uint32_t *count)
 {
 	uint32_t now = atomic_load(count);
@@ -94,7 +94,8 @@ static void hold(struct poll_call *p)
 	}
 }
 
-/* For all of a sleep the same, whatever becomes of the number. */
+/* The member stays the same for all of a sleep, whatever becomes of the number.
+ */
 static struct connection *member_of(const struct poll_call *p, nfds_t i)
 {
 	return p->call.begun && i < HELD_MAX ? held.members[i]
@@ -117,7 +118,7 @@ static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)
 	return at + 1;
 }
 
-/* What of a connection on rings is the kernel's to tell. */
+/* The kernel tells these events of a connection on rings. */
 static short kernel_share(const struct connection *c)
 {
 	short events = POLLRDHUP | POLLPRI;
@@ -129,20 +130,18 @@ static short kernel_share(const struct connection *c)
 	return events;
 }
 
-/*
- * What is noted of a member: where we are counted among the sleepers. The first
+/* The notes of a member tell where we are counted among the sleepers. The first
  * of them takes the rings of that bell, and the others look by the clock
- * (sleepers.h).
- */
+ * (sleepers.h). */
 #define IS_MEMBER  1
 #define ON_DATA    2
 #define FIRST_DATA 4
 #define ON_ROOM    8
 #define FIRST_ROOM 16
-#define ON_MESSAGE 32 /* of the handshake */
+#define ON_MESSAGE 32 /* a message of the handshake */
 #define SEEN_SHIFT 6  /* above: slot->messages when we looked */
 
-/* The same, also when it became plain TCP meanwhile. */
+/* The member of fds[i], also when it became plain TCP meanwhile. */
 static struct connection *left_member(const struct poll_call *p, nfds_t i)
 {
 	return p->call.begun && i < HELD_MAX ? held.members[i]
@@ -155,7 +154,7 @@ static short seen_of(const struct connection *c)
 		       0x7fff);
 }
 
-/* What keeps the place: `on`, and `first` if we are. */
+/* Returns what keeps the place: `on`, and `first` if we are. */
 static short join(struct poll_call *p, struct sleep_place at, short on,
 		  short first)
 {
@@ -173,9 +172,9 @@ static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
 	return first || !p->rung ? add(p->all, at, bell, POLLIN) : at;
 }
 
-/* The end of the peer concerns everybody, until it is known; the rest who asks
- * for it. After a seal, what the program shut for reading looks like that end,
- * for ever. */
+/* The end of the peer concerns every poll, until it is known; other events only
+ * a poll that asks for them. After a seal, what the program shut for reading
+ * looks like that end, for ever. */
 static short everybodys(const struct connection *c)
 {
 	return atomic_load(&c->tcp_ended) ||
@@ -185,8 +184,8 @@ static short everybodys(const struct connection *c)
 		   : tcp_end_events(c);
 }
 
-/* Where its bells do not fit beside what others may need it is looked at by the
- * clock. */
+/* If its bells do not fit beside what others may need, the clock makes us look
+ * at it. */
 static nfds_t add_knock(struct poll_call *p, nfds_t at, struct connection *c,
 			nfds_t i)
 {
@@ -324,8 +323,8 @@ static void drain_member(const struct poll_call *p, nfds_t *at,
 		ear_drain(c, ear_room(c));
 }
 
-/* From here on rings are another one's to take. One who waits for the same in
- * an epoll instance looks again, as his ring may have been among ours. */
+/* From here on another thread takes the rings. One that waits for the same in
+ * an epoll instance looks again, as its ring may have been among ours. */
 static void leave_member(const struct poll_call *p, struct connection *c,
 			 nfds_t i)
 {
@@ -336,8 +335,8 @@ static void leave_member(const struct poll_call *p, struct connection *c,
 		epoll_poke(c);
 }
 
-/* All bells first: two entries may name one connection, whose place is given up
- * by the first of them. */
+/* All bells come first: two entries may name one connection, and the first of
+ * them gives up its place. */
 static void leave(const struct poll_call *p)
 {
 	nfds_t at = p->n;
@@ -357,7 +356,7 @@ static void leave(const struct poll_call *p)
 	}
 }
 
-/* In which a member changes by the clock, or -1. */
+/* Milliseconds until a timer changes the readiness of c; -1: no timer. */
 static int member_ms(struct connection *c, short asked, uint64_t *now)
 {
 	int left;
@@ -431,7 +430,8 @@ static nfds_t entries_max(void)
 	return getrlimit(RLIMIT_NOFILE, &l) == 0 ? l.rlim_cur : 0;
 }
 
-/* As many entries as the kernel takes. *instance: to be dropped, or -1. */
+/* Returns as many entries as the kernel takes. *instance: to be dropped, or -1.
+ */
 static nfds_t fit(struct poll_call *p, int *instance)
 {
 	nfds_t entries = p->entries;
@@ -473,7 +473,7 @@ static int call_kernel(struct poll_call *p, nfds_t entries, uint64_t left)
 	return ready;
 }
 
-/* In the kernel, for as long as nobody has to look by the clock. */
+/* Sleeps in the kernel, for as long as nobody has to look by the clock. */
 static int sleep_now(struct poll_call *p)
 {
 	uint64_t left = poll_left_ns(p);
@@ -517,7 +517,7 @@ static bool has_answers(const struct poll_call *p)
 	return true;
 }
 
-/* What there is after arming, and perhaps a sleep. */
+/* Looks at what there is after arming, and perhaps a sleep. */
 static int look_after(struct poll_call *p, int ready)
 {
 	bool ended;

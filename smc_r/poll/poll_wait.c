@@ -61,7 +61,7 @@ static int spin(struct poll_call *p)
 	return 0;
 }
 
-/* Once, and late: who is ready at once needs no clock. */
+/* The clock starts once, and late: a poll that is ready at once needs none. */
 static void start_clock(struct poll_call *p)
 {
 	if (!p->for_ever && p->end_ns == 0)
@@ -129,8 +129,9 @@ static int wait_rounds(struct poll_call *p)
 	return look_overdue(p);
 }
 
-/* Who only looks is told all that TCP would tell. What else is ready takes the
- * place of a connection that hides for those only who would have waited. */
+/* A poll that only looks is told all that TCP would tell. Only in a poll that
+ * would have waited does what else is ready take the place of a connection that
+ * hides. */
 static int look_through(struct poll_call *p, int ready)
 {
 	bool any = false;

@@ -17,11 +17,11 @@ bool poll_is_member(int fd);
 /* Is any of these ours? If not, the caller asks the kernel. */
 bool poll_has_members(const struct pollfd *fds, nfds_t n);
 
-/* ppoll(2). timeout NULL: for ever. */
+/* Does ppoll(2). timeout NULL: for ever. */
 int poll_members(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 		 const sigset_t *mask);
-/* poll(2). Other than with the above, the time in which the process is stopped
- * counts. */
+/* Does poll(2). Other than with the above, the time in which the process is
+ * stopped counts. */
 int poll_members_ms(struct pollfd *fds, nfds_t n, int ms);
 
 /*
@@ -33,7 +33,7 @@ int poll_members_ms(struct pollfd *fds, nfds_t n, int ms);
 int select_reach(int n, const fd_set *r, const fd_set *w, const fd_set *x);
 bool select_has_members(int n, const fd_set *r, const fd_set *w,
 			const fd_set *x);
-/* pselect(2), without changing the time-out. */
+/* Does pselect(2), without changing the time-out. */
 int select_members(int n, fd_set *r, fd_set *w, fd_set *x,
 		   const struct timespec *timeout, const sigset_t *mask);
 

@@ -10,14 +10,15 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/poll/poll_wait.h"
 
-/* Asked for besides, of which no socket knows: it was open at the beginning. */
+/* It is asked for besides, and no socket knows of it: the descriptor was open
+ * at the beginning. */
 #define WAS_OPEN POLLMSG
 
 #define ON_STACK 64 /* descriptors; larger sets get pages of their own */
 
 #define LOOKS_MAX 256 /* at bits that may be none of a set's */
 
-/* Sets larger than FD_SETSIZE are legal for those who bring the memory. */
+/* Sets larger than FD_SETSIZE are legal for programs that bring the memory. */
 static bool is_set(const fd_set *s, int fd)
 {
 	const unsigned long *words = (const void *)s;
@@ -113,8 +114,8 @@ static nfds_t to_poll(struct pollfd *out, int n, fd_set *const sets[3])
 	return count;
 }
 
-/* Which poll bits make a descriptor ready for select: see select(2). So does
- * that another thread closes it. */
+/* select(2) tells which poll bits make a descriptor ready. So does that another
+ * thread closes it. */
 static int from_poll(const struct pollfd *in, nfds_t count, int n,
 		     fd_set *const sets[3])
 {
