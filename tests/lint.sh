@@ -115,6 +115,77 @@ check_reasons() {
 	return $bad
 }
 
+# What a document says between backticks.
+quoted() {
+	awk -F '\140' '{ for (i = 2; i < NF; i += 2) print $i }' | sort -u
+}
+
+# The names in the first column of a table of the index.
+index_names() {
+	awk -F '|' -v part="## $1" '/^## / { on = $0 == part }
+		on && /^[|]/ { print $2 }' smc_r/INDEX.md | quoted
+}
+
+# What the code mentions, comments left out.
+index_mentioned() {
+	matching '^smc_r/.*\.c$' | xargs cat |
+		${CC:-gcc} -fpreprocessed -dD -E -P -x c - 2>/dev/null | grep -oE "$1" | sort -u
+}
+
+# The index of the engine has each exported name, each option and flag of the
+# kernel that the code mentions, each word of state and each reason.
+index_lacks() {
+	local option='\b((SO|TCP|MSG|RWF|SPLICE_F)_|FIO|SIOC|EPOLL)[A-Z_0-9]+\b'
+	matching '^smc_r/.*\.[ch]$' | xargs cat |
+		sed -n 's/^#[ \t]*define[ \t]*\([A-Z_0-9]*\).*/\1/p' |
+		sort -u >build/lint/index.ours
+	{
+		sed -n 's/^\t\([A-Za-z_0-9]*\);$/\1/p' smc_r/preload/preload.map
+		index_mentioned "$option" | comm -23 - build/lint/index.ours
+	} | sort -u | comm -23 - <(index_names 'Calls, options and flags')
+	index_mentioned '\b(PHASE|STREAM|PRODUCER|CONSUMER)_[A-Z]+\b' |
+		comm -23 - <(index_names States)
+	sed -n 's/^\t\(REASON_[A-Z_0-9]*\) = .*/\1/p' smc_r/protocol/reason.h |
+		sort -u | comm -23 - <(index_names Reasons)
+}
+
+# Files, functions, tests and names that documents speak of are there. A bare
+# word in the index is a scenario of the oracle.
+index_finds() { # name in the index
+	local file=${1%%:*}
+	case $1 in
+	*:*) grep -qw "${1#*:}" "smc_r/$file" ;;
+	*/*) [ -e "smc_r/$file" ] || [ -e "tests/$file" ] ;;
+	*[A-Z]*) grep -rqw "$1" smc_r --include='*.[ch]' ;;
+	*) [ -e "tests/oracle/scenarios/$1.txt" ] ;;
+	esac
+}
+
+check_index() {
+	local name path bad=0
+	for name in $(index_lacks); do
+		echo "smc_r/INDEX.md lacks $name"
+		bad=1
+	done
+	for name in $(grep '^|' smc_r/INDEX.md | cut -d '|' -f 3- | quoted) \
+		$(index_names States) $(index_names Reasons); do
+		index_finds "$name" || { echo "smc_r/INDEX.md: no $name"; bad=1; }
+	done
+	for name in $(index_names 'Calls, options and flags'); do
+		grep -rqw "$name" smc_r --include='*.[ch]' --include='*.map' ||
+			{ echo "smc_r/INDEX.md: no $name"; bad=1; }
+	done
+	for name in $(quoted <ARCHITECTURE.md |
+		grep -xE '[a-z_/]+\.[ch](:[a-z_0-9]+)?'); do
+		path=$(matching "(^|/)${name%%:*}\$" | head -n 1)
+		case $name in
+		*:*) [ -n "$path" ] && grep -qw "${name#*:}" "$path" ;;
+		*) [ -n "$path" ] ;;
+		esac || { echo "ARCHITECTURE.md: no $name"; bad=1; }
+	done
+	return $bad
+}
+
 # A global name is defined once: the archives of the rooms are linked together,
 # and the linker takes the first without a word. $INTERPOSERS are in no archive.
 check_symbols() {
@@ -226,7 +297,7 @@ check_words() {
 }
 
 [ $# != 0 ] || set -- format layers symbols headers exports library spdx size words \
-	shell python man pages reasons cppcheck tidy
+	shell python man pages reasons index cppcheck tidy
 failed=0
 echo "1..$#"
 for check in "$@"; do
