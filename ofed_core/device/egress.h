@@ -4,6 +4,10 @@
  * way out. Where there are none, packets may go to the interface directly.
  *
  * Locking: none.
+ *
+ * A packet that is handed to the interface with headers of ours costs a quarter
+ * less than by the UDP socket. Once a second one packet takes the long way, and
+ * the question is asked again.
  */
 #ifndef OFED_CORE_EGRESS_H
 #define OFED_CORE_EGRESS_H

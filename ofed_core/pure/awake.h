@@ -12,6 +12,10 @@
  *		before = now, sched_yield(), awake_stepped(a, before, now)
  *	sleep if nothing came
  *	awake_learn(a, now - begin)
+ *
+ * A thread that gets the processor back late twice within 10 ms is beside one
+ * that computes, and sleeps at once from then on. One that was late once met an
+ * interrupt, or the host of a virtual machine.
  */
 #ifndef OFED_CORE_AWAKE_H
 #define OFED_CORE_AWAKE_H

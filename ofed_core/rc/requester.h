@@ -3,6 +3,11 @@
  * requester: parts of the send side that the files of a queue pair share.
  *
  * Locking: sq_lock of the pair is held.
+ *
+ * Loss: a requester that saw an ACK overtake what it was about to repeat has
+ * learnt that its peer keeps packets, and repeats one packet instead of all.
+ * The window opens and closes as TCP's; round trips are measured, and silence
+ * is met with one packet first.
  */
 #ifndef OFED_CORE_REQUESTER_H
 #define OFED_CORE_REQUESTER_H

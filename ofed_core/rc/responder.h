@@ -3,6 +3,9 @@
  * responder: what a connected queue pair does with requests from the wire.
  *
  * Locking: rq_lock of the pair is held.
+ *
+ * Loss: it keeps what arrives behind a gap (1024 packets, 64 MiB in all) and
+ * complains once. One ACK answers a batch.
  */
 #ifndef OFED_CORE_RESPONDER_H
 #define OFED_CORE_RESPONDER_H

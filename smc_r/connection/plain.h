@@ -10,6 +10,9 @@
  * Locking: none for keeping and dropping, which any thread and any handler may
  *          do; the engine lock is taken where other processes or descriptors
  *          are concerned.
+ *
+ * A slot is taken and given back without lock or signal mask, by one bit for
+ * each slot, and only calls that change descriptors know of it.
  */
 #ifndef SMC_R_PLAIN_H
 #define SMC_R_PLAIN_H

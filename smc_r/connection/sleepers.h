@@ -11,6 +11,9 @@
  * notices, as the frame that slept then lies below the caller's on the stack.
  *
  * Locking: none; counters in the slot, and records of the thread's own.
+ *
+ * The first passes rings on to epoll instances that have the connection, as a
+ * ring may be meant for those.
  */
 #ifndef SMC_R_SLEEPERS_H
 #define SMC_R_SLEEPERS_H

@@ -11,6 +11,11 @@
  * A score is kept beside what is waited for; 0 is a new one.
  *
  * Locking: none; two threads that share a score only blur it.
+ *
+ * A short wait that ended in a sleep counts in favour of spinning, as two ends
+ * that both sleep are slow only because they do. Eight spins in a row that
+ * ended in vain mean that what is awaited has a pace of its own; then most
+ * waits begin asleep.
  */
 #ifndef SMC_R_SPIN_H
 #define SMC_R_SPIN_H

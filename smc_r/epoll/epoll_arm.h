@@ -9,6 +9,11 @@
  * to sleep. tests/model proves the order of the steps.
  *
  * Locking: epoll_set.h. The engine lock is free.
+ *
+ * A thread that leaves an instance while others sleep in it, or on it by
+ * poll(), arms its members for them, looks, and wakes one of them if there is
+ * more to report. A thread that is cancelled, or leaves its sleep by longjmp,
+ * passes on what it took in the same way.
  */
 #ifndef SMC_R_EPOLL_ARM_H
 #define SMC_R_EPOLL_ARM_H

@@ -3,6 +3,15 @@
  * epoll_edge: what an edge-triggered registration has been told.
  *
  * Locking: none; what is told is taken by compare-and-swap.
+ *
+ * An edge wakes as the kernel's does: bytes wake those that ask for input, room
+ * wakes those that ask for room, an end wakes everybody. Then all that is there
+ * is reported.
+ *
+ * A full ring and a half that is shut: a program that drops its peer when it
+ * sees EPOLLRDHUP would do so before all was sent, where TCP would have taken
+ * the bytes long before. So a program that was refused room is told of room
+ * first, and of the end of the half with the next look.
  */
 #ifndef SMC_R_EPOLL_EDGE_H
 #define SMC_R_EPOLL_EDGE_H

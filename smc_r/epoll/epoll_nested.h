@@ -8,6 +8,12 @@
  * found out from its members here.
  *
  * Locking: changes: engine lock. Scans take none, as those of members.
+ *
+ * Levels: the kernel allows five, and a shadow is one more. So an instance at
+ * the deepest level is the kernel's, with all that is registered there. A
+ * thread that sleeps in an outer instance does not count as a sleeper of the
+ * inner one, so a change of what is ready in the inner one pokes it whether
+ * anybody sleeps or not.
  */
 #ifndef SMC_R_EPOLL_NESTED_H
 #define SMC_R_EPOLL_NESTED_H

@@ -12,6 +12,11 @@
  *         Between members and the kernel's descriptors there is one only for a
  *         thread that was away for long (epoll_ask.c).
  * Hostile: what a peer says decides about nothing but the order.
+ *
+ * Members come before the kernel's own descriptors, with two exceptions. After
+ * a sleep they come behind them, in the same report. If the program was away
+ * for long, those that became ready in the later half of that time come behind
+ * them.
  */
 #ifndef SMC_R_EPOLL_ORDER_H
 #define SMC_R_EPOLL_ORDER_H

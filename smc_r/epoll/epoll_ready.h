@@ -17,6 +17,10 @@
  *
  * Locking: joining and leaving: engine lock. Scans take none: groups are never
  *          unmapped, and an RMB stays mapped a while after its end.
+ *
+ * The word of an RMB has one of 16 places in its header, so that the words of
+ * all RMBs find room in a cache, and the pointers to the words lie side by
+ * side.
  */
 #ifndef SMC_R_EPOLL_READY_H
 #define SMC_R_EPOLL_READY_H

@@ -23,6 +23,11 @@
  *          and it leaves what it inherited in them alone, and the words in the
  *          RMB by which the peer rings them, until it uses the instance
  *          (epoll_common.h).
+ *
+ * Cost: epoll_ctl on a member is a few stores, and a member that was taken out
+ * stays parked until its connection ends. An instance without members goes
+ * straight to the kernel if the process has one thread; with more, a thread
+ * that adds the first member has to know that another one sleeps.
  */
 #ifndef SMC_R_EPOLL_SET_H
 #define SMC_R_EPOLL_SET_H

@@ -11,6 +11,10 @@
  *
  * Locking: the writer's stream lock for a moment, and, for what is done in the
  * peer's place, the engine lock. errno stays.
+ *
+ * TIME_WAIT belongs to the end whose FIN came first. So a reader that closes
+ * makes sure that the peer's FIN is out before its own, if need be over a
+ * duplicate of the peer's socket.
  */
 #ifndef SMC_R_HALF_H
 #define SMC_R_HALF_H

@@ -8,6 +8,18 @@
  *
  * Locking: none; what is found out is stored once, by atomic words. errno
  * stays.
+ *
+ * Death: bytes in the ring of a reader that died are a reset, as it left them
+ * unread; bytes written after its death are not. So a writer asks TCP first,
+ * every 50 us; where an epoll instance hears of the connection, only if that
+ * has not asked for a millisecond. In a stream, from its 65th write on, each
+ * 8th write looks at the clock, or each one when the last ones took long. A
+ * call that finds nothing, or no room, and must not wait asks as well, as it
+ * hears no bell.
+ *
+ * Halves: behind the FIN of a half TCP tells nothing of how the peer ends. A
+ * call that asks looks whether anybody still has the peer's socket (sock_diag);
+ * a thread that sleeps hears the bell hang up.
  */
 #ifndef SMC_R_TCP_END_H
 #define SMC_R_TCP_END_H

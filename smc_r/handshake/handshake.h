@@ -11,6 +11,24 @@
  * an epoll instance), or where acceptors are late (grace.h).
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
+ *
+ * Writes: the first one waits because bytes that we kept until later would die
+ * with their process. It waits for 200 ms at most (SMC_R_HANDSHAKE), for half
+ * of that if the socket must not block, for 1 ms if the acceptor is the same
+ * process. A poll() or select() that does not wait is told at once that it can
+ * write.
+ *
+ * Crowds: when more than eight clients of a process begin beside each other,
+ * polls hide them as long as one write may wait (100 ms). They stay hidden, and
+ * blocking writes wait on, for a second at most, while one of them is answered
+ * at least that often. A loop that wrote to one of them would keep the server
+ * waiting for what the loop has to say to another.
+ *
+ * Itself: a process that accepts from itself takes both ends through the
+ * handshake at accept(). If it has one thread, a write before that waits in
+ * vain. So such a client hides that it is writable while there is anything else
+ * to report; if it is the only one that begins, the wait that reports it at the
+ * listener reports it writable too, behind the listener, as on TCP.
  */
 #ifndef SMC_R_HANDSHAKE_H
 #define SMC_R_HANDSHAKE_H

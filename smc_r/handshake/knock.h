@@ -18,6 +18,13 @@
  *
  * Locking: engine lock, and the connection's rx lock inside it; but for
  *          knock_is_out(), knock_await(), knock_has_answer() and knock_hear().
+ *
+ * Bounds: a client knocks for at most eight processes that accepted at the port
+ * lately. Its next write waits for 2 ms; for 10 ms where all processes that
+ * accept are known and have answered lately. A poll or an epoll instance hides
+ * for as long, and in a crowd for as long as the acceptor is at work. Clients
+ * whose port has still other acceptors knock less and less often. A client
+ * whose connect() does not wait does not knock at such a port at all.
  */
 #ifndef SMC_R_KNOCK_H
 #define SMC_R_KNOCK_H

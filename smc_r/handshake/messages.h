@@ -12,6 +12,23 @@
  * up.
  *
  * Locking: engine lock and the connection's rx lock held by the caller.
+ *
+ * Declines: a server that sent its Accept may write into the ring at once; if a
+ * Decline comes, those bytes go to TCP before anything else. A client that
+ * gives the connection to somebody without the engine declines, and waits until
+ * no message can come any more. The server answers such a Decline for at least
+ * as long as that wait lasts.
+ *
+ * Withdrawal: a client may make no call for a long time while the Accept lies
+ * unread in its queue; its Confirm would then reach whoever has the server's
+ * descriptor by then. So one compare-and-swap in the element decides (`accept`
+ * in rmb.h): the client takes the Accept, and a Confirm follows; or the server
+ * withdraws it, and neither end says another word.
+ *
+ * Death: a message that a dead peer left unread makes its kernel reset the
+ * connection. That is taken back, as the programs know of no message; but not
+ * where nobody had accepted, and the end of the listener is the reason. The BPF
+ * program can tell (OFFER_MET in option.h).
  */
 #ifndef SMC_R_MESSAGES_H
 #define SMC_R_MESSAGES_H

@@ -25,6 +25,16 @@
  *
  * Hostile: what a peer sends may be any descriptor, and the peer may change the
  *          flags of those that it sent.
+ *
+ * Death: the end of TCP alone (ss -K) does not end a blocked read, as no call
+ * that the kernel restarts waits for both a pipe and a socket. The bell of a
+ * dead peer ends every sleep on it: a poll() that waits for something else then
+ * leaves it out, and looks by the clock. tcp_end.h says when TCP is asked
+ * whether anybody hears a ring.
+ *
+ * Descriptors: both ends' bells make four for a connection. They count as
+ * scarce when the engine has an eighth of the hard limit of the process, or
+ * 4096 (hidden.c).
  */
 #ifndef SMC_R_BELL_H
 #define SMC_R_BELL_H

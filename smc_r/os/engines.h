@@ -15,6 +15,10 @@
  * revision has the same one. Nothing here makes a system call.
  *
  * Locking: the loader's.
+ *
+ * A program that looks through the list (dl_iterate_phdr) finds engines last,
+ * as ASan's run-time library ends a program where it is not the first. smc_run
+ * names no second library where the host has one in every program.
  */
 #ifndef SMC_R_ENGINES_H
 #define SMC_R_ENGINES_H

@@ -20,6 +20,9 @@
  * server expects no Proposal any more, but would know one.
  *
  * Locking: none held.
+ *
+ * Bounds: accept() waits for these bytes where that pays (grace.h), for a
+ * quarter of the handshake's patience at most.
  */
 #ifndef SMC_R_DEFERRED_H
 #define SMC_R_DEFERRED_H

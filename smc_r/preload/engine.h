@@ -8,6 +8,15 @@
  * it makes.
  *
  * Locking: as process.h says; start runs before the program has threads.
+ *
+ * Copies: fork, _Fork and clone without CLONE_VM make a process that holds the
+ * connections as well, and leaves alone whatever wakes its parent. Such a copy
+ * costs little when it closes what it has: getppid() tells that its parent
+ * lives, and no peer is told of the end of a copy. A process that shares our
+ * memory is the kernel's alone (process_is_foreign); a handshake that it finds
+ * unfinished ends on TCP, as bells that it was sent would be numbers in its own
+ * table. A process that has no slot and no entry in the registry forks as it
+ * does without the library, and its child begins anew.
  */
 #ifndef SMC_R_ENGINE_H
 #define SMC_R_ENGINE_H

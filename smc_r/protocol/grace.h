@@ -9,6 +9,9 @@
  * beside each other count as one.
  *
  * A word for each port of a small table; two ports may share one.
+ *
+ * Writes that must not block share one such account, whatever their ports are,
+ * as they hold up a whole program.
  */
 #ifndef SMC_R_GRACE_H
 #define SMC_R_GRACE_H

@@ -9,6 +9,9 @@
  * result is 0.
  *
  * Locking: takes the stream lock itself. Safe in signal handlers.
+ *
+ * Plain is one buffer of up to 4096 bytes without flags. A reader that finds
+ * nothing looks for a microsecond or two before it asks anything.
  */
 #ifndef SMC_R_FLAT_H
 #define SMC_R_FLAT_H

@@ -8,6 +8,10 @@
  * last such call then ends what the close began.
  *
  * Locking: each takes the engine lock itself where it changes the table.
+ *
+ * A sleep in poll() counts for each of its first 16 connections. The child of a
+ * fork has nothing of such a socket. A thread that sleeps in a call on a socket
+ * that is disconnected (connect() to AF_UNSPEC) is woken, and finds `dead`.
  */
 #ifndef SMC_R_SOCKET_CLOSE_H
 #define SMC_R_SOCKET_CLOSE_H

@@ -14,6 +14,13 @@
  * commits. If he never does (siglongjmp, death), both are lost.
  *
  * Locking: takes the stream lock itself, except the _locked ones.
+ *
+ * Room is signalled at one mark: a writer sleeps until a third of what it may
+ * use is free. So a reader looks for a sleeping writer only when it crosses
+ * that mark or finds the ring empty, and the busy path has no fence for it: a
+ * writer that goes to sleep has the kernel fence for the reader (barrier.h). A
+ * stream's reader that finds bytes time after time lets some more come before
+ * it looks again, as each look takes the cursor's cache line from the writer.
  */
 #ifndef SMC_R_STREAM_H
 #define SMC_R_STREAM_H

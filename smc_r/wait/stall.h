@@ -14,6 +14,9 @@
  *
  * Locking: none; its words are atomic. stall_is_over() may demote, so the
  *          caller holds no lock.
+ *
+ * Bounds: the limit is 0.5 s (SMC_R_STALL), and a tenth of it if the reader
+ * waits for room as well.
  */
 #ifndef SMC_R_STALL_H
 #define SMC_R_STALL_H

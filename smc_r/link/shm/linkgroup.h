@@ -16,6 +16,26 @@
  * Fork:      a child starts without groups and with a new peer ID; elements
  *            in use stay mapped, and go back to their RMB in the parent only:
  *            one that the parent has closed is lent to its children.
+ *
+ * Memory: the acceptor makes both rings of an element, where in the RFC each
+ * end makes the buffer that it receives into. So the server has everything when
+ * it sends its Accept, nothing more has to cross before the client's first
+ * byte, and an element serves the next connection without a descriptor being
+ * passed. RMBEs have 256 KiB, and less, down to 16 KiB, as max_memory fills.
+ *
+ * Spares: an RMB that nobody uses is freed, except for one element. A server
+ * keeps more if it soon had to make again what it had freed, or if its clients
+ * close after it: up to 16 elements, or 3 where an eighth of max_memory is in
+ * use. It keeps up to 1024 if less than half of max_memory is in use and it
+ * sleeps in epoll_wait(), which frees them after a second without new
+ * connections.
+ *
+ * Leases: a server that forks for each connection lends its element to the
+ * child. It gives up every descriptor that could ring the bells, so that the
+ * client still learns when the last child is gone; it keeps a path to each
+ * (O_PATH) and opens them again when the slot tells that the lease has ended. A
+ * client that forks does the same, and its server may give it that element for
+ * the next connection.
  */
 #ifndef SMC_R_LINKGROUP_H
 #define SMC_R_LINKGROUP_H
