@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * cq: completion queues, and the commands on them.
+ *
+ * A completion queue is armed by a store. The core is asked only when
+ * completions lie in the queue of which no event told, and then tells at once.
  */
 #include "ofed_core/uverbs/uverbs.h"
 

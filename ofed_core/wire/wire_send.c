@@ -10,6 +10,9 @@
  *
  * Long payloads are not copied: they lie in the outbox from the beginning
  * (wire_space) and the kernel gathers them.
+ *
+ * Segmentation offload is not used, as captures would show packets that no wire
+ * carries.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,6 +6,9 @@
  * their lines first, so that they come together.
  *
  * Locking: none, as the scans of epoll_ready.h.
+ *
+ * Members that were ready a moment ago are left out, as their lines are still
+ * there.
  */
 #ifndef SMC_R_EPOLL_FETCH_H
 #define SMC_R_EPOLL_FETCH_H

@@ -15,6 +15,8 @@
  * reader that keeps them for good is shut both ways.
  *
  * Locking: the writer's stream lock is held; the reader's is not needed.
+ *
+ * What TCP would not take all at once stays in the ring.
  */
 #ifndef SMC_R_RECALL_H
 #define SMC_R_RECALL_H

@@ -2,6 +2,10 @@
 /*
  * poll_call: one call of poll, as the files that carry it out hand it on:
  * poll_look.c asks, poll_sleep.c waits in the kernel, poll_wait.c decides.
+ *
+ * A sleep asks the kernel itself: about the kernel's own descriptors poll()
+ * asks while it spins, and by the very call in which it sleeps; not once more
+ * before and after it. epoll_wait() does the same.
  */
 #ifndef SMC_R_POLL_CALL_H
 #define SMC_R_POLL_CALL_H
