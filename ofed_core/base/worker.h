@@ -8,6 +8,9 @@
  * an object is made, changed by a command or destroyed; so what a reader found
  * stays until it lets go. Readers never nest. sources are called without it
  * and take what they need. Timer and work lists have a lock per worker.
+ *
+ * The core runs at nice -10, as programs that never sleep wait for it, and a
+ * thread that was woken is served sooner than one that yielded.
  */
 #ifndef OFED_CORE_WORKER_H
 #define OFED_CORE_WORKER_H

@@ -13,6 +13,11 @@
  *
  * Locking: none; places are taken by compare-and-swap. sandbox_enter() runs
  *          before the filter, in the thread that sets it.
+ *
+ * A filter may stand before the program begins. So tables that others write to
+ * are there from the beginning, and what ends a listener or an instance without
+ * members takes no lock. tests/preload/quiet.c calls every name, and the calls
+ * that are recorded must be those of a run without the library.
  */
 #ifndef SMC_R_SANDBOX_H
 #define SMC_R_SANDBOX_H

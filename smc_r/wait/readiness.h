@@ -3,6 +3,9 @@
  * readiness: what poll() would say of a connection, from its cursors.
  *
  * Locking: none.
+ *
+ * Readiness uses what the last look found before it asks for the cursor's cache
+ * line.
  */
 #ifndef SMC_R_READINESS_H
 #define SMC_R_READINESS_H
