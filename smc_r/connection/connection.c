@@ -432,7 +432,7 @@ void connection_drop_native(void)
 		struct fdentry *e;
 
 		if (c && connection_phase(c) == PHASE_NATIVE && !c->members &&
-		    fdtable_clear(fd, &e))
+		    !atomic_load(&c->callers) && fdtable_clear(fd, &e))
 			connection_release(c);
 	}
 }

@@ -438,7 +438,8 @@ void connection_use_smc(struct connection *c);
  * other process of this end holds. */
 void connection_release(struct connection *c);
 
-/* Forgets all that are plain TCP by now; they need nothing of us. */
+/* Forgets all that are plain TCP by now and have no call asleep: they need
+ * nothing of us. */
 void connection_drop_native(void);
 
 /* The number was closed under a call that sleeps, which goes on with this
