@@ -82,8 +82,9 @@ static int open_reader(struct attrdb *db, const char *path, int lock_wait_ms,
 	if (!error)
 		error = schema_version(db, version);
 	/*
-	 * A writer that died in its commit left a journal, which must be
-	 * played back before anybody may read. Those who may write do it.
+	 * A writer that died in its commit left a journal, which must be played
+	 * back before the database is read. A user with the right to write does
+	 * that.
 	 */
 	if (error == -EACCES && access(path, W_OK) == 0) {
 		error =

@@ -38,7 +38,8 @@ struct criteria {
 int criteria_parse(const struct odm_class *c, const char *text,
 		   struct criteria *out, char *why, size_t size);
 
-/* Objects whose field (not a number) has this value; false: too long. */
+/* Takes the objects whose field (not a number) has this value; false: too
+ * long. */
 bool criteria_equal(const struct odm_class *c, const char *field,
 		    const char *value, struct criteria *out);
 

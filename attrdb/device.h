@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * device: devices of this host, their attributes, and who changed them.
+ * device: devices of this host, their attributes, and the users who changed
+ * them.
  *
  * A device is an object of CuDv that points to its kind in PdDv. The values
  * of its attributes come from three places:
@@ -80,7 +81,7 @@ int attrdb_device_remove(struct attrdb *db, const char *name);
 /* Attributes by name; their number in *out, or -errno. */
 int attrdb_attributes_of_device(struct attrdb *db, const char *name,
 				struct attrdb_attribute **out);
-/* The same for a kind of devices: every value is the default. */
+/* Gives the attributes of a kind of devices: every value is the default. */
 int attrdb_attributes_of_kind(struct attrdb *db, const char *uniquetype,
 			      struct attrdb_attribute **out);
 
@@ -96,7 +97,8 @@ int attrdb_configured_clear(struct attrdb *db, const char *device);
 int attrdb_running_put(struct attrdb *db, const char *device,
 		       const char *attribute, const char *value);
 
-/* Whose changes the history records from now on; cut when too long. */
+/* Sets the user and the command that the history names from now on; names are
+ * cut when they are too long. */
 void attrdb_author_set(struct attrdb *db, int64_t uid, const char *user,
 		       const char *command);
 /* attribute "" means the state of the device. */

@@ -4,7 +4,7 @@
  *
  * PdDv PdAt PdAtXtd are predefined (what kinds of devices there are), CuDv
  * CuAt CuDep customized (the devices of this host). PdMsg holds the texts that
- * AIX keeps in message catalogues; history says who changed what.
+ * AIX keeps in message catalogues; history says which user changed what.
  *
  * Ownership: all of it is constant.
  */

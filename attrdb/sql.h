@@ -14,7 +14,7 @@
 struct attrdb {
 	sqlite3 *handle;
 	char words[256];
-	/* Who makes the changes: for the history. */
+	/* The user who makes the changes: for the history. */
 	int64_t uid;
 	char user[64];
 	char command[1024];

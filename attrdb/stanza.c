@@ -185,7 +185,7 @@ static void skip_line(struct stanza_reader *r)
 	}
 }
 
-/* To the first byte that is neither blank line nor comment. */
+/* Skips to the first byte that is neither blank line nor comment. */
 static void skip_nothing(struct stanza_reader *r)
 {
 	while (r->next < r->end) {

@@ -31,7 +31,7 @@ static int take(void *owner, const struct ofedconf_setting *s,
 			 "%s: there is no such parameter", s->name);
 		return -EINVAL;
 	}
-	/* The same parameter may stand there by its other name. */
+	/* The parameter may stand there by its other name, too. */
 	if (taken->line[id]) {
 		snprintf(why, OFEDCONF_WHY_SIZE,
 			 "%s: the parameter is set in line %u already", s->name,

@@ -244,7 +244,7 @@ static int check_children(const struct method *m,
 		      : EXIT_DONE;
 }
 
-/* Who holds connections, one line each. */
+/* Prints the processes that hold connections, one line each. */
 static int check_holders(const struct method *m)
 {
 	struct holder list[HOLDERS_SHOWN_MAX];

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * Those who passed on before us, as "device:inode," each: two copies of this
- * program on PATH must not hand over to each other for ever.
+ * The files that passed on before us, as "device:inode," each: two copies of
+ * this program on PATH must not hand over to each other for ever.
  */
 #define PASSED_VARIABLE "SMC_R_PASSED_ON"
 #define PASSED_SIZE     512

@@ -82,8 +82,8 @@ static bool look_after(pid_t child, int *status)
 }
 
 /*
- * What the terminal causes the kernel sends to the child as well. An alarm
- * was set by whoever ran us, for the program that runs now.
+ * What the terminal causes the kernel sends to the child as well. An alarm was
+ * set by the process that ran us, for the program that runs now.
  */
 static void hand_on(pid_t child, const siginfo_t *info)
 {

@@ -63,7 +63,7 @@ static int find_preload(struct running *r, bool wanted, struct preload *p)
 
 	if (error && wanted)
 		return error;
-	/* To take the line away its name is enough. */
+	/* The name of the line is enough for taking it away. */
 	if (error)
 		strcpy(p->library, "/" RUN_LIBRARY_NAME);
 	run_library_line(p->library, p->line);
@@ -125,15 +125,16 @@ int running_start(struct running *r, struct snapshot *s)
 	error = publish_prepare(r->rundir);
 	if (error)
 		return explain(r, error);
-	/* Whoever cleans up after us, if we are killed, begins by this. */
+	/* If we are killed, the next process cleans up after us, and begins by
+	 * this flag. */
 	r->is_owned = true;
 	error = publish_owner_set(r->rundir, attrdb_dir());
 	if (error) {
 		explain(r, error);
 		goto fail;
 	}
-	/* While the line may be there the settings say that it is ours: after a
-	 * kill they tell who takes it away. */
+	/* The settings say that the line is ours as long as it may be there:
+	 * after a kill they tell which process takes it away. */
 	if (!s->system_preload)
 		error = set_preload(r, false, &preload);
 	if (error)

@@ -31,8 +31,8 @@ struct found {
 int found_open(int dir, const char *name, const struct found *wanted,
 	       struct stat *st);
 
-/* The same of a file in the run directory that root or the owner of the
- * directory made, for reading. */
+/* Opens a file in the run directory for reading, as found_open() does, if root
+ * or the owner of the directory made it. */
 int found_in_rundir(const char *rundir, const char *name, struct stat *st);
 
 /* A directory in the run directory, made by one of the two: open for reading,

@@ -157,9 +157,9 @@ enum line_owner {
 };
 
 /*
- * Whose is this line, of this length without its end? A library of our name
- * in another place is ours too: it was installed there once, and two engines
- * in one program would not do.
+ * Tells the owner of this line, which has this length without its end. A
+ * library of our name in another place is ours too: it was installed there
+ * once, and two engines in one program would not do.
  */
 static enum line_owner line_owner(const char *line, size_t length,
 				  const char *ours)

@@ -52,7 +52,8 @@ struct ofedconf_taker {
 int ofedconf_read(const char *path, const struct ofedconf_taker *taker,
 		  struct ofedconf_error *error);
 
-/* The same for text in memory of `length` bytes and a NUL behind them. */
+/* Parses text in memory of `length` bytes, with a NUL behind them, in the same
+ * way. */
 int ofedconf_parse(const char *text, size_t length,
 		   const struct ofedconf_taker *taker,
 		   struct ofedconf_error *error);

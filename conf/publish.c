@@ -75,8 +75,8 @@ static int open_generation(int dir)
 	if (st.st_uid == geteuid() && fchmod(fd, 0644) < 0)
 		error = -errno;
 	else if (st.st_size < SNAPSHOT_GENERATION_BYTES)
-		/* Blocks, not a hole: a full file system must say so here,
-		 * not kill who stores through the mapping. */
+		/* Blocks, not a hole: a full file system must say so here, and
+		 * must not kill the process that stores through the mapping. */
 		error = -posix_fallocate(fd, 0, SNAPSHOT_GENERATION_BYTES);
 	if (error) {
 		close(fd);

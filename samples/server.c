@@ -6,7 +6,7 @@
  * build:	cc -o server server.c -lrdmacm -libverbs -lpthread
  * usage:	server [CLIENTS]	(ends after so many clients)
  *
- * Each client has a thread and an event channel of its own, so that one who
+ * Each client has a thread and an event channel of its own, so that one that
  * keeps us waiting does not keep the others waiting.
  */
 #include <arpa/inet.h>

@@ -88,7 +88,7 @@ static void make_note(const struct bpf_pins *p, const char *name,
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", p->path, name);
-	/* Who cannot be told of is not swept. */
+	/* A run directory of which no note can be made is not swept. */
 	(void)!symlink(text, path);
 }
 

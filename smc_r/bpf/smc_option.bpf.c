@@ -528,7 +528,8 @@ int smc_mark(struct bpf_sockopt *ctx)
 	return 1;
 }
 
-/* Of a server's socket; its netns and the client's name are there. */
+/* Notes that a server's socket was accepted; h has its netns and the client's
+ * name. */
 static __always_inline bool note_accepted(struct handshake *h, struct mark *m)
 {
 	__u32 one = 1;

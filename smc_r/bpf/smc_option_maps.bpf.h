@@ -46,7 +46,7 @@ struct mark {
 	    knock; /* a client's own; a server's: its client's */
 };
 
-/* Of a SYN-ACK that carried the option. */
+/* What is kept of a SYN-ACK that carried the option. */
 struct answer {
 	__u64 sent;                /* when, the last time */
 	struct option_knock knock; /* of the client that got it */
@@ -345,7 +345,8 @@ static __always_inline bool handshake_is_known(const struct handshake *h)
 	return answer && bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
 }
 
-/* The client, on this host, has the SYN-ACK: for who will accept it. */
+/* The client, on this host, has the SYN-ACK: leave its knock to the process
+ * that will accept it. */
 static __always_inline void handshake_knock(const struct handshake *h,
 					    const struct option_knock *knock)
 {
@@ -355,7 +356,7 @@ static __always_inline void handshake_knock(const struct handshake *h,
 		answer->knock = *knock;
 }
 
-/* To look is cheaper than to remove, and there is mostly none. */
+/* A lookup is cheaper than a removal, and mostly there is nothing. */
 static __always_inline bool handshake_take(const struct handshake *h,
 					   struct option_knock *knock)
 {

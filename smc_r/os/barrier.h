@@ -43,7 +43,7 @@ static inline bool barrier_reaches_us(void)
  * false: the kernel refused, and nobody may rely on it. */
 bool barrier_all(void);
 
-/* The same for all processes, registered or not: some milliseconds. */
+/* Does so for all processes, registered or not: some milliseconds. */
 bool barrier_everybody(void);
 
 #endif

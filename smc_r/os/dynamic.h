@@ -2,7 +2,8 @@
 /*
  * dynamic: the names that a library in memory defines.
  *
- * Calls nothing: not even of libc, as whoever defines that may not have begun.
+ * Calls nothing: not even of libc, as the library that defines it may not have
+ * been initialized.
  *
  * Ownership: all of it points into the library.
  */

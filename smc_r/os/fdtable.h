@@ -46,7 +46,7 @@ struct listener {
 	int accept_flags;   /* the program's last accept4() */
 	struct held *held;  /* sandbox.h: connections that are to be given, */
 	int sign;           /* and the descriptor that tells of them, or 0 */
-	struct listener *next; /* of those whose memory is to be given back */
+	struct listener *next; /* the next one to be given back */
 };
 
 extern struct fdentry *_Atomic *fdtable;
@@ -84,12 +84,12 @@ void fdtable_release(int fd);
 
 /* The highest number ever tracked, plus one: the end of every walk. */
 int fdtable_end(void);
-/* The same without the hidden ones: the program's numbers are mostly low, and
+/* The end without the hidden ones: the program's numbers are mostly low, and
  * ours are high. */
 int fdtable_program_end(void);
-/* The same of connections alone; 0: there has never been one. */
+/* The end of connections alone; 0: there has never been one. */
 int fdtable_connections_end(void);
-/* The same of listeners alone. */
+/* The end of listeners alone. */
 int fdtable_listeners_end(void);
 /* Descriptors of listeners, now. */
 int fdtable_listeners(void);

@@ -40,7 +40,7 @@ static bool can_write(uintptr_t page)
 /*
  * Makes the kernel look at the pages as a copy would, and nothing else. It may
  * not know the request, or memory of a device: then words tell, which are the
- * program's, and whoever watches its memory (valgrind) would see them read.
+ * program's, and a tool that watches its memory (valgrind) would see them read.
  */
 static bool ask(uintptr_t start, size_t bytes, bool write)
 {

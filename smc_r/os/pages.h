@@ -4,9 +4,9 @@
  * says EFAULT if not; a copy of ours would end in SIGSEGV, and a handler for
  * that is the program's.
  *
- * The kernel is asked once for a page, and what it said is remembered. So who
- * takes away memory that a call has used before, and then gives it to a call
- * all the same, gets SIGSEGV.
+ * The kernel is asked once for a page, and what it said is remembered. So a
+ * program that unmaps memory which a call has used before, and then gives it to
+ * a call all the same, gets SIGSEGV.
  *
  * Locking: none needed. Safe in signal handlers; errno is not touched.
  */

@@ -318,7 +318,7 @@ void plugin_after(void)
 	real.dl_iterate_phdr(end, NULL);
 }
 
-/* ---- who asks ---- */
+/* ---- the library that asks ---- */
 
 struct asker {
 	uintptr_t caller;

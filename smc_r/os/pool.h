@@ -20,8 +20,8 @@
 void *pool_get(size_t bytes);
 void pool_put(void *memory, size_t bytes);
 
-/* The same for what a thread may still stand on, that does not hold the lock:
- * nobody gets it before POOL_LATE more went this way. */
+/* Gives back memory that a thread without the lock may still use: it is not
+ * handed out again before POOL_LATE more went this way. */
 #define POOL_LATE 512
 void pool_put_late(void *memory, size_t bytes);
 

@@ -31,14 +31,16 @@ static __thread uint32_t cached_generation = GENERATION_NONE;
 static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
 static sigset_t lock_fork_mask;
 
-/* Who forked us, as far as we saw; 0 nobody. */
+/* The process that forked us, as far as we saw; 0: none. */
 static pid_t parent_pid;
 static uint64_t parent_start;
 static uint64_t forked_after_ns; /* by CLOCK_BOOTTIME; 0 nobody knows */
 
-/* Counts the forks that led to us, from 1. The word that all look at is in a
- * page that is 0 in every copy of our address space, whoever made the copy;
- * where the kernel has no such pages it is an ordinary one. */
+/*
+ * Counts the forks that led to us, from 1. The word that every thread looks at
+ * is in a page that is 0 in every copy of our address space, however the copy
+ * was made; where the kernel has no such pages it is an ordinary one.
+ */
 static uint32_t generation = 1;
 static _Atomic uint32_t never_wiped = 1;
 static _Atomic uint32_t *wiped_on_fork = &never_wiped;
@@ -70,7 +72,7 @@ void process_keep_proc(int fd)
 	proc = fd;
 }
 
-/* Of a path that begins with "/proc/"; -errno. */
+/* Opens a path that begins with "/proc/"; -errno. */
 static long open_in_proc(const char *path, int flags)
 {
 	return SYS_CALL4(SYS_openat, proc, proc < 0 ? path : path + 6,
@@ -324,7 +326,7 @@ void process_forked_bare(void)
 	atomic_store(wiped_on_fork, ++generation);
 }
 
-/* Who is left by its parent gets another one in the same moment. */
+/* A process whose parent ends gets another parent in the same moment. */
 bool process_is_parent(pid_t pid, uint64_t start)
 {
 	return pid == parent_pid && start == parent_start &&
@@ -406,7 +408,8 @@ static uint32_t libc_tid(void)
 	return tid;
 }
 
-/* Nobody has asked yet who we are. */
+/* This is the answer before process_begin() has found out which process this
+ * is. */
 static bool is_foreign_before(void)
 {
 	return (process_vforks || atomic_load(&shares_memory)) &&
@@ -415,8 +418,8 @@ static bool is_foreign_before(void)
 
 bool process_is_foreign(void)
 {
-	/* Of a child that it cannot tell from itself there is nothing to do
-	 * that a call would be worth. */
+	/* A confined process cannot tell such a child from itself, and nothing
+	 * that could be done for the child is worth a call. */
 	if (process.confined)
 		return false;
 	if (!process.begun)
@@ -451,10 +454,10 @@ bool process_may_be_foreign(void)
 #define CONTENDED 0x80000000u
 
 /*
- * Threads that make connections meet here for some microseconds each: who lets
- * another one run finds the lock free more often than not, where a sleep would
- * cost both of them a call and a wake-up. A processor that came back late is
- * shared with others, and a sleep is better then.
+ * Threads that make connections meet here for some microseconds each: a thread
+ * that yields finds the lock free more often than not, where a sleep would cost
+ * both of them a call and a wake-up. A processor that came back late is shared
+ * with others, and a sleep is better then.
  */
 #define YIELDS   20
 #define YIELD_NS 50000u

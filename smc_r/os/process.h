@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * process: who we are, and the few things every part of the engine shares:
- * the engine's lock, descriptors out of the way.
+ * process: the identity of this process, and the few things every part of the
+ * engine shares: the engine's lock, descriptors out of the way.
  *
  * Locking: engine_lock guards all that is not the data path: tables, link
  *          groups, handshakes, slots. Signals are blocked while it is held,
@@ -40,16 +40,16 @@ extern struct process process;
 
 /* Called by the constructor: no system call. */
 void process_read_environment(void);
-/* Finds out who we are; engine_begin() does so at the first connect, listen or
- * accept. */
+/* Finds out which process this is; engine_begin() does so at the first connect,
+ * listen or accept. */
 void process_begin(void);
 /* Both, for what uses parts of the engine alone. */
 void process_init(void);
 /* Called before each fork, and in its child. */
 void process_before_fork(void);
 void process_forked(void);
-/* The same without a system call, of one that has nothing of ours yet: the
- * child begins anew. */
+/* Is called in the child instead of process_forked(), without a system call, if
+ * the parent has nothing of ours yet: the child begins anew. */
 void process_forked_bare(void);
 
 /* Called once in a child that no fork handler saw, when it is noticed. The
@@ -68,14 +68,16 @@ bool process_thread_is_dead(uint32_t tid);
  * touched there, they are the parent's. */
 bool process_is_foreign(void);
 
-/* The same without a system call where no such child can be: none of vfork()
+/*
+ * Answers without a system call where no such child can be: none of vfork()
  * runs on this thread's variables, and nobody called clone() with CLONE_VM.
- * What a program makes by instructions of its own is not known. */
+ * What a program makes by instructions of its own is not known.
+ */
 bool process_may_be_foreign(void);
 /* Counted by vfork() (preload_vfork.c); its child has the variables of the
  * thread, which does not run meanwhile. */
 extern __thread char process_vforks;
-/* By clone(): such a child may live as long as it likes. */
+/* Called by clone(): such a child may live as long as it likes. */
 void process_will_share_memory(void);
 
 /* Start time of a process, 0 when there is none, or it ended and nobody has
@@ -83,7 +85,8 @@ void process_will_share_memory(void);
  * tell (hidepid, no /proc). */
 #define PROCESS_HIDDEN UINT64_MAX
 uint64_t process_start_time(pid_t pid);
-/* The same; *executed: it is no copy of its parent any more, or never was. */
+/* Gives the start time as well; *executed: the process is no copy of its parent
+ * any more, or never was. */
 uint64_t process_life(pid_t pid, bool *executed);
 /* Is it the process that began then? Where that is hidden: better a dead one
  * too many than a living one too few. */
@@ -120,8 +123,8 @@ int hidden_fd(int fd);
  */
 void hidden_make_room(void);
 void hidden_close(int fd);
-/* The same for several, all of them ours: those whose numbers follow each other
- * cost one call. */
+/* Closes several, all of them ours: those whose numbers follow each other cost
+ * one call. */
 void hidden_close_all(const int *fds, unsigned count);
 /* Would so many more leave the program, and what follows, plenty? */
 bool hidden_has_plenty(unsigned more);

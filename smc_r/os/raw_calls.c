@@ -96,7 +96,7 @@ static unsigned calls_in(const uint8_t *at)
 	return (unsigned)_mm_movemask_epi8(_mm_and_si128(first, second));
 }
 
-/* By the calls, as programs have hardly any of them. */
+/* Looks for the calls first, as programs have hardly any of them. */
 bool raw_calls_in(const void *text, size_t bytes)
 {
 	const uint8_t *begin = text;

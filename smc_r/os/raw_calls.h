@@ -18,7 +18,7 @@
 /* Looked at once. False as well for what cannot be known: another kind of
  * processor. */
 bool raw_calls_are_likely(void);
-/* The same without a look: were they found? */
+/* Were they found by an earlier look? Does not look. */
 bool raw_calls_were_found(void);
 
 /* An instruction among these bytes that waits, accepts, sends, receives, or

@@ -140,8 +140,8 @@ struct status_slot {
 	uint8_t handshake[128]; /* engine's own: struct clc */
 };
 
-/* A writer stores its negative pid, then start, then the pid: who reads a pid,
- * looks at start and finds the pid changed, read nothing. */
+/* A writer stores its negative pid, then start, then the pid: a reader that
+ * reads a pid, looks at start and finds the pid changed, read nothing. */
 struct status_holder {
 	_Atomic int32_t pid;    /* 0: free entry; < 0: -pid is writing it */
 	_Atomic uint32_t flags; /* STATUS_HOLDER_*; older ones write 0 */
@@ -194,7 +194,7 @@ struct status_totals {
 	uint32_t spare;
 };
 
-#define STATUS_LEDGER_OPEN  1u /* being changed; left so by one who died */
+#define STATUS_LEDGER_OPEN  1u /* being changed, or its process died */
 #define STATUS_LEDGER_STALE 2u /* a segment changed alone: count anew */
 
 /* Files of older revisions end before `ledger`. */

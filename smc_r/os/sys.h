@@ -81,14 +81,17 @@ static inline long sys_close(int fd)
 	return SYS_CALL3(SYS_close, fd, 0, 0);
 }
 
-/* By its name it may be fakeroot's, which asks a server over TCP in it: it
- * would wait for itself where that connection is ours. */
+/*
+ * Enters the kernel by number: the function of that name may be fakeroot's,
+ * which asks a server over TCP in it: it would wait for itself where that
+ * connection is ours.
+ */
 static inline long sys_fstat(int fd, struct stat *out)
 {
 	return SYS_CALL3(SYS_fstat, fd, out, 0);
 }
 
-/* The one that owns files and has rights, whoever fakeroot says it is. */
+/* The user that owns files and has rights, whatever fakeroot says. */
 static inline uint32_t sys_geteuid(void)
 {
 	return (uint32_t)SYS_CALL3(SYS_geteuid, 0, 0, 0);
@@ -124,8 +127,8 @@ static inline uint64_t sys_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Of a time-out that the kernel would take. One of centuries is as good as
- * any: no clock comes there, and sums with it do not wrap. */
+/* Converts a time-out that the kernel would take. One of centuries is as good
+ * as any: no clock comes there, and sums with it do not wrap. */
 static inline uint64_t sys_timeout_ns(const struct timespec *t)
 {
 	uint64_t seconds = (uint64_t)t->tv_sec;

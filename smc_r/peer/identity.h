@@ -18,7 +18,7 @@
 /* Our peer ID. Makes it, and the rendezvous socket, at the first call: 0 or
  * -errno (-EAGAIN: no random bytes yet; those of rendezvous_listen). */
 int identity_get(uint8_t id[PEER_ID_BYTES]);
-/* The same, where identity_get has succeeded; zeros before. */
+/* Our peer ID, where identity_get has succeeded; zeros before. */
 const uint8_t *identity_own(void);
 /* The next channel that a server made to us: a hidden descriptor, -EAGAIN where
  * there is none, or -errno. identity_get has succeeded. */

@@ -6,7 +6,7 @@
  * none, each call fails with -ENOPROTOOPT or -EOPNOTSUPP: nothing is offered,
  * and the connection is plain TCP.
  *
- * A mark is a promise: whoever accepts from a marked listener, and whoever
+ * A mark is a promise: any process that accepts from a marked listener, or that
  * reads and writes a marked client socket, reads the CLC messages that follow
  * an agreed option. Marks are the socket's and not the descriptor's: they stay
  * across dup, fork, exec and SCM_RIGHTS, and they are gone when the device is
@@ -42,14 +42,15 @@ int offer_init(const char *rundir);
  */
 int offer_mark(int fd);
 
-/* The same of a listener that keeps connections back until bytes came. */
+/* Marks a listener that keeps connections back until bytes came. */
 int offer_mark_deferred(int fd);
 
 /*
- * The same of a client that will connect to that port at an address of this
- * host. -ENOENT, and it is not marked, when no marked listener of the host has
- * the port: nobody would answer. knock: for who accepts it, or NULL; with one,
- * -EINVAL comes from a BPF program that was attached before there were any.
+ * Marks a client that will connect to that port at an address of this host.
+ * -ENOENT, and it is not marked, when no marked listener of the host has the
+ * port: nobody would answer. knock: for the process that accepts it, or NULL;
+ * with one, -EINVAL comes from a BPF program that was attached before there
+ * were any.
  */
 int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock);
 
@@ -65,11 +66,13 @@ int offer_unmark(int fd);
  * is lost only among very many newer connections.
  */
 int offer_state(int fd);
-/* The same, and the socket's own name into *a; a->port is 0 where the kernel's
- * getsockname() has to be asked. */
+/* Gives the bits, and the socket's own name in *a; a->port is 0 where the
+ * kernel's getsockname() has to be asked. */
 int offer_look(int fd, struct option_answer *a);
-/* The same of a socket that was accepted, and what its client knocked with;
- * a->knock.token is 0, and the rest of the knock undefined, where nobody did.
+/*
+ * Looks at a socket that was accepted, and gives what its client knocked with;
+ * a->knock.token is 0, and the rest of the knock undefined, where the client
+ * did not knock.
  */
 int offer_look_accepted(int fd, struct option_answer *a);
 

@@ -39,8 +39,8 @@
 #define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
 #define OFFER_AGREED 4 /* and so did the peer's */
 #define OFFER_MET    8 /* then: the server has asked, so it had accepted */
-/* Client: whoever listens on this host at the server's port has
- * TCP_DEFER_ACCEPT, as far as it is marked. */
+/* Client: the listener on this host at the server's port has TCP_DEFER_ACCEPT,
+ * as far as it is marked. */
 #define OFFER_DEFERS 16
 
 /* What marks a socket. */

@@ -3,8 +3,8 @@
  * plain_server: the server without the engine that this process met last.
  *
  * Before a client connects to an address of its own host it asks the kernel
- * whether anybody who listens at the port has the engine. A client of a server
- * without it mostly connects again and again. So the answer is good for some
+ * whether any listener at the port has the engine. A client of a server without
+ * it mostly connects again and again. So the answer is good for some
  * milliseconds after a connection to that server has come about; a server with
  * the engine that takes its place meanwhile gets these few connections on TCP.
  * A connect() that failed proves nothing: its server may be about to begin.

@@ -32,8 +32,9 @@ enum entry_state {
 	ENTRY_STATES
 };
 
-/* Whose the entry is, for the how many-th time it is used, and its state are
- * one word: who read an entry and changes the word read what it changes. */
+/* The owner of the entry, the count of its uses, and its state are one
+ * word: a compare-and-swap of the word that was read changes the entry
+ * that was read. */
 struct entry {
 	_Atomic uint64_t word;
 	uint64_t net; /* inode of the network namespace */
@@ -46,7 +47,7 @@ struct entry {
 struct listener_entry {
 	_Atomic int32_t pid; /* 0 free, < 0: -pid is writing it */
 	uint16_t port;
-	uint16_t birth; /* of whom pid makes this for; 0: for itself */
+	uint16_t birth; /* the child that pid makes this for; 0: for itself */
 	uint64_t net;
 };
 
@@ -64,7 +65,7 @@ static struct registry *registry;
 static bool tried;
 static uint64_t own_net;
 static uint16_t births; /* children that entries were made for */
-static pid_t parent;    /* who made them */
+static pid_t parent;    /* the process that made them */
 
 /* ---- the file ---- */
 

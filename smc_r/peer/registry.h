@@ -23,7 +23,7 @@
 
 #define REGISTRY_PROPOSAL_MAX 120
 
-/* Listeners: somebody who would claim accepts on this port. */
+/* Listeners: a process that would claim accepts on this port. */
 int registry_listen(uint16_t port);
 void registry_unlisten(uint16_t port);
 bool registry_has_listener(uint16_t port);
@@ -49,9 +49,9 @@ uint32_t registry_claim(const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal);
 
 /*
- * A child that inherits listeners is one who accepts from its first moment on,
- * whatever its parent closes before the child runs: its entries are made before
- * it is, and it takes them over. After a fork that failed they are freed.
+ * A child that inherits listeners may accept from its first moment on, whatever
+ * its parent closes before the child runs: its entries are made before it is,
+ * and it takes them over. After a fork that failed they are freed.
  */
 void registry_before_fork(void);
 void registry_forked(void);

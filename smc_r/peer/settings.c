@@ -17,13 +17,13 @@
 
 static struct snapshot current;
 static bool available;
-/* Who looks without the lock may believe what stands below only when the two
+/* A thread without the lock may believe what stands below only when the two
  * agree; so both are stored last. */
 static const _Atomic uint64_t *_Atomic generation;
 static _Atomic uint64_t seen_generation = UINT64_MAX;
 static _Atomic uint64_t looked_ns;
 
-/* One bit a port, for who must decide without the lock. */
+/* One bit a port, for threads that must decide without the lock. */
 static _Atomic uint64_t port_bits[1024];
 
 static bool is_excluded(void)
@@ -35,7 +35,7 @@ static bool is_excluded(void)
 	return false;
 }
 
-/* Of 64 ports in a row those that are in a range. */
+/* The bits of those among 64 ports in a row that are in a range. */
 static uint64_t bits_of(unsigned first)
 {
 	uint64_t bits = 0;

@@ -34,7 +34,8 @@ void engine_stop(void);
 void engine_stand_aside(void);
 
 /* Called by connect, listen and accept of a TCP socket: the first such call of
- * a process finds out who we are. It stays unbegun in a child by vfork. */
+ * a process finds out which process this is. It stays unbegun in a child by
+ * vfork. */
 void engine_begin(void);
 
 /* fork() gave no child, though its handlers ran. */
@@ -53,8 +54,8 @@ void engine_leave(void);
 /* From here on the program does what we cannot see, or may not do what we must:
  * its connections go back to TCP, and no new one is served. */
 void engine_retire(uint32_t reason);
-/* The same before a filter that allows nobody knows what: from here on no call
- * is ours, but on connections that could not go to TCP. */
+/* Does so before a filter that may allow any calls: from here on no call is
+ * ours, but on connections that could not go to TCP. */
 void engine_confine(void);
 
 #endif

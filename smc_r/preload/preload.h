@@ -34,8 +34,11 @@ static inline struct connection *served(int fd)
 	return connection_phase(c) == PHASE_NATIVE ? NULL : c;
 }
 
-/* The same for what sends, or ends that: also one whose peer ended before the
- * handshake did, until it has done either (messages.c). */
+/*
+ * The connection for a call that sends, or ends sending: also one whose peer
+ * ended before the handshake did, until the program has done either
+ * (messages.c).
+ */
 static inline struct connection *served_end(int fd)
 {
 	struct connection *c = connection_of(fd);

@@ -117,8 +117,11 @@ static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
-/* Of a connection that has ended, and whose connect() nobody asked again, the
- * kernel tells the error, and drops all that it had: the socket begins anew. */
+/*
+ * The kernel tells the error of a connection that has ended, and whose
+ * connect() nobody asked again, and drops all that it had: the socket begins
+ * anew.
+ */
 static bool begins_anew(int error)
 {
 	return error == ECONNRESET || error == EPIPE || error == ETIMEDOUT ||
@@ -126,9 +129,11 @@ static bool begins_anew(int error)
 	       error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
-/* To who asks first after a connect that did not wait, the kernel says that it
- * came about; but not when a shutdown(), which may not have reached it, has
- * told that the socket is connected. */
+/*
+ * The first connect() after one that did not wait is told by the kernel that
+ * the connection came about; but not when a shutdown(), which may not have
+ * reached the kernel, has told that the socket is connected.
+ */
 static int connect_again(const struct connection *c, int fd,
 			 const struct sockaddr *a, socklen_t n)
 {
@@ -198,7 +203,7 @@ static void give_address(struct sockaddr *a, socklen_t *n,
 	*n = l;
 }
 
-/* The kernel accepts, and then has nowhere to say whom. */
+/* The kernel accepts, and then has nowhere to store the peer's address. */
 static bool can_tell(const struct sockaddr *a, const socklen_t *n)
 {
 	return !a || (pages_hold(n, sizeof(*n), true) &&

@@ -54,7 +54,7 @@ static bool is_refused(const struct iovec *v, size_t n)
 	return n == 1 ? (ssize_t)all < 0 : is_beyond(all);
 }
 
-/* Of one buffer recv() and send() take as much as the kernel moves. */
+/* recv() and send() take as much of one buffer as the kernel moves. */
 static size_t capped(size_t n)
 {
 	return n < CALL_BYTES_MAX ? n : CALL_BYTES_MAX;
@@ -147,7 +147,7 @@ PRELOAD ssize_t read(int fd, void *p, size_t n)
 	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
 
-	/* Of nothing: 0 without a wait, other than recv(). */
+	/* read() of zero bytes returns 0 at once; recv() would wait. */
 	if (c && n > 0 && !is_beyond(n))
 		r = receive_one(c, fd, p, n, 0);
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
@@ -500,7 +500,8 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 
 	if (!c || n < 0 || is_refused(v, (size_t)n))
 		return SOCKET_KERNEL;
-	/* Of nothing: 0, other than send(), whatever was shut. */
+	/* writev() of zero bytes returns 0 whatever was shut; send()
+	 * would not. */
 	for (int i = 0; i < n; i++)
 		if (v[i].iov_len > 0)
 			return socket_send(c, fd, v, (size_t)n, flags);

@@ -24,8 +24,8 @@ static void *load(void *(*next)(const char *, int), const char *file, int mode)
 }
 
 /*
- * libc looks at who called it: where a library is looked for depends on that.
- * So it is called by a jump, as if we were not there, but where the answer does
+ * libc looks at its caller: where a library is looked for depends on that. So
+ * it is called by a jump, as if we were not there, but where the answer does
  * not depend on it.
  */
 PRELOAD void *dlopen(const char *file, int mode)

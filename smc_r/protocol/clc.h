@@ -9,14 +9,14 @@
  *	client:	Proposal, then Confirm or Decline; or Decline alone
  *	server:	Accept or Decline; nothing if the client began with Decline
  *
- * Whoever gets a Decline takes it from the stream and is on TCP. The client
- * may decline until it has sent its Confirm. The server answers a Proposal
- * with exactly one message, whatever came in between (none, if that is there
- * already: the client may have closed); with an Accept it has
- * committed itself and waits for the client's word. So a side that declined
- * knows what of the peer's stream is still to be skipped. Only two Declines
- * that cross leave it in doubt; then it looks at the next bytes before
- * it passes them on (CLC_LOOK).
+ * A side that gets a Decline takes it from the stream and is on TCP. The client
+ * may decline until it has sent its Confirm. The server answers a Proposal with
+ * exactly one message, whatever came in between (none, if that is there
+ * already: the client may have closed); with an Accept it has committed itself
+ * and waits for the client's word. So a side that declined knows what of the
+ * peer's stream is still to be skipped. Only two Declines that cross leave it
+ * in doubt; then it looks at the next bytes before it passes them on
+ * (CLC_LOOK).
  *
  * A server that follows RFC 7609 to the letter strictly takes turns, and it
  * would read a crossing Decline as data. Towards a server that is not known
@@ -162,7 +162,8 @@ void clc_decline(const struct clc *c, struct clc_decline *out);
 
 /* May application data be sent on the TCP stream? Before CLC_USE_TCP too. */
 bool clc_can_write(const struct clc *c);
-/* To be called when application data was sent before the handshake is over. */
+/* Must be called when application data was sent before the handshake is
+ * over. */
 void clc_wrote(struct clc *c);
 
 /* Is the handshake over, in whichever way? */

@@ -11,7 +11,8 @@
  * for it, or -EINVAL for a struct that has no form on the wire. Decoders take
  * exactly one message, as long as clc_peek_length() said, and return 0 or
  * -EPROTO; after -EPROTO the struct is undefined. They judge the form only:
- * whether a value makes sense is for the caller to say, who can still decline.
+ * whether a value makes sense is for the caller to say, which can still
+ * decline.
  *
  * Locking: none; nothing is shared.
  */

@@ -30,7 +30,7 @@ struct company {
 };
 
 /* Is now a time to yield at all, having kept the processor for so long? eager:
- * whom we wait for may need it. */
+ * the peer for which we wait may need it. */
 bool company_wants(const struct company *c, uint64_t now, uint64_t kept_ns,
 		   bool eager);
 /* Would it be lost for a time slice? */

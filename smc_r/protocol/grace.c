@@ -58,7 +58,8 @@ void grace_missed(struct grace *g, uint16_t port, uint64_t began_ms,
 		m = (struct misses){m.count + 1, m.first_ms, now_ms};
 	else
 		return;
-	/* Who changed it meanwhile counted, or met, for us as well. */
+	/* A thread that changed it meanwhile counted, or met, for us as
+	 * well. */
 	atomic_compare_exchange_strong(at, &word, pack(&m));
 }
 

@@ -180,7 +180,7 @@ static const char *interpreter(char *text)
 	return text;
 }
 
-/* Who may name a library to a program's loader. */
+/* The ways to name a library to a program's loader. */
 enum namer {
 	NAMER_NONE,
 	NAMER_HOST,        /* LOADER_FILE alone */

@@ -2,11 +2,11 @@
 /*
  * sandbox: what is left when a program has confined itself to some calls.
  *
- * A marked listener promised each client that whoever accepts has the engine.
- * So before a filter stands its mark goes, and the connections that wait in its
- * queue are taken in and end their handshakes, on TCP. The program gets them by
- * its accept(), which then is no call at all; and poll(), select() and epoll
- * tell of them, the latter by an eventfd beside the listener.
+ * A marked listener promised each client that any process that accepts has the
+ * engine. So before a filter stands its mark goes, and the connections that
+ * wait in its queue are taken in and end their handshakes, on TCP. The program
+ * gets them by its accept(), which then is no call at all; and poll(), select()
+ * and epoll tell of them, the latter by an eventfd beside the listener.
  *
  * A child of fork has a copy of each such connection. Each is handed out once,
  * by whichever process is the first.
@@ -49,7 +49,7 @@ void sandbox_registered(int ep, int op, int fd,
 /* After the kernel's answer, which did not wait: adds them to it. */
 int sandbox_polled(struct pollfd *fds, nfds_t n, int result);
 bool sandbox_polls(const struct pollfd *fds, nfds_t n);
-/* The same of a set; n as of select(). held: those that it is about. */
+/* Looks at a set; n as of select(). held: those that it is about. */
 bool sandbox_selects(int n, const fd_set *r, fd_set *held);
 int sandbox_selected(int n, fd_set *r, const fd_set *held, int result);
 

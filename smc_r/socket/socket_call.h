@@ -23,8 +23,8 @@ static inline ssize_t socket_fail(int error)
 	return -1;
 }
 
-/* A sleep takes rings. Others who wait for the same in an epoll instance look
- * again, as theirs may have been among them. */
+/* A sleep takes rings. Other threads, which wait for the same in an epoll
+ * instance, look again, as theirs may have been among them. */
 static inline void socket_wake_instances(struct connection *c)
 {
 	if (__builtin_expect(c->members != NULL, 0))

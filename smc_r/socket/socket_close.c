@@ -95,7 +95,7 @@ static void begin_close(struct connection *c, int fd)
 		say_goodbye(c, fd);
 }
 
-/* Of an end that others still hold there is nothing to tell. */
+/* There is nothing to tell of an end that other processes still hold. */
 static void wake_reader(struct connection *c)
 {
 	if (!c->parted)
@@ -104,10 +104,8 @@ static void wake_reader(struct connection *c)
 	connection_signal_room(c);
 }
 
-/*
- * Of threads that close the same descriptor the kernel serves one; the others
- * get EBADF, or close what has the number by then. Engine lock held.
- */
+/* The kernel serves one of several threads that close the same descriptor; the
+ * others get EBADF, or close what has the number by then. Engine lock held. */
 static bool is_still(const struct connection *c, int fd)
 {
 	return fdtable_get(fd) == &c->entry;
@@ -319,8 +317,8 @@ void socket_replaced(int fd)
 		socket_call_over(c);
 }
 
-/* All numbers of the socket lead to the kernel alone. Who sleeps in a call sees
- * that by `dead`. */
+/* All numbers of the socket lead to the kernel alone. A thread that sleeps in a
+ * call sees that by `dead`. */
 static void forget_numbers(struct connection *c)
 {
 	c->disconnected = true;

@@ -78,7 +78,7 @@ static void mark(struct listener *l, int fd)
 	offer(l, fd);
 }
 
-/* Whoever listened marked it, and clients may have been answered. */
+/* The process that listened marked it, and clients may have been answered. */
 static bool is_marked(int fd)
 {
 	int state = offer_state(fd);
@@ -193,7 +193,8 @@ bool socket_before_accept(int fd)
 	return l && l->matched;
 }
 
-/* Who stays on TCP, as on the list of excluded programs, gets no mark by it. */
+/* A program that stays on TCP, as on the list of excluded ones, gets no mark by
+ * it. */
 void socket_defer_changed(int fd)
 {
 	struct listener *l = listener_of(fd);

@@ -19,7 +19,8 @@ static inline struct listener *listener_of(int fd)
 	return (struct listener *)(void *)fdtable_kind(fd, FDENTRY_LISTENER);
 }
 
-/* After a listen() that worked: says that whoever accepts speaks SMC. */
+/* Called after a listen() that worked: says that any process that accepts
+ * speaks SMC. */
 void socket_listening(int fd);
 /* Before accept(): marks again when the settings moved. May a connection from
  * this listener be one of ours? No system call as long as nothing moves. */
@@ -31,7 +32,8 @@ bool socket_is_deferred(int fd);
 
 /* Its last descriptor here went. */
 void listener_free(struct listener *l);
-/* Who accepts from it from now on has no engine: no promise is made. */
+/* A process that accepts from it from now on may lack the engine: no promise is
+ * made. */
 void listener_unmark(int fd);
 /* Called for one that has `held`. */
 extern void (*listener_on_end)(struct listener *l);

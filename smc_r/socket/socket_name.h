@@ -15,7 +15,7 @@
 
 #include "smc_r/connection/connection.h"
 
-/* Is that so? For who was told by the kernel that TCP has been reset. */
+/* Is that so? For a call to which the kernel has said that TCP was reset. */
 bool socket_was_left(struct connection *c, int fd);
 /* getpeername() where the kernel says ENOTCONN. */
 int socket_peer_name(struct connection *c, int fd, struct sockaddr *a,

@@ -20,7 +20,7 @@ static void note(struct connection *c, uint32_t bit, bool on)
 		atomic_fetch_and(&c->slot->socket_flags, ~bit);
 }
 
-/* Bytes that have reached the new mark are news to whoever waits, as on TCP. */
+/* Bytes that have reached the new mark wake every waiting thread, as on TCP. */
 static void set_mark(struct connection *c)
 {
 	note(c, SOCKET_RCVLOWAT, true);

@@ -136,8 +136,8 @@ static bool has_bytes_behind(struct connection *c, int fd)
 	return stream_is_sealed(c) && stream_fill(c) == 0 && tcp_has_bytes(fd);
 }
 
-/* Who looks waits for one byte more than were seen: what ends a later sleep
- * finds all that came before it seen. Somebody else may have taken some. */
+/* MSG_PEEK waits for one byte more than were seen: what ends a later sleep
+ * finds all that came before it seen. Another thread may have taken some. */
 static size_t wanted(const struct receive *r)
 {
 	size_t fill;
@@ -268,7 +268,8 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 		    stream_take(r->c, &r->place, r->want - r->done, 0, how);
 
 		if (n > 0 && (how & TAKE_PEEK)) {
-			/* Or it would come twice. */
+			/* Recalled bytes come again over TCP: do not count
+			 * them. */
 			bool moved = stream_is_recalled(r->c);
 
 			r->done = moved ? 0 : (size_t)n;

@@ -155,8 +155,9 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 	return false;
 }
 
-/* To the program the peer has closed and nothing else. What is sent to one that
- * closed goes, and is answered by a reset; the kernel's came before. */
+/* The program is shown only that the peer has closed. The first write to
+ * a closed peer succeeds, and is answered by a reset; the kernel's came
+ * before. */
 static bool is_first_after_end(struct connection *c, int fd)
 {
 	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
@@ -480,7 +481,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		tcp_ask(c, s.fd);
 	if (result == 0 && !has_nothing(c, in, offset))
 		result = send_file(&s, in, offset, count);
-	/* Of a number that may mean something else by now only we know. */
+	/* The number may mean something else by now, which the kernel does not
+	 * know. */
 	if (result == SOCKET_KERNEL && atomic_load(&c->orphan) > 0)
 		result = real.sendfile(connection_fd(c, fd), in, offset, count);
 	sleeper_end(&s.call);

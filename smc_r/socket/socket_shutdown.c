@@ -104,7 +104,7 @@ static bool was_reset(struct connection *c, int fd)
 	return state == TCP_CLOSE;
 }
 
-/* Whom this call has woken may have ended the connection by now. */
+/* A thread that this call has woken may have ended the connection by now. */
 static int shut_both(int fd)
 {
 	int error = errno;
@@ -129,8 +129,8 @@ static int shut_native(struct connection *c, int how)
 	return 0;
 }
 
-/* Messages of the peer may be still to come, which TCP takes from who reads no
- * more as well. It wakes everybody, whatever was shut before. */
+/* Messages of the peer may be still to come; TCP takes them after SHUT_RD as
+ * well. It wakes every thread, whatever was shut before. */
 static int shut_undecided(struct connection *c, int fd, int how)
 {
 	int result = shut_native(c, how);

@@ -103,8 +103,8 @@ static int await_pipe(int fd, short events, unsigned flags)
 	return p.revents & events && !(p.revents & POLLERR);
 }
 
-/* The bytes have left the ring: they go into the pipe, whoever filled it
- * meanwhile. */
+/* The bytes have left the ring: they go into the pipe, even if another thread
+ * filled it meanwhile. */
 static ssize_t fill_pipe(int fd, const char *bytes, size_t n)
 {
 	size_t done = 0;

@@ -22,9 +22,11 @@
 
 #define CONTROL_MOST (1u << 20) /* bytes; more the kernel refuses */
 
-/* Descriptors that are looked at although we know nothing of them: those that
- * inetd and socket activation use, where whoever executed us had a marked
- * listener to hand on. */
+/*
+ * Descriptors that are looked at although we know nothing of them: those that
+ * inetd and socket activation use, where the program that executed us had a
+ * marked listener to hand on.
+ */
 #define HEIRLOOM_END 16
 
 /* Inherited by us, perhaps, and only to be handed on, as by a shell. */
@@ -120,8 +122,8 @@ static void leave_registry(void)
 			listener_of(fd)->marked_by = 0;
 }
 
-/* Of those that are hidden none is inherited; with instances that have no
- * members there is nothing to do. */
+/* None of the hidden ones is inherited; with instances that have no members
+ * there is nothing to do. */
 static bool is_ours(int fd)
 {
 	const struct fdentry *e = fdtable_get(fd);

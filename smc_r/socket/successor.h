@@ -19,10 +19,10 @@
  * Every tracked connection that exec, or posix_spawn (HEIR_BESIDE), would pass
  * on goes back to TCP.
  *
- * A listener that is marked promises that whoever accepts has the engine, and
- * clients count on it already. So a program that inherits one gets the engine
- * with it: IMAGE_WITH_US says that its environment must name it. One that
- * cannot load it takes the mark from the listener.
+ * A listener that is marked promises that any process that accepts has the
+ * engine, and clients count on it already. So a program that inherits one gets
+ * the engine with it: IMAGE_WITH_US says that its environment must name it. One
+ * that cannot load it takes the mark from the listener.
  */
 enum image_words successor_exec(const struct image *image, enum heir heir);
 /* Marked listeners that this program inherited become known. */

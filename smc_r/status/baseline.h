@@ -2,8 +2,8 @@
 /*
  * baseline: what the counters showed when they were last reset. For commands.
  *
- * A reset clears nothing: engines count on, and whoever prints subtracts the
- * baseline. mkdev writes one too, so that a device begins at zero.
+ * A reset clears nothing: engines count on, and a command that prints subtracts
+ * the baseline. mkdev writes one too, so that a device begins at zero.
  *
  * The file is <run directory>/baseline; it counts only when root or the owner
  * of the run directory made it.

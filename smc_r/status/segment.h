@@ -27,10 +27,10 @@ struct status_header *segment_header(void);
 struct status_slot *segment_slot_get(void);
 
 /*
- * The same without the engine lock, from any thread and any handler: a clean
- * slot that nobody sees, NULL when there is no segment yet or none of its slots
- * is free; then publish it with its state. A handler that leaves in between by
- * siglongjmp makes it unusable for as long as the process lives.
+ * Needs no engine lock, and may be called by any thread and any handler: a
+ * clean slot that nobody sees, NULL when there is no segment yet or none of its
+ * slots is free; then publish it with its state. A handler that leaves in
+ * between by siglongjmp makes it unusable for as long as the process lives.
  */
 struct status_slot *segment_slot_begin(void);
 void segment_slot_publish(struct status_slot *s, uint32_t state);
@@ -41,9 +41,11 @@ bool segment_slot_end(struct status_slot *s);
 /* This process lets go of a slot. True when it was the last holder; then
  * segment_slot_free must follow. */
 bool segment_slot_leave(struct status_slot *s);
-/* The same for one of which segment_slot_is_mine() said in this close that
- * others hold it: nobody looks again whether they live. One that died since is
- * as one that dies after us. */
+/*
+ * Leaves a slot of which segment_slot_is_mine() said in this close that others
+ * hold it: nobody looks again whether they live. One that died since is as one
+ * that dies after us.
+ */
 bool segment_slot_leave_shared(struct status_slot *s);
 /* Adds the slot's bytes to the counters and frees it. */
 void segment_slot_free(struct status_slot *s);

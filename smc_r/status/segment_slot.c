@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* segment_slot: the slots of segments, and who holds them. */
+/* segment_slot: the slots of segments, and the processes that hold them. */
 #include <string.h>
 
 #include "smc_r/os/process.h"
@@ -60,7 +60,7 @@ bool segment_is_held(struct segment *s, uint64_t holders)
 	return false;
 }
 
-/* ---- who has a slot of our own segment at hand ---- */
+/* ---- which thread has a slot of our own segment at hand ---- */
 
 static bool seize(uint32_t i)
 {
@@ -165,7 +165,7 @@ struct status_slot *segment_slot_get(void)
 	return slot;
 }
 
-/* The same one time after time: its lines are in the cache. */
+/* Takes one slot time after time: its lines are in the cache. */
 struct status_slot *segment_slot_begin(void)
 {
 	struct status_header *h = atomic_load(&segment_own);

@@ -26,7 +26,7 @@ struct segment {
 };
 
 extern struct segment segments[SEGMENTS_MAX]; /* [0] is our own */
-/* Its header, for who has no lock. It stays mapped. */
+/* Its header, for threads without the lock. It stays mapped. */
 extern struct status_header *_Atomic segment_own;
 /* Where is counted what has no segment. */
 extern struct status_counters segment_nowhere;

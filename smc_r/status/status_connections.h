@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * status_connections: the connections of this host, with who holds them.
- * For commands.
+ * status_connections: the connections of this host, with the processes that
+ * hold them. For commands.
  *
  * Ownership: a connection belongs to the callee only while it is called.
  * Locking:   none; each connection is a picture of one moment.

@@ -232,7 +232,8 @@ static bool is_held_by(const struct status_holder *h)
 	return alive_is_same(h->pid, h->start);
 }
 
-/* It has no start yet, and the number of who writes it, below 0. */
+/* It has no start yet, and the number of the process that writes it,
+ * below 0. */
 static bool is_being_written(const struct status_holder *h)
 {
 	return h->pid < 0 && h->pid > INT32_MIN &&

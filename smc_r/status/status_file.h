@@ -2,7 +2,7 @@
 /*
  * status_file: opens one status segment and copies from it.
  *
- * The file may have been written by anyone who has a directory entry there.
+ * The file may have been written by any user who has a directory entry there.
  * Nothing of it is used before it was copied and checked, and it is never
  * mapped: a mapping of a file that its owner cuts short is a deadly signal.
  *
@@ -46,12 +46,12 @@ bool status_name_decode(const char *name, struct status_name *out);
 
 /*
  * 0 and *out is open; -EPROTO when the file is not a segment, is not the
- * process's that its name says, or its owner is not whom it says; another
+ * process's that its name says, or has another owner than it says; another
  * -errno. Nothing is open on failure.
  */
 int status_file_open(int dir, const char *name, struct status_file *out);
 
-/* The same for an open descriptor; it stays the caller's on failure. */
+/* Checks an open descriptor likewise; it stays the caller's on failure. */
 int status_file_check(int fd, const struct status_name *name,
 		      struct status_file *out);
 
@@ -84,7 +84,7 @@ int status_dir_each(int dir,
 		    int (*each)(void *owner, int dir, const char *name),
 		    void *owner);
 
-/* The same with every segment, opened; what is not one is passed over. */
+/* Calls each() with every segment, opened; what is not one is passed over. */
 int status_file_each(int dir,
 		     int (*each)(void *owner, struct status_file *file),
 		     void *owner);

@@ -7,8 +7,8 @@
  *
  * Ownership: none.
  * Locking:   a segment is unlinked and merged under flock(LOCK_EX) of the
- *            totals, so it is counted once, by whoever came first. A crash
- *            between the two loses it; nothing counts twice.
+ *            totals, so it is counted once, by the process that came first. A
+ *            crash between the two loses it; nothing counts twice.
  *
  * Uses libc only.
  */
@@ -20,9 +20,9 @@
 #include "smc_r/status/status_file.h"
 
 /*
- * Merges the segment of that name into the totals of the effective user, who
- * owns it, and unlinks it. Nobody may use the segment any more. 0; -ENOENT
- * when somebody else has done it; another -errno, and the segment stays.
+ * Merges the segment of that name into the totals of the effective user, its
+ * owner, and unlinks it. Nobody may use the segment any more. 0; -ENOENT when
+ * somebody else has done it; another -errno, and the segment stays.
  */
 int status_merge(int dir, const char *name, struct status_file *file);
 
@@ -33,7 +33,7 @@ int status_merge(int dir, const char *name, struct status_file *file);
  */
 int status_sweep(const char *rundir);
 
-/* The same, and those that wait for this reporter as well. */
+/* Merges those that wait for this reporter as well. */
 int status_sweep_reported(const char *rundir, pid_t reporter);
 
 #endif

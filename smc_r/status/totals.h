@@ -8,8 +8,9 @@
  *            holds flock(LOCK_EX) on the directory, so that the sum over all
  *            users and the addition to one of them are one step. The file
  *            first. Engine lock held by the caller.
- * Death:     whoever finds the ledger left open counts it anew. The locks go
- *            with their holder, as no forked child shares its open files.
+ * Death:     a process that finds the ledger left open counts it anew. The
+ *            locks go with their holder, as no forked child shares its open
+ *            files.
  */
 #ifndef SMC_R_TOTALS_H
 #define SMC_R_TOTALS_H
@@ -59,7 +60,7 @@ uint64_t totals_unborn(void);
 void totals_holder_write(struct status_holder *h, int32_t pid, uint64_t start,
 			 uint32_t flags);
 
-/* Merges and removes one segment, whoever holds it. */
+/* Merges and removes one segment, even while a process holds it. */
 void totals_merge_file(int status_dir, const char *name);
 /* Merges and removes segments of this user whose holders are all dead. */
 void totals_sweep(int status_dir);

@@ -179,7 +179,7 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 /*
  * Without the lock: other threads may read meanwhile. So the writer's cursor
  * is loaded before ours, which then is at least what it was when the writer
- * stored his. A cursor behind ours is a step back, as in refresh_in.
+ * stored its own. A cursor behind ours is a step back, as in refresh_in.
  */
 bool stream_input_is_broken(struct connection *c)
 {

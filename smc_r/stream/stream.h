@@ -7,11 +7,11 @@
  * The one in shared memory is what the peer is told.
  *
  * A signal handler may do a whole call on top of an interrupted one. A reader
- * who finds the cursor moved under him starts his copy again. A writer cannot:
- * the rest of his copy would go over what the handler wrote. So each writer
- * reserves his bytes of the ring before he copies; a handler reserves behind
+ * that finds the cursor moved under it starts its copy again. A writer cannot:
+ * the rest of its copy would go over what the handler wrote. So each writer
+ * reserves its bytes of the ring before it copies; a handler reserves behind
  * them, and what it wrote is told to the peer when the interrupted writer
- * commits. If he never does (siglongjmp, death), both are lost.
+ * commits. If it never does (siglongjmp, death), both are lost.
  *
  * Locking: takes the stream lock itself, except the _locked ones.
  *
@@ -144,9 +144,11 @@ static inline uint32_t stream_mark(const struct connection *c)
 	return allowed - allowed / 3;
 }
 
-/* By what the last look at the peer's cursor found: true is true for as long as
- * nobody else of this end reads, or writes. The cursor itself is in a line that
- * the peer writes with every message; asking for it holds up both. */
+/*
+ * The last look at the peer's cursor answers: true is true for as long as no
+ * other thread of this end reads, or writes. The cursor itself is in a line
+ * that the peer writes with every message; asking for it holds up both.
+ */
 static inline bool stream_knows_bytes(const struct connection *c)
 {
 	const struct status_stream *rx = &c->slot->rx;

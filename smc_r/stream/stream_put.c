@@ -145,8 +145,8 @@ void stream_says_since(struct connection *c)
 		say_since(c);
 }
 
-/* Who has answered has read what came before. The reader's cursor is a miss,
- * so a stream, where nothing is heard, looks at it now and then only. */
+/* A peer that has answered has read what came before. The reader's cursor is a
+ * miss, so a stream, where nothing is heard, looks at it now and then only. */
 void stream_keep_order(struct connection *c)
 {
 	uint64_t heard =

@@ -231,8 +231,8 @@ static inline void refresh_out(struct connection *c, uint64_t position)
 		tx->peer_position = cursor;
 }
 
-/* Has the peer told that it has read all? It does so with what it writes, so
- * whoever answers need not ask for the line of its cursor. */
+/* Has the peer told that it has read all? It does so with what it writes, so an
+ * end that answers need not ask for the line of the peer's cursor. */
 static inline bool is_heard(const struct connection *c, uint64_t position)
 {
 	return atomic_load_explicit(&c->in_producer->heard,
@@ -254,7 +254,7 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 struct piece {
 	uint64_t start; /* cursor */
 	uint32_t shift;
-	bool first; /* nobody is below us on this stack: it is us who commit */
+	bool first; /* no writer is below us on this stack: we commit */
 };
 
 /* Bytes that may lie there, of both rings. A handler may fill the one that is
