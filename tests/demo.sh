@@ -20,7 +20,8 @@ work=$top/build/demo
 # The names of sockets have 108 bytes; a deep checkout needs a shorter place.
 [ ${#work} -le 60 ] || work=/tmp/smc_r.demo.$$
 export ODMDIR=$work/objrepos SMC_R_RUNDIR=$work/run
-# Of this build, also where the host has an engine in every program.
+# The library is that of this build, also where the host has an engine in every
+# program.
 export SMC_R_LIBRARY=$top/build/lib/libsmc_r.so
 unset SMC_R LD_PRELOAD http_proxy HTTP_PROXY all_proxy ALL_PROXY
 servers=()

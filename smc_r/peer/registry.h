@@ -8,7 +8,7 @@
  * socket is at the other end, and claims the entry with that cookie. From then
  * on both are committed to CLC, whose answer comes in the TCP stream. An entry
  * that nobody claimed is withdrawn by the client, in one step that excludes a
- * claim: so no CLC byte is ever sent to somebody who does not expect it.
+ * claim: so no CLC byte is ever sent to a process that does not expect it.
  *
  * The file is <run directory>/registry.<uid>, for processes of that user only.
  *

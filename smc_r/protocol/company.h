@@ -20,7 +20,7 @@
 
 /* A yield that took no longer met nobody. */
 #define COMPANY_NOBODY_NS 1200u
-/* One that took longer, somebody who computes. */
+/* A yield that took longer met a thread that computes. */
 #define COMPANY_LATE_NS   1000000u
 
 struct company {

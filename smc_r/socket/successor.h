@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * successor: descriptors that go to somebody who may not have the engine: a
+ * successor: descriptors that go to a process that may not have the engine: a
  * program that is executed, a process that gets one by SCM_RIGHTS, stdio.
  *
  * Locking: none of its own.

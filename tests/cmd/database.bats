@@ -105,7 +105,7 @@ agree() {
 		SMC_R_LOCK_WAIT=0 refused $command
 		has " 0514-516 "
 	done
-	# Who waits gets it when the other is done.
+	# The waiting command gets it when the other is done.
 	chdev -l smc_r0 -a enabled=1 >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	local waiter=$!
 	echo "ROLLBACK;" >&"${holder[1]}"

@@ -45,7 +45,7 @@ missing() { # lines of the status...
 		'installed server, ' 'installed a.b, ')" = "" ]
 }
 
-# To install the first would take the other one away.
+# Installing the first would take the other one away.
 @test "nor the first of alternatives where another one is provided" {
 	[ "$(missing 'installed other-server, other (= 1), mail-agent' \
 		'installed compiler, ')" = "a.b tool " ]

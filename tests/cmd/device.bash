@@ -119,14 +119,14 @@ device_make_public() {
 	cp "$SMC_R_TOP"/conf/*.stanza "$device_public/conf"
 }
 
-# The same, as the property of the user that as_nobody is.
+# The copies again, as the property of the user that as_nobody is.
 device_make_nobodys() {
 	device_make_public
 	[ "$(id -u)" -ne 0 ] || chown 12345 "$device_public"
 }
 
-# as_nobody COMMAND...: as a user without rights, with those copies. Who is one
-# already stays who he is.
+# as_nobody COMMAND...: as a user without rights, with those copies. A user
+# without rights stays the same one.
 as_nobody() {
 	if [ "$(id -u)" -ne 0 ]; then
 		(cd / && env PATH="$device_public/build/bin:$PATH" "$@")

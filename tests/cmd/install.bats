@@ -183,7 +183,7 @@ in_usr() { # script
 		lsattr -d / | grep -q "/\$"
 		rmdev -q -dl smc_r0
 		rm -r "$ODMDIR"
-		# Of a type, from the stanza beside it.
+		# The default of a type comes from the stanza beside it.
 		[ "$(lsattr -D -t smc_r -a enabled -F deflt)" = 0 ]
 		make -s uninstall PREFIX=/usr'
 	run find "$usr/upper" ! -type d

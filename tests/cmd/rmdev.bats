@@ -171,7 +171,7 @@ elsewhere() { # directory
 	ODMDIR=$1/odm SMC_R_RUNDIR=$1/run mkdev -q -c tcpip -t smc_r
 }
 
-# Whose programs there are.
+# Prints the programs that are pinned.
 pins_of() {
 	find /sys/fs/bpf/smc_r -name rundir -printf '%l\n' | sort
 }

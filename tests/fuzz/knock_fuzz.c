@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * knock_fuzz: what strangers may say with a knock: the words that the kernel
- * brings from whoever connects, and the words of an element, which the other
- * end of a link group may write at any time.
+ * brings from any process that connects, and the words of an element, which the
+ * other end of a link group may write at any time.
  *
  * Input: steps; each is what to do, what with, and its own bytes (enum step).
  *
@@ -150,7 +150,7 @@ static void make_rmb(uint32_t number)
 	}
 }
 
-/* Or no step could knock, and none would fail. */
+/* A knock works at first; else no step could knock, and none would fail. */
 static void check_open(void)
 {
 	struct knocks k;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rmb_fuzz: memory that a stranger sent, and the sizes that he says it has.
+ * rmb_fuzz: memory that a stranger sent, and the sizes that it is said to have.
  *
  * Input: what the descriptor is, its seals, elements (4 bytes), bytes of an
  * RMBE (4), and what the file's size differs by from the right one (4).
  *
  * It is mapped exactly when nothing can make a touch of it a fault; then every
- * page is touched, after the stranger did what he still can.
+ * page is touched, after the stranger did what it still can.
  */
 #include "smc_r/memory/rmb.h"
 
@@ -118,7 +118,7 @@ static int make(enum kind kind, off_t bytes, int seals)
 	}
 }
 
-/* He may still cut holes, and may no longer shorten. */
+/* The stranger may still cut holes, and may no longer shorten. */
 static void touch(struct rmb_map *m, int fd, size_t bytes)
 {
 	must(m->bytes == bytes);

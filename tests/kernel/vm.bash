@@ -130,7 +130,7 @@ from_kernel() { # server command, client command
 	fi
 }
 
-# The same options on both sides, in both directions.
+# Runs a command with the same options on both sides, in both directions.
 both_ways() { # command
 	: >"$BATS_TEST_TMPDIR/server"
 	to_kernel "$1" "$1 $GUEST" ||
@@ -139,7 +139,7 @@ both_ways() { # command
 		{ was_disturbed && from_kernel "$1" "$1 $SERVER"; }
 }
 
-# The same with -s before the address, as the programs of librdmacm.
+# Runs it likewise, with -s before the address, as the programs of librdmacm.
 both_ways_s() { # command
 	to_kernel "$1" "$1 -s $GUEST"
 	from_kernel "$1" "$1 -s $SERVER"

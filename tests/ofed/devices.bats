@@ -84,7 +84,7 @@ events() { # name
 	same "$B" "ibv_rc_pingpong -d ent1 -g $gid -n 500 -c -e"
 	[ $(($(received "$A" ent1) - 500)) -gt 500 ]
 	[ $(($(received "$A" ent0) - before)) -lt 200 ]
-	# By rdma_cm the address chooses.
+	# With rdma_cm the address chooses.
 	pair "$B" "rping -s -a 10.78.0.1 -C 20 -V" "rping -c -a 10.78.0.1 -C 20 -V"
 	same "$B" "ibv_rc_pingpong -d ent0 -g 1 -n 100 -c -e"
 	# From one device of a host to the other.

@@ -5,10 +5,10 @@
 #
 # Programs on datagrams that send nothing again (udaddy, udpong, mckey, UD
 # ping-pong and UD perftest) have no way to go on after a loss, on any device.
-# uDAPL's provider ucm takes a doubled request for a new one, and who ends does
-# not stay to repeat a lost goodbye. dtest and dtestx by scm: see programs.
-# ib_send_lat -e fails too: it takes whatever event comes first for the one it
-# waits for.
+# uDAPL's provider ucm takes a doubled request for a new one, and an end that
+# closes does not stay to repeat a lost goodbye. dtest and dtestx by scm: see
+# programs. ib_send_lat -e fails too: it takes whatever event comes first for
+# the one it waits for.
 # limit: 600
 
 bats_require_minimum_version 1.5.0

@@ -367,7 +367,7 @@ everything_is_there() {
 		kind, child = two.cm_event()
 		assert kind == node.CONNECT_REQUEST
 		two.cm(node.CM_REJECT, struct.pack("<IB", child, 0).ljust(264, b"\0"))
-		# The same, and all goes before it is heard of.
+		# Here all goes before the core has heard of it.
 		client = node.Node(node.OPEN_CM)
 		client.cm_connect("10.77.0.1", 7471)
 		assert two.s.recv(1)

@@ -188,7 +188,7 @@ try_pair() { # as pair
 	fi
 }
 
-# The same options on both sides; the client also gets the server's address.
+# Both sides get the same options; the client also gets the server's address.
 same() { # namespace of the client, command
 	pair "$1" "$2" "$2 $SERVER"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# unload: ofedctrl -u with programs at work: who is told, who is ended, when;
-# and -n, which only says so.
+# unload: ofedctrl -u with programs at work: which are told, which are ended,
+# when; and -n, which only says so.
 # limit: 200
 
 bats_require_minimum_version 1.5.0
@@ -141,7 +141,7 @@ talks() {
 @test "programs of others are left alone, and those that ended need no wait" {
 	local begin end other
 
-	# The same program without a device.
+	# This program has no device.
 	perl -e 'sleep 30' 3>&- &
 	other=$!
 	hold die one

@@ -5,7 +5,7 @@
 # DIFFERENCES FROM TCP of smc_r(7), and has no command here.
 # The kernel may give a client a port that the script saw before.
 s/^(.* (accept|names) .* port:)p[0-9]+/\1p/
-# The same of an accept that slept.
+# An accept that slept may give any such port, too.
 s/^(.[0-9]= = 0 .* port:)p[0-9]+/\1p/
-# Or the port of a listener that is gone to the next one.
+# The port of a listener that is gone may go to the next one.
 s/^(.* names .* port:l)[0-9]+/\1/

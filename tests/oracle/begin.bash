@@ -17,7 +17,7 @@ need_program() { # path
 	[ -x "$1" ] || refuse "$1 is not built: make tests"
 }
 
-# Else all would be plain TCP, and equal.
+# Without a device all would be plain TCP, and equal.
 need_device() {
 	[ "$(lsattr -E -l smc_r0 -a enabled -F value 2>/dev/null)" = 1 ] ||
 		refuse "smc_r0 is not there, or not enabled: mkdev, chdev"

@@ -111,7 +111,7 @@ void put(struct game *g, int slot, int fd);
 int socket_slot(struct game *g, struct random *r);
 int any_slot(struct game *g, struct random *r);
 
-/* Who the descriptor is: its entry in the table, which may say "nobody". */
+/* Names the descriptor: its entry in the table, which may say "nobody". */
 void known_as(struct game *g, int fd, unsigned connection, int end);
 void known_copy(struct game *g, int from, int to);
 unsigned connection_of(const struct game *g, int fd);

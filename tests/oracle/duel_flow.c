@@ -66,7 +66,7 @@ static void files_close(const struct flow *f)
 	close(f->pipes[1]);
 }
 
-/* By way of a file, or of a file and a pipe. */
+/* Sends from a file, or from a file through a pipe. */
 static ssize_t send_file(struct flow *f)
 {
 	ssize_t n = 0, m = 0;

@@ -341,7 +341,7 @@ static void make_raw(struct game *g, struct random *r)
 		break;
 	case 3:
 		((struct sockaddr_in *)&a)->sin_port = 0;
-		/* Of one that has ended, TCP may have forgotten the address. */
+		/* TCP may have forgotten the address of one that has ended. */
 		if (connection_of(g, fd))
 			break;
 		ret = bind(fd, (struct sockaddr *)&a, len);
@@ -500,7 +500,7 @@ static void make_heir(struct game *g, struct random *r)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }
 
-/* The same program again, with all that is not closed by it. */
+/* Starts the same program again, with all that is not closed by it. */
 static void make_image(struct game *g, struct random *r)
 {
 	char from[16];

@@ -183,7 +183,8 @@ static void make_wait(struct game *g, struct random *r)
 		say(g, " %u:%x", (unsigned)e[i].data.u64, e[i].events);
 }
 
-/* Until all who told something have said so: edges that are left show. */
+/* Waits until every end that has an event was reported: edges that are left
+ * show. */
 static void make_waits(struct game *g, struct random *r)
 {
 	struct epoll_event e[EVENTS_MAX];

@@ -162,7 +162,8 @@ static void make_hole(struct game *g, struct random *r)
 		parts[at].iov_len = 0;
 	if (how < 2 && sendable(g, fd, 1000) < 1000)
 		return;
-	/* Of several pieces TCP gives those before the hole: smc_r(7). */
+	/* If there are several pieces, TCP gives those before the hole:
+	 * smc_r(7). */
 	if (how >= 2 && c &&
 	    g->table->pieces[c][g->table->end[g->side][fd]] > 1)
 		return;

@@ -25,7 +25,7 @@ static int warm_socket(uint32_t *port, bool listens)
 	return fd;
 }
 
-/* To the end. */
+/* Reads to the end. */
 static void warm_read(int fd)
 {
 	char bytes[8];

@@ -75,8 +75,8 @@ unsigned next_pattern(struct model *m);
 
 /* The task, as a digit, in which this end may block while others go on. */
 int blocking_task(const struct end *e);
-/* The instance of this end's actor, asked once, when what is on its way to
- * those who may be in it has arrived; but `but` may be over, or NULL. */
+/* The instance of this end's actor, asked once, when what is on its way to its
+ * members has arrived; but `but` may be over, or NULL. */
 void look_at_epoll(struct model *m, const struct end *e,
 		   const struct connection *but);
 /* No bytes and no end of stream at this end: a receive would wait. */
@@ -88,7 +88,7 @@ bool same_lane(const struct end *a, const struct end *b);
 /* A new end, whose name is this letter and the last serial number. */
 void end_make(struct model *m, struct end *e, char actor, char letter);
 char other_actor(char actor);
-/* Of an address, as "socket" has it. */
+/* The family of an address, as "socket" has it. */
 const char *family(const char *address);
 /* All that is on its way to this end, taken by one call. */
 void read_all(struct model *m, struct connection *c, int i);

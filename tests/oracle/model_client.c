@@ -213,7 +213,8 @@ void client_acts(struct beginning *b)
 	case 4:
 	case 5:
 	case 6:
-		/* Who sleeps in an instance may take what it is asked for. */
+		/* A thread that sleeps in an instance may take what it is asked
+		 * for. */
 		if (!b->sleep)
 			client_watches(b);
 		break;

@@ -224,8 +224,7 @@ void write_early(struct model *m, struct connection *c, int i)
 	step(m, &server, "close l%d", m->listener);
 }
 
-/* Nobody listens; or somebody does who is asked again. Beside the connection.
- */
+/* Nobody listens; or a listener is asked again. Beside the connection. */
 void write_refused(struct model *m, struct connection *c, int i)
 {
 	struct end *e = &c->ends[i];

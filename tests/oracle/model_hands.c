@@ -120,7 +120,8 @@ void write_child(struct model *m, struct connection *c, int i)
 		return;
 	unwatch(m, e);
 	/* What lies in a ring that the stream has left, or of a socket that is
-	 * shut both ways, cannot be shared with somebody who has no library. */
+	 * shut both ways, cannot be shared with a process without the
+	 * library. */
 	if ((c->moved || (e->read_shut && e->fin_sent)) && *image)
 		read_all(m, c, i);
 	c->moved |= *image != 0;

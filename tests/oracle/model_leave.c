@@ -24,7 +24,7 @@ void end_in_queue(struct beginning *b)
 	step(m, server(b), "await l%d events=in", b->listener);
 	step(m, server(b), "close l%d", b->listener);
 	b->listener_closed = true;
-	/* Who sleeps in recv() takes the error. */
+	/* A thread that sleeps in recv() takes the error. */
 	if (b->sleep)
 		line(m, "%c1=", e->actor);
 	step(m, e, "await %s events=%s", e->name,

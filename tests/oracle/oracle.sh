@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # oracle: carries out scripts on plain TCP and under the library; the logs of
 # all return values, errors, sums and readiness bits must be equal. So must the
-# time that a step takes, as far as a waiter tells it: who is woken late, or not
-# before his patience ends, may still have the right values. Such a step is LATE
-# when it was so in two runs. Both are compared within the table DIFFERENCES
-# FROM TCP of smc_r(7): what it lists is no fault, and scripts keep clear of it.
+# time that a step takes, as far as a waiter tells it: a thread that is woken
+# late, or not before its time-out, may still have the right values. Such a step
+# is LATE when it was so in two runs. Both are compared within the table
+# DIFFERENCES FROM TCP of smc_r(7): what it lists is no fault, and scripts keep
+# clear of it.
 #
 # usage: tests/oracle/oracle.sh [-n SEEDS] [-s FIRST] [-m MODES] [-w WRONG]
 #	     [-r REPEAT] [-j JOBS] [-k] [-v] [SCENARIO]...
@@ -26,8 +27,8 @@
 # them, the path of a script, or a seed. Exit: 0 equal, 1 different, 2 cannot
 # run.
 set -u
-# Scripts fill a ring and look at who waits. What becomes of that by the clock
-# is for tests/preload/stalls.bats.
+# Scripts fill a ring and look at the waiting threads. What becomes of that by
+# the clock is for tests/preload/stalls.bats.
 export SMC_R_STALL=0
 # shellcheck source=/dev/null
 . "$(dirname "$0")/begin.bash"
@@ -219,7 +220,7 @@ fi
 
 for number in "${!scripts[@]}"; do
 	[ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
-	# In one piece, whoever else has something to say.
+	# Prints it in one piece, while other jobs may print as well.
 	{
 		said=$(script_run "${scripts[number]}" "$number")
 		[ -z "$said" ] || echo "$said"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # brief: clients that close as soon as they have connected, as checks of health
 # do, or end without closing. What the server sees of each is the end of the
-# stream, of somebody whose name it knows; nothing else, however the close meets
+# stream, of a peer whose name it knows; nothing else, however the close meets
 # our answer.
 #
 # usage: brief.py CLOSES EXITS		so many of each

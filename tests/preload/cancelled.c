@@ -45,7 +45,7 @@ static void *sleeper(void *unused)
 	return NULL;
 }
 
-/* By its system call, which is what the kernel says last of a sleeper. */
+/* Looks at its system call, which is what the kernel says last of a sleeper. */
 static int is_in_epoll(void)
 {
 	char path[64], text[64] = "";
@@ -84,8 +84,8 @@ static void on_alarm(int number)
 	siglongjmp(out, 1);
 }
 
-/* Signals come until one finds it asleep. That it was left is known to who is
- * less deep on the stack. */
+/* Signals come until one finds it asleep. A later call that is less deep on
+ * the stack shows that this one was left. */
 static void jump_out(void)
 {
 	volatile char deep[16384];

@@ -7,8 +7,8 @@
  *			and answers on a connection that it was given; then
  *			its parent goes on with it
  *   confined chroot DIR	a server that locks itself up in an empty
- *directory, without /proc, and forks: who of it closes first does not end the
- *connection of the other
+ *directory, without /proc, and forks: the process of it that closes first does
+ *not end the connection of the other
  *   confined stacks	threads with the least stack that there is connect,
  *			accept, wait in every way and go back to TCP
  *   confined table	connects with threads, and so does a child: the kernel's
@@ -331,7 +331,7 @@ static void *small_client(void *unused)
 	return NULL;
 }
 
-/* Who listens first reads the settings. */
+/* The first thread that listens reads the settings. */
 static void *small_listener(void *unused)
 {
 	(void)unused;

@@ -17,7 +17,7 @@ setup() {
 	echo "seed $seed"
 }
 
-# Whoever comes by next finds what the dead left, and takes it away.
+# The next process finds what the dead left, and takes it away.
 nothing_is_left() { # run directory
 	smc_run "$programs/preload/edges" crowd 1
 	entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and

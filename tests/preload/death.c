@@ -4,9 +4,9 @@
  * behind one, anywhere in its life: in the handshake, a transfer, a fork, a
  * demotion, a close. The survivor at the other end must see what TCP shows:
  * each byte that a send() had taken, then the end of file, or a reset if bytes
- * of its own were left unread. Who inherited a connection goes on with it.
- * Connections with a third process, before and after, know nothing of it all,
- * and the survivor keeps no descriptor and no memory.
+ * of its own were left unread. A process that inherited a connection goes on
+ * with it. Connections with a third process, before and after, know nothing of
+ * it all, and the survivor keeps no descriptor and no memory.
  *
  *   death SEED COUNT		so many deaths; what failed is printed, with
  *   death --one LIFE SIDE MODE AT STEPS	how to see it again

@@ -86,7 +86,7 @@ struct board {
 
 extern struct board *board;
 extern int orders[2]; /* to the survivor: 'r' a round, 'd' all are dead */
-extern int go[2];     /* to who goes on after the death */
+extern int go[2];     /* to the process that goes on after the death */
 
 /* Connections of the round. */
 int line_count(void);

@@ -139,7 +139,8 @@ static _Noreturn void live_shared(int fd)
 	_exit(0);
 }
 
-/* To ourselves, by way of a message: whoever takes it out has plain TCP. */
+/* Passes it to ourselves, by way of a message: the process that takes it out
+ * has plain TCP. */
 static int pass_on(int fd)
 {
 	union {

@@ -58,7 +58,8 @@ expect_smc() { # at least so many
 
 @test "clients that end without a byte" {
 	same 0 ends
-	# Who forks before the first word says none, and breaks no rule.
+	# A client that forks before the first word says none, and breaks no
+	# rule.
 	smc_reasons >"$place/reasons"
 	run grep '^MESSAGE ' "$place/reasons"
 	[ "$status" = 1 ]

@@ -122,7 +122,7 @@ asleep() { # its leader
 	both 300 beside 150
 }
 
-# Programs live off it that who writes first is served first.
+# Programs live off it that the first to write is served first.
 @test "several connections of a server have their turns in order" {
 	"$programs/preload/turns" 300
 	smc_run "$programs/preload/turns" 300

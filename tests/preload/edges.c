@@ -444,7 +444,7 @@ static int far_receive(int fd, const struct timespec *t)
 	return (int)recv(fd, &byte, 1, MSG_PEEK);
 }
 
-/* Who sends answers each byte with another one, but not at once. */
+/* The sender answers each byte with another one, but not at once. */
 static void far_times(void)
 {
 	static int (*const calls[])(int, const struct timespec *) = {

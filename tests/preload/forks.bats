@@ -28,7 +28,8 @@ all_cases() { # how
 	done
 	smc_count
 	echo "smc $smc_new demoted $demoted_new"
-	# Each has two ends; who forks at once, or is late, may stay on TCP.
+	# Each has two ends; a process that forks at once, or is late, may stay
+	# on TCP.
 	[ "$cases" -ge $((18 * rounds)) ]
 	[ "$smc_new" -ge "$cases" ]
 }
@@ -86,7 +87,8 @@ forking() { # way, count
 	forking linger 40
 }
 
-# What it asks about the others who hold a connection is one call: 500 closes.
+# It asks about the other processes that hold a connection by one call: 500
+# closes.
 @test "and do not look for their parent in /proc each time" {
 	need strace
 	smc_run strace -f -o "$place/calls" -e trace=openat "$forks" copies 50 10

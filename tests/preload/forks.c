@@ -218,7 +218,7 @@ static void heir(int fd, enum action a, enum state s)
 }
 
 /* A new image that is to read the connection gets it as standard input, from
- * whoever runs it; else it just inherits it. */
+ * the process that runs it; other images just inherit it. */
 static pid_t spawn_image(int fd, int to, char **argv)
 {
 	posix_spawn_file_actions_t actions;
@@ -456,7 +456,7 @@ static void orphan_start(int fd, int ours)
 	_exit(0);
 }
 
-/* Nor when its grandparent closes. */
+/* The connection does not end when its grandparent closes, either. */
 static void orphan_round(void)
 {
 	int port, ends[2], listener = duct_listen(&port);

@@ -31,7 +31,7 @@ scenes() { # where TIME_WAIT is, scene...
 	all_on_smc $#
 }
 
-# Of a peer that is busy the other end sends the FIN, by its socket.
+# If a peer is busy, the other end sends its FIN, by the peer's socket.
 may_borrow() {
 	[ "$(id -u)" = 0 ] ||
 		[ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
@@ -77,7 +77,7 @@ may_borrow() {
 	scenes client slow slow-limited slow-poll slow-epoll
 }
 
-# TCP takes megabytes before a writer is refused, and so does not tell him.
+# TCP takes megabytes before a writer is refused, and so does not tell it.
 @test "a writer is told of a half that was shut behind what TCP takes" {
 	scenes client all all-level endless
 }

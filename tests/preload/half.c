@@ -436,7 +436,7 @@ static size_t put_until_told(int fd, size_t n, uint32_t edge)
 		told = e.events & (EPOLLIN | EPOLLRDHUP);
 		progress();
 	}
-	/* It is not kept from him for ever. */
+	/* The end is not kept from the writer for ever. */
 	while (!(e.events & EPOLLRDHUP))
 		check(epoll_wait(epoll, &e, 1, -1) == 1, "epoll_wait");
 	check(recv(fd, &byte, 1, 0) == 0, "no end");
@@ -489,7 +489,7 @@ static void ask_without_end(int fd)
 
 static void (*put_answer)(int fd) = put_large;
 
-/* Who waits for room behind the FIN sleeps. */
+/* A writer that waits for room behind the FIN sleeps. */
 static void answer_slowly(int fd)
 {
 	int64_t begin;

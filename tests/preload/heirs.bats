@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # limit: 600
-# heirs: a listener that is marked promises its clients an engine, whoever
+# heirs: a listener that is marked promises its clients an engine, whatever
 # accepts in the end: a program that is executed, spawned, or given it.
 
 load smc
@@ -189,7 +189,8 @@ make_root() { # directory, program
 	[ "$smc_new" = 0 ]
 }
 
-# By instructions of its own: none of its calls but listen() is seen.
+# The program enters the kernel by its own instructions: none of its calls but
+# listen() is seen.
 @test "one that is linked with a static liburing: TCP, the first too" {
 	[ "$(uname -m)" = x86_64 ] || skip "no such instructions are known"
 	start server smc_run "$programs/preload/raw_ring" "$port" 3

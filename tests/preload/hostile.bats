@@ -19,7 +19,7 @@ setup() {
 	victim=$programs/preload/victim
 }
 
-# What is wrong with one attack; the file says so to who waits for it.
+# Notes what is wrong with one attack in the file that the waiting test reads.
 complain() { # words...
 	echo "$name: $*" >>"$place/complaints"
 }

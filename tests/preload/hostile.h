@@ -78,7 +78,7 @@ void line_await_accept(struct line *l);
 int line_confirm(struct line *l, void *bytes);
 void line_send_confirm(struct line *l);
 void line_send_decline(struct line *l);
-/* Server: the Proposal is in, and tells who the victim is. */
+/* Server: the Proposal is in, and names the victim. */
 void line_await_proposal(struct line *l);
 /* Server: memory of a peer that keeps the rules, and the Accept for it. */
 void line_take_memory(struct line *l);

@@ -194,7 +194,8 @@ static void decline_and_data_at_once(struct line *l, uint16_t port)
 		line_tcp_echo(l);
 }
 
-/* Who declines before the Accept gets it all the same, and skips it. */
+/* A client that declines before the Accept gets it all the same, and
+ * skips it. */
 static void decline_before_accept(struct line *l, uint16_t port)
 {
 	struct clc_message m;

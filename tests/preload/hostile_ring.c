@@ -239,7 +239,7 @@ static void flags_that_there_are_not(struct line *l, uint16_t port)
 	with_flags(l, port, 0xfffffff8, 0xfffffffc);
 }
 
-/* By the rules: it seals, and the rest comes by TCP. */
+/* This is allowed: the end seals, and the rest comes by TCP. */
 static void asks_for_tcp(struct line *l, uint16_t port)
 {
 	begin_talk(l, port);

@@ -42,7 +42,7 @@ static void round_trip(int fd)
 
 static pid_t child;
 
-/* To a child that answers. */
+/* Connects to a child that answers. */
 static int begin(void)
 {
 	int port, listener = duct_listen(&port), fd;

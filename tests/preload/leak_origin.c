@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * leak_origin: who made the system call in which a thread is held.
- */
+/* leak_origin: which function made the system call in which a thread is
+ * held. */
 #include "leak_origin.h"
 
 #include <stdio.h>
@@ -28,7 +27,7 @@ struct picture {
 	struct mapping maps[MAPS_MAX];
 };
 
-/* Of the threads that were asked for last; now is the one in question. */
+/* The threads that were asked for last; now is the one in question. */
 static struct picture pictures[PICTURES];
 static struct picture *now = pictures;
 

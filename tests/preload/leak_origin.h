@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * leak_origin: who made the system call in which a thread is held.
+ * leak_origin: which function made the system call in which a thread is held.
  *
  * Locking: none; one thread uses it.
  */

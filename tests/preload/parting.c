@@ -79,7 +79,7 @@ static int open_call(const struct part *p)
 	return open(path, O_RDONLY);
 }
 
-/* By its system call: it may nap elsewhere, too. */
+/* Looks at its system call: it may nap elsewhere, too. */
 static bool sleeps(int file)
 {
 	long number = call_of(file);

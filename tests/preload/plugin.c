@@ -27,7 +27,7 @@
 
 typedef ssize_t turn_function(int, char *, size_t);
 
-/* To a child that answers. */
+/* Connects to a child that answers. */
 static int begin(void)
 {
 	int port, listener = duct_listen(&port), fd;

@@ -8,7 +8,8 @@
  *					its own until all of them have one
  *   pool looks THREADS ROUNDS SEED	others look without waiting, between
  *   pool late THREADS ROUNDS SEED	connections come while the pool sleeps
- *   pool leader THREADS ROUNDS SEED	who waits hands its place on, and serves
+ *   pool leader THREADS ROUNDS SEED	one waits, hands its place on, and
+ *serves
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -112,7 +113,7 @@ static void *work(void *unused)
 	return unused;
 }
 
-/* Looks whether there is something, as one who has just served does. */
+/* Looks whether there is something, as a thread that has just served does. */
 static void look_once(void)
 {
 	int fd = wait_for_one(0);

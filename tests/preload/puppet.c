@@ -78,7 +78,7 @@ static void be_puppet(int line, int port, int count, int small)
 	_exit(0);
 }
 
-/* ---- who pulls the strings ---- */
+/* ---- the process that pulls the strings ---- */
 
 static void take_one(struct puppet *p, int i)
 {

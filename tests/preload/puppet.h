@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * puppet: a process that has the other ends of many connections, and does with
- * them as it is told. So who tells it knows what his own ends must say.
+ * them as it is told. So the process that tells it knows what its own ends must
+ * say.
  *
  * It ends with the process that made it. Anything that fails ends both.
  */
@@ -27,8 +28,8 @@ struct puppet {
 	int fds[PUPPET_ENDS]; /* our ends, non-blocking */
 };
 
-/* With so many connections, whose handshakes are over. small: with little room
- * on TCP. */
+/* Begins with so many connections, whose handshakes are over. small: with
+ * little room on TCP. */
 void puppet_begin(struct puppet *p, int count, int small);
 
 void puppet_tell(struct puppet *p, enum puppet_verb verb, int i, size_t bytes);

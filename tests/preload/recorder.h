@@ -8,8 +8,8 @@
 #define RECORDER_MARK 5151 /* no system call has this number */
 #define RECORDER_PART 40   /* bytes of a part's name */
 
-/* From here on it is this part. Not by libc,
- * whose name for it we define. */
+/* From here on it is this part. Enters the kernel without libc, whose name for
+ * it we define. */
 static inline void recorder_mark(const char *name)
 {
 	SYS_CALL3(RECORDER_MARK, name, 0, 0);

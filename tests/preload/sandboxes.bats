@@ -13,7 +13,7 @@ setup() {
 
 # What no case of quiet.c calls, and why.
 not_called() {
-	# Who sets up io_uring leaves SMC-R; libc lacks these.
+	# A program that sets up io_uring leaves SMC-R; libc lacks these.
 	echo io_uring_queue_init io_uring_queue_init_mem \
 		io_uring_queue_init_params io_uring_setup io_submit
 	# libc carries them out by threads, which take turns as they like.
@@ -75,7 +75,7 @@ same_calls() { # name
 			"$(tac "$place/plain" | sed '/^11$/q')" ]
 }
 
-# By the handshake, or as it had ended already.
+# Prints how many were promised: by the handshake, or as it had ended already.
 were_promised() {
 	echo $(($(entstat -j smc_r0 | jq .absolute.declines_sent) +
 		$(smc_reason DEMOTED_SANDBOX)))

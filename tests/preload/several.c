@@ -7,7 +7,8 @@
  *
  * HOW: recv, timeout (SO_RCVTIMEO), poll, select, level (epoll), edge (epoll).
  * In a round both wait; then two bytes come at once, or one and, when that was
- * taken by either, another one. Who has taken one makes no call meanwhile.
+ * taken by either, another one. The one that has taken a byte makes no call
+ * meanwhile.
  */
 #include <errno.h>
 #include <poll.h>
@@ -111,7 +112,7 @@ static void host_processes(struct actor a[2])
 	int status;
 	pid_t pid = fork();
 
-	/* Or neither hears the end of its orders. */
+	/* With these open neither would hear the end of its orders. */
 	close(a[0].orders[1]);
 	close(a[1].orders[1]);
 	act(&a[pid ? 0 : 1]);

@@ -38,8 +38,9 @@ memory_in_use() {
 	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
 }
 
-# By the first ring; after a late reader by both; and no byte more until he reads
-# again. With the connection the memory goes, but for one element.
+# A writer uses the first ring; after a late reader both; and sends no byte more
+# until it reads again. With the connection the memory goes, but for one
+# element.
 @test "a late reader: a second ring, and its memory is given back" {
 	local first second left written word pid
 	coproc smc_run "$stalls" late

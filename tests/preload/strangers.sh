@@ -112,7 +112,7 @@ serve_postgres() {
 	export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGDATABASE=postgres
 }
 
-# The same bytes each time, no two lines alike.
+# Makes the same bytes each time, no two lines alike.
 data() { # file, bytes
 	seq 1000000000 | head -c "$2" >"$1"
 }
@@ -212,7 +212,8 @@ judge() { # name, before, reasons before
 	done
 	# Without BPF a listener with TCP_DEFER_ACCEPT offers nothing.
 	[ "$(id -u)" = 0 ] || may+=,PEER_NO_SMC
-	# Who gives a connection away before its handshake is over declines.
+	# A program that gives a connection away before its handshake is over
+	# declines.
 	[[ ! "$must,$may" =~ DEMOTED_(AIO|STDIO|EXEC|PASSING) ]] || may+=,PEERDECL
 	[ "$smc" -ge $((2 * least)) ] || bad=1
 	[ -z "$none" ] || [ "$smc" = 0 ] || bad=1

@@ -2,12 +2,13 @@
 /*
  * throng: hundreds of connections in epoll instances, and steps that a seed
  * chooses: bytes, full rings, ends, changes of what is waited for, connections
- * that come, go, and move to TCP. After each of them it is known who must be
- * told of what, who may be, and who must not. Plain TCP shows that it is.
+ * that come, go, and move to TCP. After each of them it is known which waiters
+ * must be told of what, which may be, and which must not. Plain TCP shows that
+ * it is.
  *
  *   throng CONNECTIONS STEPS SEED [THREADS]
  *
- * Who waits: this thread, in each way there is to wait for an instance; or
+ * The waiters: this thread, in each way there is to wait for an instance; or
  * THREADS that sleep in the first one while it acts. A wake-up that does not
  * come stops the game, and the watchdog says so.
  */
@@ -100,7 +101,7 @@ static uint32_t level(const struct end *e)
 
 /*
  * Bytes wait at the writer when TCP's window has no room for them, and the FIN
- * behind them; he was refused none. How much is unread then depends on the
+ * behind them; it was refused none. How much is unread then depends on the
  * sizes of writes and reads: 29 KB were seen, as a buffer that was read in part
  * counts whole. Once all is read they come.
  */
@@ -456,7 +457,7 @@ static void do_order(enum puppet_verb verb, int i, size_t bytes)
 		break;
 	case PUPPET_TAKE:
 		t.ends[i].sent = 0;
-		/* Else that was told already. */
+		/* Room that was there was told already. */
 		if (t.ends[i].room == ROOM_THERE)
 			break;
 		t.ends[i].room = ROOM_THERE;
@@ -629,7 +630,7 @@ static void shut(int i)
 		return;
 	check(!shutdown(t.puppet.fds[i], SHUT_WR), "shutdown");
 	e->own_shut = true;
-	/* The kernel tells who asks for output by an end of both. */
+	/* The kernel tells a registration for output by an end of both. */
 	if (e->peer_shut)
 		news(e, EPOLLHUP);
 	for (int k = 0; k < SEATS; k++)

@@ -101,7 +101,7 @@ plant() { # kind, name...
 	[ "$kind" != lease ] || hold_leases "$@"
 }
 
-# The kernel makes who opens such a file wait, for lease-break-time.
+# The kernel makes a process that opens such a file wait, for lease-break-time.
 hold_leases() { # name...
 	cat >"$place/leases.py" <<-'EOT'
 		import fcntl, os, signal, sys

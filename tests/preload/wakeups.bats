@@ -173,7 +173,8 @@ beside_silent() { # way, kinds of silence...
 	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
 }
 
-# By another thread, anywhere between the wake-up and the end of the call.
+# Another thread closes it, anywhere between the wake-up and the end of the
+# call.
 @test "a descriptor that is closed under a call that was woken" {
 	local parting=$programs/preload/parting
 	"$parting" read 20

@@ -317,10 +317,8 @@ static void duplex(struct game *g, bool starts)
 	run_threads(duplex_body, players, 2 * count);
 }
 
-/*
- * Long enough without a pause for a writer to leave fences to the reader, who
- * is then asleep, or about to be, when the next burst comes.
- */
+/* Long enough without a pause for a writer to leave fences to the reader, which
+ * is then asleep, or about to be, when the next burst comes. */
 static void *burst_write(void *argument)
 {
 	const struct player *p = argument;

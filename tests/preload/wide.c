@@ -13,7 +13,7 @@
 #define WIDE 4096 /* descriptors, of a limit above FD_SETSIZE */
 #define HIGH 3001
 
-/* Of them there is room in `set` alone for FD_SETSIZE. */
+/* There is room in `set` alone for FD_SETSIZE of them. */
 struct wide {
 	fd_set set;
 	unsigned char behind[WIDE / 8];

@@ -6,7 +6,7 @@
  * A job is a function of the child; it uses crew_must() where the test itself
  * would use cr_assert(). A child ends with its parent, and after a time.
  *
- * Ownership: who starts a child waits for it.
+ * Ownership: the process that starts a child waits for it.
  * Locking:   none.
  */
 #ifndef TESTS_UNIT_CREW_H

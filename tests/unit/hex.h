@@ -30,7 +30,7 @@ static inline size_t hex_decode(const char *text, uint8_t *out, size_t room)
 	return nibbles / 2;
 }
 
-/* The same for digits only: the test fails when they do not fit. */
+/* Takes digits only: the test fails when they do not fit. */
 static inline size_t hex_bytes(const char *text, uint8_t *out, size_t room)
 {
 	cr_assert_leq(strlen(text) / 2, room);

@@ -375,7 +375,7 @@ static inline void deliver_some(void)
 		if (landed[n].to != landed[0].to ||
 		    !(p[n]->properties & PACKET_REQUEST) !=
 			!(p[0]->properties & PACKET_REQUEST)) {
-			/* Of another kind: back to where it came from. */
+			/* It is of another kind: back to where it came from. */
 			memmove(&flying[1], &flying[0],
 				flying_count * sizeof(*flying));
 			flying[0] = landed[n];

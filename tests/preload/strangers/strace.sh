@@ -6,7 +6,8 @@
 # gets: smc=2
 stranger() {
 	data file 300000
-	# Who closes with a request unread resets TCP, and cuts its answer.
+	# A server that closes with a request unread resets TCP, and cuts its
+	# answer.
 	serve server strace -f -o trace socat "TCP-LISTEN:$port,bind=127.0.0.1,fork" "SYSTEM:read line; cat $place/file"
 	await_port "$port"
 	ask strace -f -o trace2 curl -sS --http0.9 "http://127.0.0.1:$port/" | digest

@@ -22,7 +22,7 @@ static bool spins(uint32_t *score)
 	return spin_begin(&s, score, false, UINT64_MAX);
 }
 
-/* Of so many waits, each of which took so long, how many began with one. */
+/* How many of so many waits, each of which took so long, began with a spin. */
 static int in_vain(uint32_t *score, int waits, uint64_t waited_ns)
 {
 	int n = 0;

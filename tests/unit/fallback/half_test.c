@@ -97,7 +97,7 @@ Test(half, not_where_bytes_are_recalled)
 	cr_assert_not(has_come(fd[1]));
 }
 
-/* A handler, on top of one who may be going back to TCP. */
+/* A handler runs on top of a call that may be going back to TCP. */
 Test(half, not_under_our_own_lock)
 {
 	struct ends *e;

@@ -189,7 +189,7 @@ Test(bell, draining_takes_all_and_waits_for_nothing)
 	}
 }
 
-/* One who rings faster than we take would keep us for ever. */
+/* A peer that rings faster than we take would keep us for ever. */
 Test(bell, a_bell_that_the_peer_made_larger_is_not_emptied_in_one_go)
 {
 	static const char rings[65536];

@@ -105,7 +105,7 @@ static size_t page_of(const void *at)
 	return (uintptr_t)at / 4096;
 }
 
-/* Of thousands of connections each needs one page, not three. */
+/* Each of thousands of connections needs one page, not three. */
 Test(rmb, what_a_conversation_needs_lies_in_one_page)
 {
 	const uint32_t bytes[] = {RMB_RMBE_MIN, RMB_RMBE_MAX};
@@ -381,9 +381,8 @@ Test(rmb, a_sealed_memfd_of_the_right_size_is_taken)
 	close(fd);
 }
 
-/* Another version of the library, and somebody who would have us read
- * elsewhere.
- */
+/* It is of another version of the library, or of a peer that would have us read
+ * elsewhere. */
 Test(rmb, what_its_header_does_not_say_right_is_refused)
 {
 	struct rmb_header h = {.magic = RMB_MAGIC, .version = RMB_VERSION};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * registry_race: many processes that offer, claim and withdraw at once. Who
- * withdraws goes on as plain TCP and who claims speaks CLC, so of one offer
- * never both may succeed, and never neither.
+ * registry_race: many processes that offer, claim and withdraw at once. A
+ * client that withdraws goes on as plain TCP and a server that claims speaks
+ * CLC, so of one offer never both may succeed, and never neither.
  */
 #include <netinet/in.h>
 #include <sched.h>
@@ -156,7 +156,7 @@ Test(registry_race, a_claim_and_a_withdrawal_never_both_succeed)
 	}
 	cr_assert_eq(atomic_load(&h->withdrawn) + atomic_load(&h->claimed),
 		     CLIENTS * ROUNDS);
-	/* Else this test showed nothing. */
+	/* With none of either this test shows nothing. */
 	cr_assert_gt(atomic_load(&h->withdrawn), 0);
 	cr_assert_gt(atomic_load(&h->claimed), 0);
 }

@@ -505,7 +505,7 @@ Test(clc_wire, the_decoder_of_one_type_refuses_the_others)
 		cr_assert_eq(clc_decode_decline(&m.decline, bytes, n),
 			     type == CLC_DECLINE ? 0 : -EPROTO);
 
-		/* Of the right length, and of another type. */
+		/* The length is right, and the type is another. */
 		bytes[4] =
 		    (uint8_t)(type == CLC_DECLINE ? CLC_ACCEPT : CLC_DECLINE);
 		cr_assert_neq(clc_decode_proposal(&m.proposal, bytes, n), 0);

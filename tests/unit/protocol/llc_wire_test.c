@@ -64,7 +64,7 @@
 #define ADD_LINK_CONT                                                          \
 	"03 2c 00 00 02 01 0000 000003c7 00000366 ffff888008450000" Z16 Z4
 
-/* The same as the standard has it: high byte first. */
+/* This has it as the standard: high byte first. */
 #define ADD_LINK_V2_HIGH                                                       \
 	"22 0058 00 525400000001 0000" GID_V2 "000012 02 03 590c6c" Z8         \
 	"80 00" GID_V2 Z8 "0001 00000323 00000514 ffff888008160000"

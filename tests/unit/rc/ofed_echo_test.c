@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ofed_echo_test: what a queue pair that has ended still says, and to whom.
- * The wire and the clock are the test's.
+ * ofed_echo_test: what a queue pair that has ended still says, and to which
+ * peer. The wire and the clock are the test's.
  */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -60,7 +60,7 @@ Test(closing, a_number_of_the_engine_is_refused)
 	cr_assert_eq(socket_close(fd), 0);
 }
 
-/* Who was promised an answer gets it without a slot in the list. */
+/* A peer that was promised an answer gets it without a slot in the list. */
 Test(closing, what_has_no_slot_leaves_no_memory)
 {
 	struct status_slot *first = NULL;

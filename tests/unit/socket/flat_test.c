@@ -153,7 +153,7 @@ Test(flat, a_send_leaves_everything_else_alone)
 	cr_assert_eq(put(&byte, 1), 0);
 }
 
-/* By times that are over, or to come, whatever the processor does meanwhile. */
+/* Times that are over, or to come, whatever the processor does meanwhile. */
 #define LONG_AGO (sys_ticks() - (1ull << 40))
 #define LATELY   (sys_ticks() + (1ull << 40))
 
@@ -164,7 +164,7 @@ static bool asks_tcp(struct connection *c, uint64_t asked)
 	return c->asked_ticks != asked;
 }
 
-/* Of a write that does not follow another one. */
+/* Does a write that does not follow another one. */
 static bool asks_tcp_first(struct connection *c, uint64_t asked)
 {
 	c->writes = 0;

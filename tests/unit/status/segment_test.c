@@ -393,7 +393,8 @@ Test(segment, more_children_than_entries_do_no_harm)
 	cr_assert_eq(crew_wait(pid[0]), 0);
 }
 
-/* Of children: one is our own, one for all that have none. */
+/* Entries for children: one more is our own, and one is for all that have
+ * none. */
 #define ENTRIES (STATUS_HOLDERS_MAX - 2)
 
 Test(segment, is_crowded_by_children_until_one_of_them_is_found_gone)

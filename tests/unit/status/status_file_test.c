@@ -219,7 +219,7 @@ Test(status_file, a_segment_lives_as_long_as_any_holder)
 	cr_assert_eq(status_file_living(&file), UINT64_C(1) << 63);
 	status_file_close(&file);
 
-	/* The same number, but another process. */
+	/* The number is the same, but the process is another one. */
 	f.header.holders[63].start--;
 	forged_write(&f, name);
 	cr_assert_eq(status_file_open(forged_dir, name, &file), 0);

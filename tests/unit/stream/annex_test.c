@@ -69,7 +69,7 @@ Test(annex, a_full_ring_goes_on_there_and_is_read_in_one_call)
 	cr_assert_eq(put(e, &written, SIZE + 9), SIZE);
 	cr_assert_eq(stream_free(&e->c[0]), 0);
 	cr_assert(enter(e, UINT32_MAX));
-	/* Of both rings no more than the annex holds. */
+	/* No more of both rings is free than the annex holds. */
 	cr_assert_eq(stream_free(&e->c[0]), ANNEX - SIZE);
 	cr_assert_eq(put(e, &written, ANNEX), ANNEX - SIZE);
 	cr_assert_eq(stream_fill(&e->c[1]), ANNEX);

@@ -82,7 +82,8 @@ Test(rewind, what_is_long_begins_with_the_ring)
 	cr_assert_at(1, RMB_SHORT, PLACE);
 }
 
-/* By the cursors that it is told with the answer, and no other word. */
+/* The writer learns it by the cursors that come with the answer, and no other
+ * word. */
 Test(rewind, who_has_not_read_all_is_not_written_over)
 {
 	for (int i = 0; i < 50; i++) {

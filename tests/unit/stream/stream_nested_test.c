@@ -3,9 +3,9 @@
  * stream_nested: a signal handler that uses a connection while the thread that
  * it interrupted is in the middle of a copy.
  *
- * To be there at the right moment without luck, the program's buffer has a
- * page that cannot be touched: the copy itself raises SIGSEGV, whose handler
- * does the second call, opens the page and lets the first go on.
+ * The handler comes at the right moment without luck: the program's buffer has
+ * a page that cannot be touched, so the copy itself raises SIGSEGV, whose
+ * handler does the second call, opens the page and lets the first go on.
  */
 #include "tests/unit/ends.h"
 
@@ -98,7 +98,7 @@ Test(stream_nested, a_write_inside_a_write_damages_neither)
 	cr_assert_eq(atomic_load(&e->slot[0].tx.lock), 0);
 }
 
-/* By the short way; as far as it goes. */
+/* Bytes of a write that goes the short way, as far as that goes. */
 #define FLAT_BYTES 4000u
 
 static uint8_t *flat_buffer(void)
@@ -242,7 +242,7 @@ static __attribute__((noinline)) ssize_t put_deeper(const void *from, size_t n)
 	return ends_put(e, 0, from, n) + frames[0];
 }
 
-/* Also for those who come by the long way, deeper down. */
+/* That holds for callers of the long way, too, deeper down. */
 Test(stream_nested, a_flat_copy_that_siglongjmp_ended_moved_nothing)
 {
 	static uint8_t bytes[FLAT_BYTES];

@@ -279,7 +279,7 @@ Test(stream, room_is_all_that_is_free_in_two_pieces)
 
 #define SLEEP_SIZE 65536u
 
-/* As if the writer had filled the ring after the reader last looked at his
+/* As if the writer had filled the ring after the reader last looked at its
  * cursor, and gone to sleep. The reader then believes in `view` bytes. */
 static struct ends *sleeper(size_t view)
 {
@@ -308,7 +308,7 @@ Test(stream, a_sleeping_writer_is_woken_at_the_mark_whatever_the_reader_saw)
 			struct ends *e = sleeper(view);
 
 			while (stream_fill(&e->c[1]) > SLEEP_SIZE / 3 * 2 + 1) {
-				/* Woken too early, he sleeps again. */
+				/* Woken too early, it sleeps again. */
 				atomic_store(
 				    &e->element.side[0].wait.armed_room, 1);
 				ends_take(e, 1, bytes, n);

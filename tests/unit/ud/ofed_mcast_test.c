@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ofed_mcast_test: who is in which group on which device, and what happens
- * when the kernel does not let a group go. The wire and the timers are the
- * test's.
+ * ofed_mcast_test: which queue pair is in which group on which device, and what
+ * happens when the kernel does not let a group go. The wire and the timers are
+ * the test's.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -95,7 +95,7 @@ Test(linkgroup_knock, what_was_taken_back_is_nobodys)
 Test(linkgroup_knock, nobody_knocks_where_nobody_accepted)
 {
 	cr_assert_eq(knock(PORT + 1).held, -1);
-	/* Nor of the same lowest bits. */
+	/* A port with the same lowest bits is not known either. */
 	cr_assert_eq(knock(PORT + 64).held, -1);
 }
 
@@ -180,7 +180,7 @@ Test(linkgroup_knock, words_that_cannot_be_are_no_ones_knock)
 	}
 }
 
-/* A stranger knows who the client is, and may name a word as his token. */
+/* A stranger knows the client's name, and may name a word as its token. */
 Test(linkgroup_knock, no_word_is_a_token)
 {
 	static const uint64_t words[] = {KNOCK_OPEN, KNOCK_SHUT, KNOCK_TAKING,
@@ -266,7 +266,7 @@ Test(linkgroup_knock, of_several_servers_each_may_take_it)
 
 		cr_assert_eq(k.knocked, 3);
 		cr_assert(k.all);
-		/* Who accepted last comes first. */
+		/* The last to accept comes first. */
 		cr_assert(answers(who[i], &k.knock));
 		take_all_back(&k, i);
 		for (int other = 0; other < 3; other++)

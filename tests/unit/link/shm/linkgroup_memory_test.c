@@ -181,7 +181,7 @@ Test(linkgroup_memory, a_server_that_lends_all_makes_no_memory_for_each)
 	cr_assert_eq(peer_look(&server).descriptors, before.descriptors);
 }
 
-/* Nor does what is lent for ever keep memory that nobody uses. */
+/* What is lent for ever does not keep memory that nobody uses, either. */
 Test(linkgroup_memory, what_never_comes_back_is_given_up)
 {
 	for (int i = 0; i < 30; i++) {
