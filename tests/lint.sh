@@ -296,8 +296,16 @@ check_words() {
 	return $bad
 }
 
+# A comment is a sentence: comments.awk says what it must not begin with.
+check_comments() {
+	local list
+	list=$(matching '\.([ch]|sh|bats|bash|py|awk|sed)$|^GNUmakefile$|/scenarios/')
+	# shellcheck disable=SC2086
+	[ -z "$list" ] || awk -f tests/comments.awk $list
+}
+
 [ $# != 0 ] || set -- format layers symbols headers exports library spdx size words \
-	shell python man pages reasons index cppcheck tidy
+	comments shell python man pages reasons index cppcheck tidy
 failed=0
 echo "1..$#"
 for check in "$@"; do

@@ -187,7 +187,7 @@ def rate_of(options, ports):
 
 
 def passthrough():
-    """Nobody pays who is not served."""
+    """A connection that is not served costs nothing."""
     cases = (("unmatched", "port not matched", "smc", other_ports),
              ("disabled", "enabled=0", "disabled", matching_ports))
     for key, words, column, ports in cases:

@@ -33,7 +33,7 @@ def factor(value, better):
 
 
 def bar_factor(value, better):
-    """The same for a bar, which is a round number."""
+    """A factor of a bar, which is a round number."""
     if better == "lower" and 0 < value < 0.34:
         return f"1/{1 / value:.3g}"
     return f"{value:g}x"

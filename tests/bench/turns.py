@@ -36,7 +36,7 @@ class Crowd:
         self.expect("done")
 
     def figures(self):
-        """Of all turns; then it has ended."""
+        """The result of all turns; then it has ended."""
         self.process.stdin.close()
         line = self.process.stdout.read()
         if self.process.wait():

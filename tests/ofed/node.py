@@ -122,7 +122,7 @@ class Node:
             12, 1, v.get("timeout", 14), 7, 7, 0, 0))
 
     def connect(self, qp, kind, qpn=0, dgid=b"\0" * 16, index=1):
-        """To RTS."""
+        """Takes the queue pair to RTS."""
         dest = dgid + struct.pack("<IHHBBBBBBBB", 0, 0, 0, index, 64, 0, 0, 0,
                                   0, 1, 1)
         if kind == UD:

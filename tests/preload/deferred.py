@@ -36,7 +36,7 @@ def ready(s, seconds=0.0):
 
 
 def closes_on_eagain():
-    """Accepts, reads without waiting, and closes who has said nothing."""
+    """Accepts, reads without waiting, and closes a client that was silent."""
     server = listener()
     empty = 0
 
@@ -108,7 +108,7 @@ def event_loop():
 
 
 def idle():
-    """Who says nothing is not there, until it does."""
+    """A silent client is not there, until it says something."""
     server = listener()
     first = client(server)
     print("idle:", ready(server, 0.1))

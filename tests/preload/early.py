@@ -14,7 +14,7 @@ PATIENCE = 2  # seconds; without BPF the client may say nothing
 
 
 def unread(port):
-    """Bytes that wait for who accepts the connection to that port."""
+    """Bytes that wait until the connection to that port is accepted."""
     with open("/proc/net/tcp", encoding="ascii") as f:
         for line in f.readlines()[1:]:
             word = line.split()

@@ -259,7 +259,7 @@ def unread(server):
 
 
 def daemon(server):
-    """The loop is made before the forks, and who made it ends."""
+    """The loop is made before the forks, and the process that made it ends."""
     told, tell = os.pipe()
     hear, go_on = os.pipe()
     if os.fork() == 0:

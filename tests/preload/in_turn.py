@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """in_turn: a server that serves one client after another, each to its end, and
-a loop that has begun with all of them: who writes to one of those that are
-not accepted yet must not keep the loop from the one that is."""
+a loop that has begun with all of them: a write to one of those that are not
+accepted yet must not keep the loop from the one that is."""
 import selectors
 import socket
 import sys

@@ -17,7 +17,7 @@ RECORDS = 4000
 
 
 def record(writer, i):
-    """Of many lengths, so that one meets the end of the room."""
+    """Records of many lengths, so that one meets the end of the room."""
     return struct.pack(">HII", 97 + i % 31, writer, i) + b"%*d" % (
         87 + i % 31, i)
 

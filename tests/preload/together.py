@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""together: who waits for a pipe and a connection, and sleeps while both become
-ready, is told of both at once: a program that closes what it was not told of
-would lose a request.
+"""together: a program that waits for a pipe and a connection, and sleeps while
+both become ready, is told of both at once: one that closes what it was not told
+of would lose a request.
 
 Both processes are on one processor, and the one that waits gets it only when
 the other one has nothing to do.

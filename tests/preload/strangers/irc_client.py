@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Two clients of an IRC server, of whom one talks and the other one listens.
+"""Two clients of an IRC server, of which one talks and the other one listens.
 
 usage: irc_client.py PORT LINES
 """
