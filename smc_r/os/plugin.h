@@ -14,8 +14,8 @@
  *          held while they are looked at, so none of them goes away; it is not
  *          the one that constructors run under.
  *
- * libc looks at who called dlopen(), so in all cases but RTLD_DEEPBIND we jump
- * to it, as if we were not there.
+ * libc looks at the caller of dlopen(), so in all cases but RTLD_DEEPBIND we
+ * jump to it, as if we were not there.
  */
 #ifndef SMC_R_PLUGIN_H
 #define SMC_R_PLUGIN_H

@@ -7,7 +7,7 @@
  * Locking: none.
  *
  * An exec that passes a marked listener on asks, as the mark is a promise that
- * whoever accepts has the engine; and so does one whose LD_PRELOAD names us.
+ * any acceptor has the engine; and so does one whose LD_PRELOAD names us.
  * What counts is what would name the library to the program's loader (the new
  * environment, and /etc/ld.so.preload as it is then), and whether the loader
  * finds it below the root directory of then. A program that can have the engine
