@@ -252,9 +252,22 @@ static bool is_parents(void)
 	return process_may_be_foreign();
 }
 
+/* A call slept on the connection when the program confined itself, so it is
+ * still known here; it is plain TCP, and what is ours of it stays. */
+static bool drop_confined(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (!process.confined || !c || connection_phase(c) != PHASE_NATIVE)
+		return false;
+	fdtable_drop(fd, &c->entry);
+	return true;
+}
+
 bool socket_drop(int fd)
 {
-	return !is_parents() && (listener_drop(fd) || epoll_close_bare(fd));
+	return !is_parents() &&
+	       (listener_drop(fd) || epoll_close_bare(fd) || drop_confined(fd));
 }
 
 /* A second number for what needs no lock. */
@@ -271,7 +284,8 @@ int socket_close(int fd)
 	struct fdentry *e = fdtable_get(fd);
 	sigset_t saved;
 
-	if (e && e->kind != FDENTRY_SOCKET && socket_drop(fd))
+	if (e && (e->kind != FDENTRY_SOCKET || process.confined) &&
+	    socket_drop(fd))
 		return real.close(fd);
 	/* Another thread may have closed it since the caller looked. */
 	if (!e || process_is_foreign())

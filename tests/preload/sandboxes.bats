@@ -22,7 +22,7 @@ not_called() {
 
 @test "each function of the library is recorded" {
 	diff <(sed -n 's/^\t\([A-Za-z_].*\);$/\1/p' \
-		"$BATS_TEST_DIRNAME/../../smc_r/preload.map" | sort) \
+		"$BATS_TEST_DIRNAME/../../smc_r/preload/preload.map" | sort) \
 		<({ "$programs/preload/quiet" names; not_called | tr ' ' '\n'; } |
 			sort)
 }
@@ -92,6 +92,15 @@ were_promised() {
 		# The four that were in the queue, and none that came later.
 		[ $(($(were_promised) - before)) = 4 ]
 	done
+}
+
+@test "threads that sleep in calls when the program confines itself" {
+	free_port
+	timeout 20 python3 "$BATS_TEST_DIRNAME/asleep.py" "$port"
+	free_port
+	timeout 20 smc_run python3 "$BATS_TEST_DIRNAME/asleep.py" "$port"
+	smc_count
+	[ "$smc_new" = 4 ] && [ "$demoted_new" -ge 2 ]
 }
 
 # ---- programs of Debian ----
