@@ -250,7 +250,7 @@ CASE_OF(recvfrom, recvfrom(u[0], block, 1, 0, NULL, NULL))
 CASE_OF(__recvfrom_chk,
 	SECOND(recvfrom_chk, "__recvfrom_chk")(u[0], block, 1, 64, 0, NULL,
 					       NULL))
-CASE_OF(recvmsg, recvmsg(u[0], &message, 0))
+CASE_OF(recvmsg, (void)recvmsg(u[0], &message, 0))
 CASE_OF(recvmmsg, recvmmsg(u[0], &messages, 1, 0, NULL))
 CASE_OF(preadv2, (void)!preadv2(file, &v, 1, 0, 0))
 CASE_OF(preadv64v2, (void)!preadv64v2(file, &v, 1, 0, 0))
@@ -292,7 +292,7 @@ CASE_OF(socket, close(socket(AF_UNIX, SOCK_DGRAM, 0));
 	close(socket(AF_INET, SOCK_STREAM, 0)))
 CASE_OF(listen, listen(unix_listener, 5))
 CASE_OF(connect, connect_unix(0);
-	connect(udp, (struct sockaddr *)&nowhere, sizeof(nowhere)))
+	(void)connect(udp, (struct sockaddr *)&nowhere, sizeof(nowhere)))
 CASE_OF(__connect,
 	SECOND(connects, "__connect")(udp, (struct sockaddr *)&nowhere,
 				      sizeof(nowhere)))
@@ -563,7 +563,7 @@ static void begin(void)
 	unix_listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "quiet.%d",
 		 getpid());
-	bind(unix_listener, (struct sockaddr *)&name, sizeof(name));
+	(void)bind(unix_listener, (struct sockaddr *)&name, sizeof(name));
 	listen(unix_listener, 5);
 	epoll_ctl(ep, EPOLL_CTL_ADD, u[0], &event);
 }
