@@ -52,15 +52,12 @@ ofed_core/verbs/srq: uverbs/uverbs uverbs/uverbs_commands
 ofed_core/verbs/object: verbs/cq verbs/mr verbs/mw qp/qp_state verbs/srq
 ofed_core/verbs/receive: qp/qp_state
 ofed_core/wire/wire_receive: service/dispatch
-ofed_core/rc/wqe: qp/qp_state
-ofed_core/rc/requester_send: rc/timeouts
-ofed_core/rc/completer: rc/timeouts
+ofed_core/rc/requester_wqe: qp/qp_state
 ofed_core/rc/responder: qp/qp_state
 ofed_core/rc/local: qp/qp_state
 ofed_core/ud/ud: qp/qp_state
 ofed_core/cm/cm_vacant: service/serve
-ofed_core/ucma/ucma_commands: service/serve ucma/cm_channel
-ofed_core/ucma/ucma_qp_attr: ucma/cm_channel
+ofed_core/ucma/ucma_commands: service/serve
 '
 rooms='attrdb conf smc_r ofed_core cmd samples'
 bad=0

@@ -12,6 +12,7 @@
 #ifndef OFED_CORE_REQUESTER_H
 #define OFED_CORE_REQUESTER_H
 
+#include "ofed_core/pure/packet.h"
 #include "ofed_core/verbs/qp.h"
 
 /* Changes keys here and sends nothing. */
@@ -82,6 +83,11 @@ void window_answered(struct window *w, uint32_t una);
 /* Quiet for so long, something is missing. */
 uint64_t window_timeout_ns(const struct window *w);
 
+/* ACKs, NAKs, READ responses and atomic answers, in the order of arrival. */
+void requester_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count);
+/* Sends again from this PSN on. */
+void requester_go_back(struct qp *qp, uint32_t psn);
 /* Sends one packet of a SEND or WRITE again; false when it is none. */
 bool requester_resend(struct qp *qp, uint32_t psn);
 

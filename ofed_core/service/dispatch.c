@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ofed_core/cm/cm.h"
-#include "ofed_core/rc/completer.h"
 #include "ofed_core/rc/qp_echo.h"
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/rc/responder.h"
@@ -72,7 +71,7 @@ static void take_answers(struct qp *qp, const struct packet *const *p,
 	if ((s != QP_RTS && s != QP_SQD) || qp->type != QP_RC)
 		return;
 	pthread_mutex_lock(&qp->sq_lock);
-	completer_handle(qp, p, count);
+	requester_handle(qp, p, count);
 	pthread_mutex_unlock(&qp->sq_lock);
 	/* Room in the window, or a flush after an error. */
 	qp_run(qp);

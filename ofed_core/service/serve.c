@@ -18,7 +18,7 @@
 #include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm.h"
-#include "ofed_core/ucma/cm_channel.h"
+#include "ofed_core/ucma/ucma_channel.h"
 #include "ofed_core/verbs/qp.h"
 #include "ofed_core/wire/wire.h"
 
@@ -71,7 +71,7 @@ static void client_destroy(struct client *c)
 	worker_remove_source(c->worker, &c->source);
 	pthread_rwlock_wrlock(&core_lock);
 	if (c->cm)
-		cm_channel_destroy(c->cm);
+		ucma_channel_destroy(c->cm);
 	destroy_objects(c);
 	while (c->rings)
 		object_ring_drop(c, c->rings);
@@ -165,7 +165,7 @@ static int open_node(struct client *c, const struct shim_request *r)
 	if (is_closed)
 		return -ENODEV;
 	if (r->kind == SHIM_OPEN_CM) {
-		int rc = cm_channel_create(&c->cm, c);
+		int rc = ucma_channel_create(&c->cm, c);
 
 		if (rc == 0)
 			c->kind = CLIENT_CM;

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofed_core/rc/completer.h"
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/rc/responder.h"
 #include "ofed_core/wire/wire.h"
@@ -392,7 +391,7 @@ static inline void deliver_some(void)
 	if (p[0]->properties & PACKET_REQUEST)
 		responder_handle(qp, p, n);
 	else
-		completer_handle(qp, p, n);
+		requester_handle(qp, p, n);
 }
 
 static inline void run(struct side *s)

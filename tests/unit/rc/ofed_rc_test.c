@@ -397,12 +397,12 @@ Test(rc, an_answer_to_what_was_never_sent_changes_nothing)
 	post(&sides[0], IB_UVERBS_WR_RDMA_WRITE, 0, 100, 0, 1);
 	run(&sides[0]);
 	for (p.psn = 0; p.psn < 0xffff00; p.psn += 0x101) {
-		completer_handle(&sides[0].qp, (const struct packet *[]){&p},
+		requester_handle(&sides[0].qp, (const struct packet *[]){&p},
 				 1);
 		cr_assert_eq(sides[0].done_count, 0, "psn %#x", p.psn);
 	}
 	p.psn = 0xfffff0;
-	completer_handle(&sides[0].qp, (const struct packet *[]){&p}, 1);
+	requester_handle(&sides[0].qp, (const struct packet *[]){&p}, 1);
 	cr_assert_eq(sides[0].done_count, 1);
 	close_pair();
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * completer: what answers of the peer mean for the requester.
+ * requester_completer: what answers of the peer mean for the requester.
  *
  * InfiniBand 9.7.5.1 and 9.7.7: an answer acknowledges everything before it;
  * a READ or atomic whose own answer is missing is asked for again.
  */
-#include "ofed_core/rc/completer.h"
-
 #include "ofed_core/rc/requester.h"
+
 #include "ofed_core/wire/wire.h"
 
-void completer_go_back(struct qp *qp, uint32_t psn)
+void requester_go_back(struct qp *qp, uint32_t psn)
 {
 	struct requester *r = &qp->req;
 
@@ -33,7 +32,7 @@ static void retry_from(struct qp *qp, uint32_t psn)
 		return;
 	}
 	window_narrow(&qp->req.window, psn, qp->req.sent_end, false);
-	completer_go_back(qp, psn);
+	requester_go_back(qp, psn);
 	qp->req.has_gap = true;
 }
 
@@ -102,7 +101,7 @@ static void make_good(struct qp *qp, uint32_t psn)
 	r->repaired_psn = psn;
 	if (r->has_repaired)
 		return;
-	completer_go_back(qp, psn);
+	requester_go_back(qp, psn);
 	r->went_back = true;
 }
 
@@ -129,7 +128,7 @@ static void handle_ack(struct qp *qp, const struct packet *p)
 			requester_fail(qp, WC_RNR_RETRY_EXC_ERR);
 			return;
 		}
-		completer_go_back(qp, p->psn);
+		requester_go_back(qp, p->psn);
 		requester_await_rnr(qp, p->syndrome & AETH_VALUE_MASK);
 		return;
 	}
@@ -255,7 +254,7 @@ static unsigned handle_data(struct qp *qp, const struct packet *const *p,
 	return 1;
 }
 
-void completer_handle(struct qp *qp, const struct packet *const *p,
+void requester_handle(struct qp *qp, const struct packet *const *p,
 		      unsigned count)
 {
 	struct requester *r = &qp->req;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cm_channel: one open rdma_cm node, and the commands it takes.
+ * ucma_channel: one open rdma_cm node, and the commands it takes.
  *
  * The kernel's rdma_ucm write() interface, version 4 (rdma_user_cm.h).
  */
-#include "ofed_core/ucma/cm_channel.h"
+#include "ofed_core/ucma/ucma_channel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "ofed_core/ucma/ucma.h"
 #include "ofed_core/wire/wire.h"
 
-int cm_channel_create(struct cm_channel **out, struct client *c)
+int ucma_channel_create(struct cm_channel **out, struct client *c)
 {
 	struct cm_channel *ch = calloc(1, sizeof(*ch));
 
@@ -33,7 +33,7 @@ static struct cm_id *first_id(struct cm_channel *ch)
 	return NULL;
 }
 
-void cm_channel_destroy(struct cm_channel *ch)
+void ucma_channel_destroy(struct cm_channel *ch)
 {
 	struct cm_id *id;
 

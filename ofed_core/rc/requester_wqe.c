@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * wqe: send requests: copied out of the ring, judged, completed.
+ * requester_wqe: send requests: copied out of the ring, judged, completed.
  */
 #include "ofed_core/rc/requester.h"
 

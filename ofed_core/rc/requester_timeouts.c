@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * timeouts: how long a requester waits, and how often it tries again.
+ * requester_timeouts: how long a requester waits, and how often it tries again.
  */
 #include "ofed_core/rc/requester.h"
-
-#include "ofed_core/rc/completer.h"
 
 #define RETRY_FOREVER 7 /* of rnr_retry; a plain number for retry_count */
 
@@ -138,5 +136,5 @@ void requester_timer(struct qp *qp)
 	}
 	r->went_back = false;
 	window_close(&r->window);
-	completer_go_back(qp, r->una);
+	requester_go_back(qp, r->una);
 }
