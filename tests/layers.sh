@@ -37,12 +37,10 @@ samples:
 # folder: how many files may be in one circle, where it is not six.
 circles='
 smc_r/epoll: 11
-ofed_core/cm: 7
 '
 # file: those of its room that it includes or calls against the law. To be
 # mended; one that is not needed is a breach.
 known='
-ofed_core/device/netdev: cm/cm verbs/client service/serve cm/cm_event
 ofed_core/qp/qp_state: uverbs/uverbs uverbs/uverbs_device
 ofed_core/ud/mcast: uverbs/uverbs
 ofed_core/verbs/cq: uverbs/uverbs uverbs/uverbs_commands
@@ -51,13 +49,10 @@ ofed_core/verbs/mw: uverbs/uverbs uverbs/uverbs_commands
 ofed_core/verbs/srq: uverbs/uverbs uverbs/uverbs_commands
 ofed_core/verbs/object: verbs/cq verbs/mr verbs/mw qp/qp_state verbs/srq
 ofed_core/verbs/receive: qp/qp_state
-ofed_core/wire/wire_receive: service/dispatch
 ofed_core/rc/requester_wqe: qp/qp_state
 ofed_core/rc/responder: qp/qp_state
 ofed_core/rc/local: qp/qp_state
 ofed_core/ud/ud: qp/qp_state
-ofed_core/cm/cm_vacant: service/serve
-ofed_core/ucma/ucma_commands: service/serve
 '
 rooms='attrdb conf smc_r ofed_core cmd samples'
 bad=0

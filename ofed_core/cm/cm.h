@@ -13,10 +13,10 @@
  * thread of the CM; mad_rcvq_size of them may.
  */
 void cm_arrived(const struct arrival *a);
-/* On that thread. */
-void cm_receive(const struct arrival *a);
+/* Makes the CM ready; after workers_start() and before wire_open(). */
+void cm_open(void);
 
-/* The device has gone, or all have (NULL): programs with ids hear of it. */
+/* The device has gone, or all have (NULL): tells the programs that have ids. */
 void cm_lose(const struct device *d);
 /* Some id still points to the device. */
 bool cm_uses(const struct device *d);

@@ -11,7 +11,7 @@
 
 #include "ofed_core/base/params.h"
 #include "ofed_core/cm/cm_id.h"
-#include "ofed_core/device/netdev.h"
+#include "ofed_core/device/route.h"
 
 #define PORT_FIRST 32768 /* chosen ports, as net.ipv4.ip_local_port_range */
 #define PORT_LAST  60999

@@ -196,13 +196,14 @@ void cm_send_repeated(struct cm_id *id, unsigned retries, uint64_t every_ns);
 void cm_send_again(struct cm_id *id);
 /* Nothing is waited for any more; also stops the id's timer. */
 void cm_send_answered(struct cm_id *id);
-void cm_send_init(void);
+/* receive gets what waited, on the thread of the CM. */
+struct arrival;
+void cm_send_init(void (*receive)(const struct arrival *a));
 
 /*
  * Handles a message again, on the thread of the CM; false when the queue is
  * full. The payload is copied.
  */
-struct arrival;
 bool cm_receive_later(const struct arrival *a,
 		      const uint8_t bytes[CM_MESSAGE_BYTES]);
 

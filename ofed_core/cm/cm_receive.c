@@ -11,6 +11,7 @@
 #include "ofed_core/base/params.h"
 #include "ofed_core/cm/cm.h"
 #include "ofed_core/cm/cm_id.h"
+#include "ofed_core/verbs/qp.h"
 
 #define MRA_TIMEOUT  24 /* what Linux grants a program that thinks */
 #define SERVICE_MASK UINT64_C(0xffffffffff000000)
@@ -195,7 +196,7 @@ static uint8_t at_most(uint8_t v, uint8_t max)
 /*
  * The event of a request, with a new id for what is asked for; to be filled in
  * and posted. NULL: it was asked for before, nobody listens, the request waits
- * for somebody who does, or there is no room.
+ * for a listener, or there is no room.
  */
 static struct cm_event *new_request(const struct arrival *a,
 				    const struct cm_message *m,
@@ -456,7 +457,7 @@ void cm_arrived(const struct arrival *a)
 	pthread_mutex_unlock(&cm_lock);
 }
 
-void cm_receive(const struct arrival *a)
+static void receive(const struct arrival *a)
 {
 	struct cm_message m;
 
@@ -466,4 +467,10 @@ void cm_receive(const struct arrival *a)
 	pthread_mutex_lock(&cm_lock);
 	handle(a, &m);
 	pthread_mutex_unlock(&cm_lock);
+}
+
+void cm_open(void)
+{
+	cm_send_init(receive);
+	cm_vacant_init();
 }

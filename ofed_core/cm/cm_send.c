@@ -8,8 +8,9 @@
 
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/params.h"
-#include "ofed_core/cm/cm.h"
 #include "ofed_core/cm/cm_id.h"
+#include "ofed_core/verbs/qp.h"
+#include "ofed_core/wire/wire.h"
 
 #define QPN_CM 1
 
@@ -24,6 +25,7 @@ static struct local_message *first;
 static struct local_message *last;
 static long waiting;
 static struct work work;
+static void (*on_receive)(const struct arrival *a);
 
 static struct local_message *take(void)
 {
@@ -47,15 +49,15 @@ static void deliver(struct work *k)
 
 	(void)k;
 	while ((m = take())) {
-		cm_receive(&m->arrival);
+		on_receive(&m->arrival);
 		free(m);
 	}
 }
 
-void cm_send_init(void)
+void cm_send_init(void (*receive)(const struct arrival *a))
 {
+	on_receive = receive;
 	work_init(&work, worker_at(QPN_CM), deliver);
-	cm_vacant_init();
 }
 
 bool cm_receive_later(const struct arrival *a,

@@ -19,9 +19,8 @@
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
-#include "ofed_core/cm/cm.h"
+#include "ofed_core/base/worker.h"
 #include "ofed_core/device/sysfs.h"
-#include "ofed_core/verbs/client.h"
 
 #define UVERBS_MAX 64
 
@@ -33,6 +32,7 @@ struct snapshot {
 };
 
 static struct source watcher;
+static const struct netdev_events *events;
 
 static int open_netlink(uint32_t groups)
 {
@@ -317,10 +317,7 @@ static void choose_name(struct device *d)
 /* The slot of a deleted interface is free once nobody points to it. */
 static bool is_free(const struct device *d)
 {
-	for (const struct client *c = clients; c; c = c->next)
-		if (c->device == d)
-			return false;
-	return d->is_gone && !cm_uses(d);
+	return d->is_gone && !events->is_used(d);
 }
 
 static void add_device(const struct device *found)
@@ -365,12 +362,11 @@ static void update_device(struct device *d, const struct device *found)
 	memcpy(d->netdev, found->netdev, sizeof(d->netdev));
 	memcpy(d->mac, found->mac, sizeof(d->mac));
 	if (is_changed)
-		clients_notify(EVENT_GID_CHANGE, d);
+		events->on_change(d, NETDEV_GIDS);
 	if (lid != device_lid(d))
-		clients_notify(EVENT_LID_CHANGE, d);
+		events->on_change(d, NETDEV_LID);
 	if (was_up != d->is_up)
-		clients_notify(d->is_up ? EVENT_PORT_ACTIVE : EVENT_PORT_ERR,
-			       d);
+		events->on_change(d, d->is_up ? NETDEV_UP : NETDEV_DOWN);
 }
 
 static void apply(const struct snapshot *s)
@@ -385,7 +381,7 @@ static void apply(const struct snapshot *s)
 		devices[i].is_gone = true;
 		devices[i].is_up = false;
 		log_info("device %s has gone", devices[i].name);
-		clients_lose(&devices[i]);
+		events->on_gone(&devices[i]);
 	}
 	for (unsigned k = 0; k < s->count; k++) {
 		struct device *d = device_by_ifindex(s->found[k].ifindex);
@@ -400,36 +396,41 @@ static void apply(const struct snapshot *s)
 
 static struct snapshot now;
 
-int netdev_open(void)
+static int look(void)
 {
 	int rc = take_snapshot(&now);
 
-	if (rc == 0)
-		apply(&now);
-	return rc;
-}
-
-static void on_change(struct source *s, uint32_t events)
-{
-	char buffer[8192];
-
-	(void)events;
-	while (recv(s->fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
-		continue;
-	if (take_snapshot(&now) < 0)
-		return;
+	if (rc < 0)
+		return rc;
 	pthread_rwlock_wrlock(&core_lock);
 	apply(&now);
 	pthread_rwlock_unlock(&core_lock);
+	return 0;
 }
 
-int netdev_watch(void)
+static void on_message(struct source *s, uint32_t ready)
 {
-	int fd =
-	    open_netlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
+	char buffer[8192];
 
+	(void)ready;
+	while (recv(s->fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
+		continue;
+	look();
+}
+
+int netdev_start(const struct netdev_events *e)
+{
+	int rc;
+	int fd;
+
+	events = e;
+	rc = look();
+	if (rc < 0)
+		return rc;
+	fd =
+	    open_netlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
 	if (fd < 0)
 		return fd;
-	watcher = (struct source){.fd = fd, .ready = on_change};
+	watcher = (struct source){.fd = fd, .ready = on_message};
 	return worker_add_source(worker_at(0), &watcher);
 }

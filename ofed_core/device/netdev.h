@@ -5,24 +5,30 @@
  *
  * Locking: the netlink descriptor is served by worker 0; changes are made
  *          with core_lock held for writing.
+ * Upward:  netdev_start() is given the functions that are told what changes,
+ *          with core_lock held for writing.
  */
 #ifndef OFED_CORE_NETDEV_H
 #define OFED_CORE_NETDEV_H
 
-#include <netinet/in.h>
-#include <stdint.h>
+#include "ofed_core/device/device.h"
 
-/* Reads what there is. Before the workers start. */
-int netdev_open(void);
-/* Serves changes from now on. */
-int netdev_watch(void);
+enum netdev_change {
+	NETDEV_GIDS,
+	NETDEV_LID,
+	NETDEV_UP,
+	NETDEV_DOWN,
+};
 
-/*
- * The route to an address: *ifindex and the source address the kernel would
- * use. Addresses are GIDs (IPv4 as ::ffff:a.b.c.d). wanted is a source
- * address or NULL, scope an interface or 0. 0 or -errno (-ENETUNREACH).
- */
-int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
-	       unsigned *ifindex, uint8_t source[16]);
+struct netdev_events {
+	/* The interface was deleted. */
+	void (*on_gone)(const struct device *d);
+	void (*on_change)(const struct device *d, enum netdev_change change);
+	/* True while anything points to a device that has gone. */
+	bool (*is_used)(const struct device *d);
+};
+
+/* Reads what there is, and follows it from now on; e stays the caller's. */
+int netdev_start(const struct netdev_events *e);
 
 #endif

@@ -2,6 +2,8 @@
 /*
  * route: asks the kernel how it would reach an address.
  */
+#include "ofed_core/device/route.h"
+
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -10,7 +12,6 @@
 #include <unistd.h>
 
 #include "ofed_core/device/device.h"
-#include "ofed_core/device/netdev.h"
 
 struct query {
 	struct nlmsghdr h;

@@ -21,6 +21,7 @@
 #include "ofed_core/base/params.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm_id.h"
+#include "ofed_core/service/serve.h"
 #include "ofed_core/verbs/client.h"
 #include "ofed_core/verbs/qp.h"
 #include "ofed_core/wire/wire.h"
@@ -52,7 +53,7 @@ enum unload_step {
 static struct session *sessions; /* worker 0's, as long as it runs */
 static struct timer unload_timer;
 static enum unload_step unload_step;
-static uint64_t unload_deadline; /* of the step */
+static uint64_t unload_deadline; /* the end of the step */
 
 static void say(struct output *o, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -113,7 +114,7 @@ void control_unload(void)
 {
 	if (unload_step != UNLOAD_NO)
 		return;
-	clients_lose(NULL);
+	serve_lose(NULL);
 	unload_step = UNLOAD_TERM;
 	unload_deadline =
 	    clock_ns() + (uint64_t)param(PARAMETER_DELAY_KILL) * NS_PER_MS;

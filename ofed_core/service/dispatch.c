@@ -4,6 +4,8 @@
  *
  * Whatever does not fit is dropped without an answer.
  */
+#include "ofed_core/service/dispatch.h"
+
 #include <string.h>
 
 #include "ofed_core/cm/cm.h"
@@ -11,7 +13,6 @@
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/rc/responder.h"
 #include "ofed_core/verbs/client.h"
-#include "ofed_core/wire/wire.h"
 
 #define QPN_CM    1
 #define QPN_MCAST 0xffffff

@@ -19,11 +19,12 @@
 
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/params.h"
-#include "ofed_core/cm/cm_id.h"
+#include "ofed_core/cm/cm.h"
 #include "ofed_core/device/netdev.h"
 #include "ofed_core/device/sysfs.h"
 #include "ofed_core/service/control_server.h"
-#include "ofed_core/verbs/client.h"
+#include "ofed_core/service/dispatch.h"
+#include "ofed_core/service/serve.h"
 #include "ofed_core/verbs/qp.h"
 #include "ofed_core/wire/wire.h"
 
@@ -48,7 +49,7 @@ static void on_signal(struct source *s, uint32_t events)
 		return;
 	log_info("signal %u: ending", i.ssi_signo);
 	pthread_rwlock_wrlock(&core_lock);
-	clients_lose(NULL);
+	serve_lose(NULL);
 	pthread_rwlock_unlock(&core_lock);
 	workers_stop();
 }
@@ -122,21 +123,17 @@ static int start(const sigset_t *set)
 		fprintf(stderr, "ofed_core: already loaded\n");
 	if (rc < 0)
 		return rc;
-	cm_send_init();
-	rc = wire_open();
+	cm_open();
+	rc = wire_open(dispatch);
 	if (rc < 0)
 		log_warning("no RoCE on the wire (%s): only queue pairs of "
 			    "this host reach each other",
 			    strerror(-rc));
-	pthread_rwlock_wrlock(&core_lock);
-	rc = netdev_open();
-	pthread_rwlock_unlock(&core_lock);
-	if (rc == 0)
-		rc = netdev_watch();
+	rc = netdev_start(&serve_netdev_events);
 	if (rc == 0)
 		rc = watch_signals(set);
 	if (rc == 0)
-		rc = clients_listen();
+		rc = serve_listen();
 	if (rc < 0)
 		fprintf(stderr, "ofed_core: %s\n", strerror(-rc));
 	return rc;
@@ -187,8 +184,8 @@ static void report(int word, char status)
 /*
  * Programs wait for the core as they would for an adapter and its interrupts.
  * Where sessions share the processors (autogroup), ours counts as one; it has
- * been made by detach(). Who started us with a priority, or without the right
- * to change it, has decided.
+ * been made by detach(). A priority that we were started with stays, and so
+ * does one that we have no right to change.
  */
 static void come_first(bool has_session)
 {
@@ -247,7 +244,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	workers_wait();
-	/* Who no longer finds us may start another. */
+	/* Another core may be started once nobody finds this one. */
 	wire_close();
 	sysfs_remove();
 	control_forget();

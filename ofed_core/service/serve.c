@@ -2,7 +2,7 @@
 /*
  * serve: connections of the shim, their requests and their end.
  */
-#include "ofed_core/verbs/client.h"
+#include "ofed_core/service/serve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,14 @@
 #include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm.h"
+#include "ofed_core/ucma/ucma.h"
 #include "ofed_core/ucma/ucma_channel.h"
+#include "ofed_core/uverbs/uverbs.h"
+#include "ofed_core/verbs/client.h"
 #include "ofed_core/verbs/qp.h"
 #include "ofed_core/wire/wire.h"
 
-#define MESSAGES_MAX 32 /* of one client before others have their turn */
+#define MESSAGES_MAX 32 /* one client's, before others have their turn */
 #define HANDLES_MAX  262144
 #define CLIENT_FILES 2 /* the connection and the process */
 
@@ -33,8 +36,6 @@ struct message {
 	int fds[2];
 	unsigned fd_count;
 };
-
-struct client *clients;
 
 static unsigned next_worker;
 static bool is_closed; /* nobody may open a node any more */
@@ -85,12 +86,7 @@ static void client_destroy(struct client *c)
 	if (c->has_context)
 		quota_give(c->quota, QUOTA_FILES, NOTIFIER_FILES);
 	notifier_close(&c->async);
-	if (c->previous)
-		c->previous->next = c->next;
-	else
-		clients = c->next;
-	if (c->next)
-		c->next->previous = c->previous;
+	client_remove(c);
 	if (!has_node(c->pid))
 		cm_vacant_gone();
 	pthread_rwlock_unlock(&core_lock);
@@ -380,10 +376,7 @@ static int client_create(int fd)
 		goto fail;
 	c->pidfd = u.pid > 1 ? (int)syscall(SYS_pidfd_open, u.pid, 0) : -1;
 	pthread_rwlock_wrlock(&core_lock);
-	c->next = clients;
-	if (clients)
-		clients->previous = c;
-	clients = c;
+	client_add(c);
 	pthread_rwlock_unlock(&core_lock);
 	rc = worker_add_source(c->worker, &c->source);
 	if (rc == 0)
@@ -408,7 +401,7 @@ static void listener_ready(struct source *s, uint32_t events)
 	}
 }
 
-int clients_listen(void)
+int serve_listen(void)
 {
 	static struct source listener;
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -431,7 +424,8 @@ int clients_listen(void)
 	return worker_add_source(worker_at(0), &listener);
 }
 
-void clients_notify(enum event_type type, const struct device *d)
+/* Tells programs that use the device, or any device (NULL), of an event. */
+static void notify(enum event_type type, const struct device *d)
 {
 	for (struct client *c = clients; c; c = c->next)
 		if (c->has_context && (!d || c->device == d))
@@ -448,34 +442,43 @@ static void break_pairs(struct client *c)
 	}
 }
 
-void clients_lose(const struct device *d)
+void serve_lose(const struct device *d)
 {
 	is_closed |= !d;
 	for (struct client *c = clients; c; c = c->next)
 		if (!d || c->device == d)
 			break_pairs(c);
-	clients_notify(EVENT_DEVICE_FATAL, d);
+	notify(EVENT_DEVICE_FATAL, d);
 	cm_lose(d);
 }
 
-/* The process has a node that stands before this one in the list. */
-static bool is_known(const struct client *c)
+/* ---- Interfaces ---- */
+
+static void on_change(const struct device *d, enum netdev_change change)
 {
-	for (const struct client *k = clients; k != c; k = k->next)
-		if (k->kind != CLIENT_NEW && k->pid == c->pid)
+	switch (change) {
+	case NETDEV_GIDS:
+		notify(EVENT_GID_CHANGE, d);
+		break;
+	case NETDEV_LID:
+		notify(EVENT_LID_CHANGE, d);
+		break;
+	case NETDEV_UP:
+		notify(EVENT_PORT_ACTIVE, d);
+		break;
+	case NETDEV_DOWN:
+		notify(EVENT_PORT_ERR, d);
+		break;
+	}
+}
+
+static bool is_used(const struct device *d)
+{
+	for (const struct client *c = clients; c; c = c->next)
+		if (c->device == d)
 			return true;
-	return false;
+	return cm_uses(d);
 }
 
-/* By its descriptor: a number may have gone to another process since. */
-unsigned clients_signal(int signal_number)
-{
-	unsigned n = 0;
-
-	for (struct client *c = clients; c; c = c->next)
-		if (c->kind != CLIENT_NEW && c->pidfd >= 0 && !is_known(c) &&
-		    syscall(SYS_pidfd_send_signal, c->pidfd, signal_number,
-			    NULL, 0) == 0)
-			n++;
-	return n;
-}
+const struct netdev_events serve_netdev_events = {
+    .on_gone = serve_lose, .on_change = on_change, .is_used = is_used};

@@ -12,6 +12,9 @@
 
 #include "ofed_core/verbs/client.h"
 
+/* Runs a command: 0 or -errno; fills c->out. */
+int ucma_command(struct command *c, const void *bytes, size_t count);
+
 /* Pure: reads and checks the header. 0 or -EINVAL. */
 int ucma_decode(const void *bytes, size_t count, struct rdma_ucm_cmd_hdr *h);
 

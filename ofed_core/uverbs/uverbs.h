@@ -10,6 +10,9 @@
 
 #include "ofed_core/verbs/client.h"
 
+/* Runs a command: 0 or -errno; fills c->out. */
+int uverbs_command(struct command *c, const void *bytes, size_t count);
+
 /*
  * Puts the answer in place: the core structure, then the driver's part.
  * -ENOSPC when the program left no room for it.

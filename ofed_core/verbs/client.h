@@ -70,20 +70,10 @@ struct command {
 
 extern struct client *clients; /* list; core_lock */
 
-/* Starts to listen on ofed_rundir_path("verbs"). */
-int clients_listen(void);
-/* Tells programs that use the device, or any device (NULL), of an event. */
-void clients_notify(enum event_type type, const struct device *d);
-/*
- * The device has gone, or all have (NULL): tells of it, and breaks what is on
- * it. After all have gone no node can be opened.
- */
-void clients_lose(const struct device *d);
-/* To every process with a node open, once; how many were reached. */
+/* Puts it onto the list, and takes it off again. */
+void client_add(struct client *c);
+void client_remove(struct client *c);
+/* Sends a signal once to every process with a node open; to how many. */
 unsigned clients_signal(int signal_number);
-
-/* 0 or -errno; fills c->out. */
-int uverbs_command(struct command *c, const void *bytes, size_t count);
-int ucma_command(struct command *c, const void *bytes, size_t count);
 
 #endif

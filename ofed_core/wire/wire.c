@@ -62,9 +62,9 @@ void wire_enlarge(int fd, int force, int polite)
 		wire_set(fd, SOL_SOCKET, polite, size);
 }
 
-int wire_open(void)
+int wire_open(void (*on_packets)(const struct arrival *a, unsigned count))
 {
-	int rc = wire_receive_open();
+	int rc = wire_receive_open(on_packets);
 
 	if (rc < 0) {
 		wire_receive_close();

@@ -15,9 +15,11 @@
 /*
  * Opens the sockets. -EADDRINUSE when another core (or the kernel's rxe) has
  * the port of this network namespace, -EPERM without CAP_NET_RAW; then only
- * queue pairs of this core reach each other.
+ * queue pairs of this core reach each other. on_packets gets what arrives, in
+ * order, with core_lock held for reading; it takes count arrivals at once.
  */
-int wire_open(void);
+struct arrival;
+int wire_open(void (*on_packets)(const struct arrival *a, unsigned count));
 /* Gives the port back, so that the next core can have it. */
 void wire_close(void);
 bool wire_is_open(void);
@@ -45,7 +47,7 @@ int wire_mcast(const struct device *d, const uint8_t gid[16], bool join);
 /* A packet that passed every check on the way in. */
 struct arrival {
 	struct packet p;
-	uint8_t sgid[16]; /* of the sender */
+	uint8_t sgid[16]; /* the sender's */
 	uint8_t dgid[16];
 	struct device *device;
 	bool is_v1;
@@ -73,8 +75,5 @@ enum wire_counter {
 void wire_count(enum wire_counter c, uint64_t n);
 uint64_t wire_counter(enum wire_counter c);
 extern const char *const wire_counter_name[WIRE_COUNTERS];
-
-/* Hands arrivals, in order, to their queue pairs (dispatch.c). */
-void dispatch(const struct arrival *a, unsigned count);
 
 #endif

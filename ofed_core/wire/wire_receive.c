@@ -32,6 +32,8 @@ struct inbox {
 };
 
 static struct inbox inboxes[WORKERS_MAX][INBOX_KINDS];
+/* What arrives goes there. */
+static void (*take)(const struct arrival *a, unsigned count);
 
 /* IPv4 packets that UDP sockets do not tell all of (wire_inbox.c). */
 enum other_packets {
@@ -302,7 +304,10 @@ struct inbox_buffers {
 	bool is_stream;
 };
 
-/* Long packets in numbers: who sends them is busy, and may be beside us. */
+/*
+ * Many long packets: their sender is busy, and its processor may be the one
+ * that we run on.
+ */
 static void watch_stream(struct inbox_buffers *r, int n)
 {
 	uint64_t now = clock_ns();
@@ -402,7 +407,7 @@ static bool take_batch(struct inbox_buffers *r, struct inbox *in, unsigned n)
 		taken += take_packet(&r->arrivals[taken], in->kind, &p);
 		is_other |= p.is_other;
 	}
-	dispatch(r->arrivals, taken);
+	take(r->arrivals, taken);
 	wire_flush();
 	pthread_rwlock_unlock(&core_lock);
 	if (is_other)
@@ -446,10 +451,13 @@ static void inbox_ready(struct source *s, uint32_t events)
 	timer_set(&in->rest, clock_ns() + ns);
 }
 
-int wire_receive_open(void)
+int wire_receive_open(void (*on_packets)(const struct arrival *a,
+					 unsigned count))
 {
-	int rc = open_inboxes(INBOX_UDP4);
+	int rc;
 
+	take = on_packets;
+	rc = open_inboxes(INBOX_UDP4);
 	if (rc == 0)
 		rc = open_inboxes(INBOX_ETHER);
 	if (rc == 0 && open_inboxes(INBOX_UDP6) < 0)

@@ -36,7 +36,9 @@ int wire_inbox_open(enum inbox_kind kind, unsigned own);
 int wire_inbox_narrow(int fd, unsigned own);
 
 /* The sockets of every worker. -errno of the first that failed. */
-int wire_receive_open(void);
+struct arrival;
+int wire_receive_open(void (*on_packets)(const struct arrival *a,
+					 unsigned count));
 void wire_receive_close(void);
 /* One of version 2, which joins groups for all; -1 where there is none. */
 int wire_receive_socket(bool is_ip4);
