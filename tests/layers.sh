@@ -41,18 +41,6 @@ smc_r/epoll: 11
 # file: those of its room that it includes or calls against the law. To be
 # mended; one that is not needed is a breach.
 known='
-ofed_core/qp/qp_state: uverbs/uverbs uverbs/uverbs_device
-ofed_core/ud/mcast: uverbs/uverbs
-ofed_core/verbs/cq: uverbs/uverbs uverbs/uverbs_commands
-ofed_core/verbs/mr: uverbs/uverbs uverbs/uverbs_commands verbs/mw
-ofed_core/verbs/mw: uverbs/uverbs uverbs/uverbs_commands
-ofed_core/verbs/srq: uverbs/uverbs uverbs/uverbs_commands
-ofed_core/verbs/object: verbs/cq verbs/mr verbs/mw qp/qp_state verbs/srq
-ofed_core/verbs/receive: qp/qp_state
-ofed_core/rc/requester_wqe: qp/qp_state
-ofed_core/rc/responder: qp/qp_state
-ofed_core/rc/local: qp/qp_state
-ofed_core/ud/ud: qp/qp_state
 '
 rooms='attrdb conf smc_r ofed_core cmd samples'
 bad=0

@@ -53,7 +53,7 @@ uint32_t packet_properties(uint8_t opcode)
 {
 	uint32_t p = operations[opcode & 0x1f];
 
-	switch (opcode & 0xe0) {
+	switch (opcode & TRANSPORT_MASK) {
 	case TRANSPORT_RC:
 		return p;
 	case TRANSPORT_UC:

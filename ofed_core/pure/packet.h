@@ -19,7 +19,8 @@
 enum packet_transport {
 	TRANSPORT_RC = 0,
 	TRANSPORT_UC = 0x20,
-	TRANSPORT_UD = 0x60
+	TRANSPORT_UD = 0x60,
+	TRANSPORT_MASK = 0xe0
 };
 
 /* The low five bits of the opcode. */

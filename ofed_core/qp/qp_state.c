@@ -1,49 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * qp_state: queue pairs: numbers, state changes, errors.
+ * qp_state: queue pairs: what their types do, state changes, errors.
  */
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/qp/qp_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "ofed_core/base/log.h"
 #include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/qp/qp_watch.h"
+#include "ofed_core/rc/local.h"
 #include "ofed_core/rc/qp_echo.h"
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/rc/responder.h"
-#include "ofed_core/uverbs/uverbs.h"
+#include "ofed_core/ud/mcast.h"
+#include "ofed_core/ud/ud.h"
+#include "ofed_core/verbs/address.h"
 #include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_attr.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/receive.h"
 
-#define SLOT_BITS 14 /* of a number; the rest tells generations apart */
-#define SLOT_MASK ((1u << SLOT_BITS) - 1)
-#define TURNS     4 /* of a pair that keeps posting, before others have one */
-
-_Static_assert(MAX_QP == 1 << SLOT_BITS, "a slot fits the number");
-
-static struct table qps = {.max = MAX_QP};
-static uint32_t generation;
-
-int qps_init(void)
-{
-	if (getrandom(&generation, sizeof(generation), 0) < 0)
-		return -errno;
-	return 0;
-}
-
-unsigned qp_total(void)
-{
-	return qps.used;
-}
-
-struct qp *qp_find(uint32_t qpn)
-{
-	struct qp *qp = table_get(&qps, qpn & SLOT_MASK);
-
-	return qp && qp->qpn == qpn ? qp : NULL;
-}
+/* A pair that keeps posting has these before others have one. */
+#define TURNS 4
 
 static void on_work(struct work *k)
 {
@@ -55,7 +37,7 @@ static void on_answer(struct work *k)
 	struct qp *qp = (struct qp *)((char *)k - offsetof(struct qp, answer));
 
 	pthread_mutex_lock(&qp->rq_lock);
-	responder_go_on(qp);
+	qp->ops->answer(qp);
 	pthread_mutex_unlock(&qp->rq_lock);
 }
 
@@ -64,41 +46,79 @@ static void on_timer(struct timer *t)
 	struct qp *qp = (struct qp *)((char *)t - offsetof(struct qp, timer));
 
 	pthread_mutex_lock(&qp->sq_lock);
-	requester_timer(qp);
+	qp->ops->timer(qp);
 	pthread_mutex_unlock(&qp->sq_lock);
 	qp_run(qp);
 }
 
-int qp_register(struct qp *qp)
+static void run_reliable(struct qp *qp)
 {
-	struct quota *quota = qp->o.client->quota;
-	int64_t slot = quota_take(quota, QUOTA_PAIRS, 1);
+	if (qp->is_local)
+		local_run(qp);
+	else
+		requester_run(qp);
+}
 
-	if (slot < 0)
-		return (int)slot;
-	slot = table_add(&qps, qp);
-	if (slot < 0) {
-		quota_give(quota, QUOTA_PAIRS, 1);
-		return (int)slot;
+static void run_unreliable(struct qp *qp)
+{
+	if (qp->is_local)
+		local_run(qp);
+	else
+		requester_run_uc(qp);
+}
+
+const struct qp_ops *qp_ops_of(enum qp_type type)
+{
+	static const struct qp_ops reliable = {
+	    .transport = TRANSPORT_RC,
+	    .run = run_reliable,
+	    .timer = requester_timer,
+	    .answer = responder_go_on,
+	    .take_requests = responder_handle,
+	    .take_answers = requester_handle,
+	};
+	static const struct qp_ops unreliable = {
+	    .transport = TRANSPORT_UC,
+	    .run = run_unreliable,
+	    .timer = requester_timer,
+	    .answer = responder_go_on,
+	    .take_requests = responder_handle_uc,
+	};
+	static const struct qp_ops datagrams = {
+	    .transport = TRANSPORT_UD,
+	    .run = ud_run,
+	};
+
+	switch (type) {
+	case QP_RC:
+		return &reliable;
+	case QP_UC:
+		return &unreliable;
+	case QP_UD:
+		return &datagrams;
 	}
-	qp->slot = (uint32_t)slot;
-	/*
-	 * Never below 2^14, so 0, 1 and the multicast number stay free. The
-	 * thread that serves the client also gets the packets.
-	 */
-	do {
-		generation = generation % 500 + 1;
-		qp->qpn = generation << SLOT_BITS | qp->slot;
-	} while (qpn_worker(qp->qpn) != qp->o.client->worker);
-	work_init(&qp->work, qpn_worker(qp->qpn), on_work);
-	work_init(&qp->answer, qpn_worker(qp->qpn), on_answer);
-	timer_init(&qp->timer, qpn_worker(qp->qpn), on_timer);
+	return NULL;
+}
+
+int qp_open(struct qp *qp)
+{
+	struct worker *w;
+	int rc = qp_register(qp);
+
+	if (rc < 0)
+		return rc;
+	w = qpn_worker(qp->qpn);
+	qp->ops = qp_ops_of(qp->type);
+	work_init(&qp->work, w, on_work);
+	work_init(&qp->answer, w, on_answer);
+	timer_init(&qp->timer, w, on_timer);
 	return 0;
 }
 
-void qp_destroy(struct qp *qp)
+void qp_destroy(struct object *o)
 {
-	struct client *c = qp->o.client;
+	struct qp *qp = (struct qp *)o;
+	struct client *c = o->client;
 
 	timer_cancel(&qp->timer);
 	work_cancel(&qp->work);
@@ -107,8 +127,7 @@ void qp_destroy(struct qp *qp)
 	mcast_forget(qp);
 	mw_forget(qp);
 	responder_reset(qp);
-	table_remove(&qps, qp->slot);
-	quota_give(c->quota, QUOTA_PAIRS, 1);
+	qp_unregister(qp);
 	quota_give(c->quota, QUOTA_BYTES, wqe_bytes(qp));
 	object_drop(&qp->pd->o);
 	object_drop(&qp->send_cq->o);
@@ -123,38 +142,20 @@ void qp_destroy(struct qp *qp)
 	free(qp);
 }
 
-void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
-		 bool is_solicited)
-{
-	wc->qp_num = qp->qpn;
-	wc->port_num = 1;
-	if (!cq_push(cq, wc, is_solicited) &&
-	    atomic_load(&qp->state) != QP_ERR) {
-		log_warning("completion queue of pid %d is full",
-			    (int)qp->o.client->pid);
-		qp_set_error(qp);
-	}
-}
-
-void qp_set_error(struct qp *qp)
-{
-	atomic_store(&qp->state, QP_ERR);
-	work_post(&qp->work);
-}
-
-void qp_flush_receives(struct qp *qp)
+/* Completes every receive with WR_FLUSH_ERR. rq_lock is held. */
+static void flush_receives(struct qp *qp)
 {
 	struct responder *r = &qp->resp;
 	const uint32_t most = qp->rq ? ring_capacity(qp->rq) : 1;
 	bool had = r->has_recv;
 	uint32_t n = 0;
 
-	while (n <= most && (r->has_recv || (!qp->srq && responder_take_recv(
-							     qp) != -EAGAIN))) {
+	while (n <= most &&
+	       (r->has_recv || (!qp->srq && receive_take(qp) != -EAGAIN))) {
 		struct ib_uverbs_wc wc = {.status = WC_WR_FLUSH_ERR,
 					  .opcode = WC_RECV};
 
-		responder_complete(qp, &wc, false);
+		receive_complete(qp, &wc, false);
 		n++;
 	}
 	/* A ring that fills as fast as it is emptied: others have a turn. */
@@ -169,16 +170,6 @@ void qp_flush_receives(struct qp *qp)
 	}
 }
 
-static void run_queue(struct qp *qp)
-{
-	if (qp->type == QP_UD)
-		ud_run(qp);
-	else if (qp->is_local)
-		local_run(qp);
-	else
-		requester_run(qp);
-}
-
 /*
  * While the ring is looked at, the program need not ring. What it posts before
  * it sees the word fall is seen here after that: both sides write, then read.
@@ -188,7 +179,7 @@ static void run_queue(struct qp *qp)
 static bool run_once(struct qp *qp)
 {
 	ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
-	run_queue(qp);
+	qp->ops->run(qp);
 	ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
 	return requester_has_posted(qp) && atomic_load(&qp->state) == QP_RTS;
 }
@@ -230,7 +221,7 @@ void qp_run(struct qp *qp)
 	if (state != QP_ERR)
 		return;
 	pthread_mutex_lock(&qp->rq_lock);
-	qp_flush_receives(qp);
+	flush_receives(qp);
 	pthread_mutex_unlock(&qp->rq_lock);
 }
 
@@ -356,7 +347,8 @@ int qp_modify(struct qp *qp, const struct ib_uverbs_modify_qp *m)
 	if (rc == 0)
 		rc = check_values(qp, m);
 	if (rc == 0 && (m->attr_mask & ATTR_AV))
-		rc = uverbs_address(qp->o.client, &m->dest, &address);
+		rc =
+		    address_from_dest(qp->o.client->device, &m->dest, &address);
 	if (rc < 0)
 		return rc;
 	take_values(&qp->attr, m);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * qp_watch: queue pairs that were busy lately, looked at by a worker that
- * stays awake: meanwhile their programs post without a system call.
+ * qp_watch: queue pairs that were busy lately.
  *
  * Locking: a pair is watched by one worker; sq_lock guards is_watched and,
  *          with it, the word of the ring that the program looks at.
  */
+#include "ofed_core/qp/qp_watch.h"
+
 #include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/qp/qp_state.h"
 #include "ofed_core/rc/requester.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/qp_table.h"
 
 #define WATCHED_MAX 8
 
 struct watch {
 	unsigned count;
-	unsigned seen; /* of busy_count */
+	unsigned seen; /* the busy_count that it knows */
 	uint32_t qpns[WATCHED_MAX];
 };
 
@@ -77,7 +79,7 @@ static bool has_posted(struct qp *qp)
 {
 	bool has;
 
-	/* Who holds the lock looks at the ring himself. */
+	/* The thread that holds the lock looks at the ring itself. */
 	if (pthread_mutex_trylock(&qp->sq_lock) != 0)
 		return false;
 	has = atomic_load(&qp->state) == QP_RTS && requester_has_posted(qp);

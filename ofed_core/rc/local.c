@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * local: requests whose peer is a queue pair of this core.
+ * local: messages within this core.
  *
  * A message is copied whole, from program to program, with the checks,
  * completions and errors that packets would have brought.
  *
  * Locking: sq_lock of the requester, then rq_lock of the peer.
  */
-#include "ofed_core/rc/requester.h"
+#include "ofed_core/rc/local.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "ofed_core/rc/requester.h"
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/receive.h"
+#include "ofed_core/verbs/remote.h"
 
 #define REQUESTS_MAX 64         /* before other pairs have their turn */
 #define BYTES_MAX    (8u << 20) /* the same, for long messages */
@@ -57,7 +65,7 @@ static enum outcome peer_broken(struct transfer *t, enum wc_status at_peer,
 	struct ib_uverbs_wc wc = {.status = at_peer, .opcode = WC_RECV};
 
 	if (t->peer->resp.has_recv)
-		responder_complete(t->peer, &wc, false);
+		receive_complete(t->peer, &wc, false);
 	qp_set_error(t->peer);
 	return broken(t, here);
 }
@@ -85,12 +93,12 @@ static void complete_receive(struct transfer *t, uint32_t opcode)
 		wc.wc_flags = WC_WITH_INV;
 	}
 	wc.src_qp = t->qp->qpn;
-	responder_complete(t->peer, &wc, t->w->flags & SEND_SOLICITED);
+	receive_complete(t->peer, &wc, t->w->flags & SEND_SOLICITED);
 }
 
 static enum outcome take_receive(struct transfer *t)
 {
-	int rc = responder_take_recv(t->peer);
+	int rc = receive_take(t->peer);
 
 	if (rc == -EAGAIN)
 		return NOT_READY;
@@ -130,7 +138,7 @@ static int resolve(const struct transfer *t, uint32_t access, struct span *out)
 	const struct remote_range range = {t->w->remote_address, t->w->length,
 					   access, NULL};
 
-	return mr_resolve_remote(t->peer, t->w->rkey, range, out);
+	return remote_resolve(t->peer, t->w->rkey, range, out);
 }
 
 static enum outcome do_write(struct transfer *t)
@@ -178,7 +186,7 @@ static enum outcome do_atomic(struct transfer *t)
 	    .swap = t->w->swap,
 	};
 	uint64_t original = 0;
-	int rc = responder_atomic(t->peer, &a, &original);
+	int rc = receive_atomic(t->peer, &a, &original);
 
 	if (rc == -EINVAL)
 		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
@@ -195,8 +203,8 @@ static enum outcome do_atomic_write(struct transfer *t)
 	int rc;
 
 	memcpy(&value, t->w->data, sizeof(value));
-	rc = responder_atomic_write(t->peer, t->w->rkey, t->w->remote_address,
-				    value);
+	rc = receive_atomic_write(t->peer, t->w->rkey, t->w->remote_address,
+				  value);
 	if (rc == -EINVAL)
 		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
 	if (rc < 0)
@@ -247,7 +255,7 @@ static enum outcome transfer(struct transfer *t)
 	/* It may have failed while we waited for the lock. */
 	o = is_answering(t->qp, t->peer) ? execute(t) : NO_ANSWER;
 	if (o == DONE)
-		responder_established(t->peer);
+		receive_established(t->peer);
 	pthread_mutex_unlock(&t->peer->rq_lock);
 	return o;
 }

@@ -36,7 +36,7 @@ static struct echo echo_of(const struct qp *qp)
 			     .nak = qp->resp.nak};
 }
 
-/* Of all that was received. */
+/* It acknowledges all that was received. */
 static struct packet acknowledgement(const struct echo *e)
 {
 	return (struct packet){.opcode = TRANSPORT_RC | OP_ACK,
@@ -103,7 +103,8 @@ bool qp_echo_gone(const struct arrival *a)
 	const struct echo *e = place(a->p.dest_qpn);
 
 	if (!a->p.dest_qpn || e->qpn != a->p.dest_qpn ||
-	    !(a->p.properties & PACKET_REQUEST) || a->p.opcode & 0xe0 ||
+	    !(a->p.properties & PACKET_REQUEST) ||
+	    a->p.opcode & TRANSPORT_MASK ||
 	    memcmp(a->sgid, e->to.dgid, 16) != 0 ||
 	    memcmp(a->dgid, e->to.sgid, 16) != 0 || e->until < clock_ns())
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * requester: parts of the send side that the files of a queue pair share.
+ * requester: the send side of a queue pair.
  *
  * Locking: sq_lock of the pair is held.
  *
@@ -14,6 +14,8 @@
 
 #include "ofed_core/pure/packet.h"
 #include "ofed_core/verbs/qp.h"
+
+/* ---- Requests (requester_wqe.c) ---- */
 
 /* Changes keys here and sends nothing. */
 static inline bool wqe_is_local(const struct wqe *w)
@@ -31,6 +33,19 @@ static inline bool wqe_is_answered(const struct wqe *w)
 	       w->opcode == WR_ATOMIC_WRITE;
 }
 
+/* The request with that number; see struct requester. */
+struct wqe *requester_wqe(struct qp *qp, uint32_t counter);
+/* Memory for all requests of the pair. */
+static inline uint64_t wqe_bytes(const struct qp *qp)
+{
+	return qp->req.slots * sizeof(struct wqe);
+}
+/* Pieces of the request's own memory; access 0 or ACCESS_LOCAL_WRITE. */
+int wqe_spans(const struct qp *qp, const struct wqe *w, uint32_t access,
+	      struct span *out, unsigned *count);
+/* Packets that a message of so many bytes takes. */
+uint32_t packets_of(uint32_t bytes, uint32_t mtu);
+
 /*
  * A local request that is the oldest: executes and completes it; false when
  * it failed.
@@ -41,30 +56,59 @@ bool requester_do_local(struct qp *qp, struct wqe *w);
 void requester_take(struct qp *qp);
 /* The program has posted what was not copied yet, after the fence. */
 bool requester_has_posted(const struct qp *qp);
+/* Completes the oldest request. */
+void requester_complete(struct qp *qp, enum wc_status status);
+/* The oldest request failed: completes it, and the pair leaves RTS. */
+void requester_fail(struct qp *qp, enum wc_status status);
+/* Completes all of them with WR_FLUSH_ERR. */
+void requester_flush(struct qp *qp);
+/* Begins anew, as if nothing had been sent. */
+void requester_reset(struct qp *qp);
 /* The pair may send: sequence numbers begin. */
 void requester_start(struct qp *qp);
-/* Its timer fired. */
-void requester_timer(struct qp *qp);
 /* In SQD: reports once that nothing is under way. */
 void requester_drained(struct qp *qp);
 
+/* ---- How long it waits (requester_timeouts.c) ---- */
+
+/* Its timer fired. */
+void requester_timer(struct qp *qp);
 /* Waits for an answer, or for the peer to have a receive. */
 void requester_await_ack(struct qp *qp);
 void requester_await_rnr(struct qp *qp, unsigned timer_code);
 /* Progress: nothing to wait for, counters start again. */
 void requester_progress(struct qp *qp);
 
-/* The oldest request failed: completes it, and the pair leaves RTS. */
-void requester_fail(struct qp *qp, enum wc_status status);
-
 /* True when another retry is allowed; counts it. */
 bool requester_may_retry(struct qp *qp);
 bool requester_may_retry_rnr(struct qp *qp);
+
+/* AETH timer code 0..31 in ns; local ACK timeout code 0..31 (0: for ever). */
+uint64_t rnr_timer_ns(unsigned code);
+uint64_t ack_timeout_ns(unsigned code);
+
+/* ---- Answers of the peer (requester_completer.c) ---- */
+
+/* ACKs, NAKs, READ responses and atomic answers, in the order of arrival. */
+void requester_handle(struct qp *qp, const struct packet *const *p,
+		      unsigned count);
+/* Sends again from this PSN on. */
+void requester_go_back(struct qp *qp, uint32_t psn);
+
+/* ---- Sending (requester_send.c) ---- */
+
+/* Sends what was posted; of an unreliable pair it is complete then. */
+void requester_run(struct qp *qp);
+void requester_run_uc(struct qp *qp);
+/* Sends one packet of a SEND or WRITE again; false when it is none. */
+bool requester_resend(struct qp *qp, uint32_t psn);
 
 /* READ and atomic requests: all before una are answered; from `from` on they
  * are going to be sent again. */
 void requester_reads_done(struct qp *qp, uint32_t una);
 void requester_reads_undo(struct qp *qp, uint32_t from);
+
+/* ---- How much may be under way (requester_window.c) ---- */
 
 /*
  * The window opens with what the peer accepts. Gaps narrow it, once for each
@@ -82,31 +126,5 @@ void window_untime(struct window *w);
 void window_answered(struct window *w, uint32_t una);
 /* Quiet for so long, something is missing. */
 uint64_t window_timeout_ns(const struct window *w);
-
-/* ACKs, NAKs, READ responses and atomic answers, in the order of arrival. */
-void requester_handle(struct qp *qp, const struct packet *const *p,
-		      unsigned count);
-/* Sends again from this PSN on. */
-void requester_go_back(struct qp *qp, uint32_t psn);
-/* Sends one packet of a SEND or WRITE again; false when it is none. */
-bool requester_resend(struct qp *qp, uint32_t psn);
-
-/* Packets that a message of so many bytes takes. */
-uint32_t packets_of(uint32_t bytes, uint32_t mtu);
-
-/* AETH timer code 0..31 in ns; local ACK timeout code 0..31 (0: for ever). */
-uint64_t rnr_timer_ns(unsigned code);
-uint64_t ack_timeout_ns(unsigned code);
-
-/* Multicast groups (mcast.c); core_lock for writing. */
-int mcast_attach(struct qp *qp, const uint8_t gid[16]);
-int mcast_detach(struct qp *qp, const uint8_t gid[16]);
-void mcast_forget(struct qp *qp);
-/*
- * Calls fn for every pair that is attached to the group on the device. NULL:
- * the packet does not say how it came, and any device may have joined.
- */
-void mcast_each(const struct device *d, const uint8_t gid[16],
-		void (*fn)(struct qp *qp, void *owner), void *owner);
 
 #endif

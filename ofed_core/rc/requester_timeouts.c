@@ -4,7 +4,7 @@
  */
 #include "ofed_core/rc/requester.h"
 
-#define RETRY_FOREVER 7 /* of rnr_retry; a plain number for retry_count */
+#define RETRY_FOREVER 7 /* in rnr_retry; a plain number in retry_count */
 
 uint64_t rnr_timer_ns(unsigned code)
 {

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "ofed_core/base/log.h"
-#include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
 
 #define NUMBERS_MAX (1 << 22)
 

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ofed_core/rc/requester.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/receive.h"
 #include "ofed_core/wire/wire.h"
 
 #define HELD_AT_ONCE 64
@@ -101,7 +103,7 @@ static void keep_atomic(struct qp *qp, const struct packet *p,
 {
 	struct responder *r = &qp->resp;
 
-	responder_established(qp);
+	receive_established(qp);
 	responder_pay_ack(qp);
 	r->results[r->next_result] = *result;
 	r->next_result = (r->next_result + 1) % MAX_RD_ATOM;
@@ -121,7 +123,7 @@ static enum verdict do_atomic_write(struct qp *qp, const struct packet *p)
 	    p->dma_bytes != sizeof(value) || p->payload_bytes != sizeof(value))
 		return VERDICT_INVALID;
 	memcpy(&value, p->payload, sizeof(value));
-	rc = responder_atomic_write(qp, p->rkey, p->address, value);
+	rc = receive_atomic_write(qp, p->rkey, p->address, value);
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
 	keep_atomic(qp, p, &result);
@@ -144,7 +146,7 @@ static enum verdict do_atomic(struct qp *qp, const struct packet *p)
 
 	if (qp->resp.open != MESSAGE_NONE || !qp->attr.max_dest_rd_atomic)
 		return VERDICT_INVALID;
-	rc = responder_atomic(qp, &a, &result.original);
+	rc = receive_atomic(qp, &a, &result.original);
 	if (rc < 0)
 		return rc == -EINVAL ? VERDICT_INVALID : VERDICT_ACCESS;
 	keep_atomic(qp, p, &result);

@@ -13,6 +13,9 @@
 #include "ofed_core/pure/packet.h"
 #include "ofed_core/verbs/qp.h"
 
+/* Begins anew, as if nothing had been received. */
+void responder_reset(struct qp *qp);
+
 /* Packets of the peer in the order in which they arrived; any number. */
 void responder_handle(struct qp *qp, const struct packet *const *p,
 		      unsigned count);

@@ -9,6 +9,8 @@
 #include "ofed_core/rc/responder.h"
 
 #include "ofed_core/rc/requester.h"
+#include "ofed_core/verbs/receive.h"
+#include "ofed_core/verbs/remote.h"
 #include "ofed_core/wire/wire.h"
 
 #define READ_TURN  256 /* packets before others have their turn */
@@ -50,8 +52,8 @@ static enum verdict resolve(const struct qp *qp, struct span *from)
 	const struct remote_range range = {r->address + at, r->bytes - at,
 					   ACCESS_REMOTE_READ, NULL};
 
-	return mr_resolve_remote(qp, r->rkey, range, from) < 0 ? VERDICT_ACCESS
-							       : VERDICT_OK;
+	return remote_resolve(qp, r->rkey, range, from) < 0 ? VERDICT_ACCESS
+							    : VERDICT_OK;
 }
 
 /* Up to `count` packets of what is left, which lies at `from`. */
@@ -140,7 +142,7 @@ enum verdict responder_read(struct qp *qp, const struct packet *p)
 	begin(qp, p);
 	if (resolve(qp, &from) != VERDICT_OK)
 		return VERDICT_ACCESS;
-	responder_established(qp);
+	receive_established(qp);
 	responder_pay_ack(qp);
 	r->msn++;
 	r->psn = (p->psn + total(qp)) & PSN_MASK;
@@ -164,7 +166,7 @@ void responder_read_again(struct qp *qp, const struct packet *p)
 		return;
 	begin(qp, p);
 	r->is_repeat = true;
-	/* Who asks again and again gets no more turns than others. */
+	/* A peer that asks again and again gets no more turns than others. */
 	r->is_active = was_active;
 	if (!was_active)
 		responder_read_turn(qp);

@@ -6,6 +6,10 @@
 
 #include <errno.h>
 
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/receive.h"
+#include "ofed_core/verbs/remote.h"
 #include "ofed_core/wire/wire.h"
 
 _Static_assert(WIRE_BATCH <= PIECES_MAX, "a run is written at once");
@@ -44,13 +48,13 @@ static enum verdict receive_failed(struct qp *qp, enum wc_status status,
 {
 	struct ib_uverbs_wc wc = {.status = status, .opcode = WC_RECV};
 
-	responder_complete(qp, &wc, false);
+	receive_complete(qp, &wc, false);
 	return v;
 }
 
 static enum verdict take_receive(struct qp *qp)
 {
-	int rc = responder_take_recv(qp);
+	int rc = receive_take(qp);
 
 	if (rc == -EAGAIN)
 		return VERDICT_NOT_READY;
@@ -131,10 +135,10 @@ static enum verdict begin_write(struct qp *qp, const struct packet *p)
 	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) ||
 	    p->dma_bytes > MAX_MSG_BYTES)
 		return VERDICT_INVALID;
-	if (mr_resolve_remote(qp, p->rkey,
-			      (struct remote_range){p->address, p->dma_bytes,
-						    ACCESS_REMOTE_WRITE, NULL},
-			      &whole) < 0)
+	if (remote_resolve(qp, p->rkey,
+			   (struct remote_range){p->address, p->dma_bytes,
+						 ACCESS_REMOTE_WRITE, NULL},
+			   &whole) < 0)
 		return VERDICT_ACCESS;
 	r->rkey = p->rkey;
 	r->address = p->address;
@@ -162,10 +166,10 @@ static enum verdict store_write(struct qp *qp, const struct run *run)
 		if (v != VERDICT_OK)
 			return v;
 	}
-	if (mr_resolve_remote(qp, r->rkey,
-			      (struct remote_range){r->address, run->bytes,
-						    ACCESS_REMOTE_WRITE, NULL},
-			      &to) < 0 ||
+	if (remote_resolve(qp, r->rkey,
+			   (struct remote_range){r->address, run->bytes,
+						 ACCESS_REMOTE_WRITE, NULL},
+			   &to) < 0 ||
 	    spans_gather(&to, 1, 0, run->pieces, run->count) < 0)
 		return VERDICT_ACCESS;
 	r->address += run->bytes;
@@ -193,7 +197,7 @@ static void complete(struct qp *qp, const struct packet *p)
 		wc.wc_flags = WC_WITH_INV;
 	}
 	if (!is_write || (p->properties & PACKET_HAS_IMM))
-		responder_complete(qp, &wc, p->is_solicited);
+		receive_complete(qp, &wc, p->is_solicited);
 }
 
 enum verdict responder_take(struct qp *qp, const struct packet *const *p,
@@ -215,7 +219,7 @@ enum verdict responder_take(struct qp *qp, const struct packet *const *p,
 	    mw_invalidate(qp, run.last->invalidate) < 0)
 		return receive_failed(qp, WC_REM_INV_REQ_ERR, VERDICT_INVALID);
 	*taken = run.count;
-	responder_established(qp);
+	receive_established(qp);
 	r->open = is_send ? MESSAGE_SEND : MESSAGE_WRITE;
 	if (run.last->properties & PACKET_LAST) {
 		r->open = MESSAGE_NONE;

@@ -23,7 +23,8 @@
 #include "ofed_core/cm/cm_id.h"
 #include "ofed_core/service/serve.h"
 #include "ofed_core/verbs/client.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
 #include "ofed_core/wire/wire.h"
 
 #define OUTPUT_BYTES 65536

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "ofed_core/cm/cm.h"
+#include "ofed_core/qp/qp_state.h"
 #include "ofed_core/rc/qp_echo.h"
-#include "ofed_core/rc/requester.h"
-#include "ofed_core/rc/responder.h"
+#include "ofed_core/ud/mcast.h"
+#include "ofed_core/ud/ud.h"
 #include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/qp_table.h"
 
 #define QPN_CM    1
 #define QPN_MCAST 0xffffff
@@ -57,10 +59,8 @@ static void take_requests(struct qp *qp, const struct packet *const *p,
 	pthread_mutex_lock(&qp->rq_lock);
 	if (s == QP_ERR)
 		qp_echo(qp, p, count);
-	else if (qp->type == QP_RC)
-		responder_handle(qp, p, count);
 	else
-		responder_handle_uc(qp, p, count);
+		qp->ops->take_requests(qp, p, count);
 	pthread_mutex_unlock(&qp->rq_lock);
 }
 
@@ -69,26 +69,21 @@ static void take_answers(struct qp *qp, const struct packet *const *p,
 {
 	enum qp_state s = atomic_load(&qp->state);
 
-	if ((s != QP_RTS && s != QP_SQD) || qp->type != QP_RC)
+	if ((s != QP_RTS && s != QP_SQD) || !qp->ops->take_answers)
 		return;
 	pthread_mutex_lock(&qp->sq_lock);
-	requester_handle(qp, p, count);
+	qp->ops->take_answers(qp, p, count);
 	pthread_mutex_unlock(&qp->sq_lock);
 	/* Room in the window, or a flush after an error. */
 	qp_run(qp);
-}
-
-static bool fits_type(const struct qp *qp, uint8_t opcode)
-{
-	return (opcode & 0xe0) ==
-	       (qp->type == QP_RC ? TRANSPORT_RC : TRANSPORT_UC);
 }
 
 /* Packets from one to the same pair, of the same direction: taken at once. */
 static bool are_alike(const struct arrival *a, const struct arrival *b)
 {
 	return a->p.dest_qpn == b->p.dest_qpn &&
-	       (a->p.opcode & 0xe0) == (b->p.opcode & 0xe0) &&
+	       (a->p.opcode & TRANSPORT_MASK) ==
+		   (b->p.opcode & TRANSPORT_MASK) &&
 	       !(a->p.properties & PACKET_REQUEST) ==
 		   !(b->p.properties & PACKET_REQUEST) &&
 	       memcmp(a->sgid, b->sgid, 16) == 0 &&
@@ -151,7 +146,7 @@ void dispatch(const struct arrival *a, unsigned count)
 		}
 		while (i + n < count && are_alike(&a[i], &a[i + n]))
 			n++;
-		if (!fits_type(qp, a[i].p.opcode))
+		if ((a[i].p.opcode & TRANSPORT_MASK) != qp->ops->transport)
 			wire_count(WIRE_NO_QP, n);
 		else if (is_from_peer(qp, &a[i]))
 			to_connected(qp, &a[i], n);

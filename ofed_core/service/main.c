@@ -22,10 +22,11 @@
 #include "ofed_core/cm/cm.h"
 #include "ofed_core/device/netdev.h"
 #include "ofed_core/device/sysfs.h"
+#include "ofed_core/qp/qp_watch.h"
 #include "ofed_core/service/control_server.h"
 #include "ofed_core/service/dispatch.h"
 #include "ofed_core/service/serve.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/qp_table.h"
 #include "ofed_core/wire/wire.h"
 
 #define PRIORITY (-10) /* nice */

@@ -18,11 +18,13 @@
 #include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm.h"
+#include "ofed_core/qp/qp_state.h"
 #include "ofed_core/ucma/ucma.h"
 #include "ofed_core/ucma/ucma_channel.h"
 #include "ofed_core/uverbs/uverbs.h"
 #include "ofed_core/verbs/client.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
 #include "ofed_core/wire/wire.h"
 
 #define MESSAGES_MAX 32 /* one client's, before others have their turn */

@@ -9,7 +9,7 @@
 
 #include "ofed_core/cm/cm_id.h"
 #include "ofed_core/ucma/ucma.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/qp_attr.h"
 
 #define ACK_TIMEOUT 19
 #define MCAST_QPN   0xffffff

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * mcast: which datagram queue pairs are attached to which multicast groups.
- *
- * Locking: core_lock; changed with it held for writing.
+ * mcast: the memberships of datagram queue pairs, and those of the kernel.
  */
+#include "ofed_core/ud/mcast.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/params.h"
-#include "ofed_core/rc/requester.h"
-#include "ofed_core/uverbs/uverbs.h"
+#include "ofed_core/verbs/client.h"
 #include "ofed_core/wire/wire.h"
 
 struct membership {
@@ -200,33 +199,4 @@ void mcast_each(const struct device *d, const uint8_t gid[16],
 	for (struct membership *m = memberships; m; m = m->next)
 		if (is_in(m, d, gid))
 			fn(m->qp, owner);
-}
-
-static struct qp *find_qp(struct command *c, uint32_t handle)
-{
-	struct qp *qp = object_find(c->client, handle, OBJECT_QP);
-
-	return qp && qp->type == QP_UD ? qp : NULL;
-}
-
-int uverbs_attach_mcast(struct command *c)
-{
-	struct ib_uverbs_attach_mcast q;
-	struct qp *qp;
-
-	memcpy(&q, c->in, sizeof(q));
-	qp = find_qp(c, q.qp_handle);
-	if (!qp || !gid_is_multicast(q.gid))
-		return -EINVAL;
-	return mcast_attach(qp, q.gid);
-}
-
-int uverbs_detach_mcast(struct command *c)
-{
-	struct ib_uverbs_detach_mcast q;
-	struct qp *qp;
-
-	memcpy(&q, c->in, sizeof(q));
-	qp = find_qp(c, q.qp_handle);
-	return qp ? mcast_detach(qp, q.gid) : -EINVAL;
 }

@@ -5,12 +5,19 @@
  * Locking: sending under the sender's sq_lock; delivery takes the receiver's
  *          rq_lock.
  */
+#include "ofed_core/ud/ud.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "ofed_core/pure/bytes.h"
 #include "ofed_core/rc/requester.h"
+#include "ofed_core/ud/mcast.h"
 #include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/receive.h"
 #include "ofed_core/wire/wire.h"
 
 #define GRH_BYTES    40
@@ -43,7 +50,7 @@ void ud_deliver(struct qp *qp, const struct datagram *d)
 	pthread_mutex_lock(&qp->rq_lock);
 	s = atomic_load(&qp->state);
 	if ((s != QP_RTR && s != QP_RTS && s != QP_SQD && s != QP_SQE) ||
-	    d->qkey != qp->attr.qkey || responder_take_recv(qp) < 0)
+	    d->qkey != qp->attr.qkey || receive_take(qp) < 0)
 		goto out;
 	wc.byte_len = (uint32_t)(GRH_BYTES + d->payload_bytes);
 	wc.src_qp = d->source_qpn;
@@ -61,7 +68,7 @@ void ud_deliver(struct qp *qp, const struct datagram *d)
 		 spans_write(to, r->recv.sge_count, GRH_BYTES, d->payload,
 			     d->payload_bytes) < 0)
 		wc.status = WC_LOC_PROT_ERR;
-	responder_complete(qp, &wc, d->is_solicited);
+	receive_complete(qp, &wc, d->is_solicited);
 	if (wc.status != WC_SUCCESS)
 		qp_set_error(qp);
 out:

@@ -20,9 +20,11 @@ int uverbs_command(struct command *c, const void *bytes, size_t count);
 int command_answer(struct command *c, const void *core, size_t core_bytes,
 		   const void *driver, size_t driver_bytes);
 
-/* Fills an address from what a program gave; -EINVAL without a GRH. */
-int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
-		   struct address *out);
+/* Where a program may map the ring. */
+static inline struct mminfo ring_info(const struct ring *r)
+{
+	return (struct mminfo){.offset = r->offset, .size = (uint32_t)r->bytes};
+}
 
 int uverbs_get_context(struct command *c);
 int uverbs_query_device(struct command *c);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofed_core/verbs/address.h"
+#include "ofed_core/verbs/object.h"
+
 #define VENDOR_ID       0xb3151310u /* what AIX reports for ent devices */
 #define VENDOR_PART_ID  336656132u
 #define PAGE_SIZE_CAP   0xfffff000u
@@ -155,11 +158,17 @@ int uverbs_query_port(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
+static void pd_destroy(struct object *o)
+{
+	free(o);
+}
+
 int uverbs_alloc_pd(struct command *c)
 {
 	struct ib_uverbs_alloc_pd_resp r = {0};
 	struct pd *pd = calloc(1, sizeof(*pd));
-	int rc = pd ? object_add(c->client, &pd->o, OBJECT_PD) : -ENOMEM;
+	int rc =
+	    pd ? object_add(c->client, &pd->o, OBJECT_PD, pd_destroy) : -ENOMEM;
 
 	if (rc < 0) {
 		free(pd);
@@ -187,6 +196,15 @@ int uverbs_dealloc_pd(struct command *c)
 	return destroy_unused(object_find(c->client, q.pd_handle, OBJECT_PD));
 }
 
+static void channel_destroy(struct object *o)
+{
+	struct channel *ch = (struct channel *)o;
+
+	notifier_close(&ch->notifier);
+	quota_give(o->client->quota, QUOTA_FILES, NOTIFIER_FILES);
+	free(ch);
+}
+
 int uverbs_create_channel(struct command *c)
 {
 	struct ib_uverbs_create_comp_channel_resp r = {0};
@@ -201,7 +219,8 @@ int uverbs_create_channel(struct command *c)
 				sizeof(struct ib_uverbs_comp_event_desc))
 		: -ENOMEM;
 	if (rc == 0)
-		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL);
+		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL,
+				channel_destroy);
 	if (rc < 0) {
 		if (ch)
 			notifier_close(&ch->notifier);
@@ -214,50 +233,12 @@ int uverbs_create_channel(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
-/* The path of a program that names no GID. False: its LID names nobody. */
-static bool address_by_lid(struct device *d,
-			   const struct ib_uverbs_qp_dest *from,
-			   struct address *out)
+static void ah_destroy(struct object *o)
 {
-	unsigned sgid_index;
+	struct ah *ah = (struct ah *)o;
 
-	*out = (struct address){.device = d, .hop_limit = 64, .sl = from->sl};
-	if (!device_gid_of_lid(d, from->dlid, out->dgid, &sgid_index))
-		return false;
-	out->sgid_index = (uint8_t)sgid_index;
-	return true;
-}
-
-int uverbs_address(struct client *c, const struct ib_uverbs_qp_dest *from,
-		   struct address *out)
-{
-	struct device *d = c->device;
-
-	if (from->port_num > 1)
-		return -EINVAL;
-	if (!from->is_global) {
-		if (!address_by_lid(d, from, out))
-			return -EINVAL;
-	} else {
-		if (from->sgid_index >= GIDS_MAX ||
-		    !d->gids[from->sgid_index].is_used)
-			return -EINVAL;
-		*out = (struct address){
-		    .device = d,
-		    .flow_label = from->flow_label & 0xfffff,
-		    .sgid_index = from->sgid_index,
-		    .hop_limit = from->hop_limit ? from->hop_limit : 64,
-		    .traffic_class = from->traffic_class,
-		    .sl = from->sl,
-		};
-		memcpy(out->dgid, from->dgid, 16);
-	}
-	memcpy(out->sgid, d->gids[out->sgid_index].raw, 16);
-	out->is_v1 = d->gids[out->sgid_index].is_v1;
-	/* A source of one IP family cannot reach the other. */
-	if (!out->is_v1 && gid_is_ip4(out->sgid) != gid_is_ip4(out->dgid))
-		return -EINVAL;
-	return 0;
+	object_drop(&ah->pd->o);
+	free(ah);
 }
 
 int uverbs_create_ah(struct command *c)
@@ -284,9 +265,10 @@ int uverbs_create_ah(struct command *c)
 	dest.is_global = q.attr.is_global;
 	dest.port_num = q.attr.port_num;
 	ah = calloc(1, sizeof(*ah));
-	rc = ah ? uverbs_address(c->client, &dest, &ah->address) : -ENOMEM;
+	rc = ah ? address_from_dest(c->client->device, &dest, &ah->address)
+		: -ENOMEM;
 	if (rc == 0)
-		rc = object_add(c->client, &ah->o, OBJECT_AH);
+		rc = object_add(c->client, &ah->o, OBJECT_AH, ah_destroy);
 	if (rc < 0) {
 		free(ah);
 		return rc;

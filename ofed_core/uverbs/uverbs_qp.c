@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofed_core/qp/qp_state.h"
 #include "ofed_core/rc/requester.h"
+#include "ofed_core/ud/mcast.h"
 #include "ofed_core/uverbs/uverbs.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/srq.h"
 
 static uint32_t send_element(uint32_t max_sge, uint32_t max_inline)
 {
@@ -16,12 +19,6 @@ static uint32_t send_element(uint32_t max_sge, uint32_t max_inline)
 
 	return (uint32_t)sizeof(struct rxe_send_wqe) +
 	       (sges > max_inline ? sges : max_inline);
-}
-
-static uint32_t recv_element(uint32_t max_sge)
-{
-	return (uint32_t)(sizeof(struct rxe_recv_wqe) +
-			  max_sge * sizeof(struct rxe_sge));
 }
 
 static int check(const struct ib_uverbs_ex_create_qp *q)
@@ -50,8 +47,10 @@ static int find_parts(struct command *c, const struct ib_uverbs_ex_create_qp *q,
 	return 0;
 }
 
-/* Of the smallest queue, as of completion queues (cq.c): who fills one of those
- * posts as much, and the core may not have looked yet. */
+/*
+ * The smallest queue has these, as completion queues do (cq.c): a program that
+ * fills one of those posts as much, and the core may not have looked yet.
+ */
 #define SENDS_MIN 15
 
 static int make_queues(struct command *c,
@@ -80,7 +79,7 @@ static int make_queues(struct command *c,
 	if (qp->srq)
 		return 0;
 	qp->rq = object_ring(c->client, q->max_recv_wr ? q->max_recv_wr : 1,
-			     recv_element(qp->max_recv_sge));
+			     recv_wqe_bytes(qp->max_recv_sge));
 	if (!qp->rq)
 		return -ENOMEM;
 	qp->max_recv_wr = ring_capacity(qp->rq);
@@ -105,10 +104,10 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_qp *q,
 	if (rc == 0)
 		rc = make_queues(c, q, qp);
 	if (rc == 0)
-		rc = object_add(c->client, &qp->o, OBJECT_QP);
+		rc = object_add(c->client, &qp->o, OBJECT_QP, qp_destroy);
 	if (rc < 0)
 		goto fail;
-	rc = qp_register(qp);
+	rc = qp_open(qp);
 	if (rc < 0) {
 		object_remove(&qp->o);
 		goto fail;
@@ -142,12 +141,9 @@ static void describe(const struct qp *qp, struct ib_uverbs_create_qp_resp *r,
 	r->max_send_sge = qp->max_send_sge;
 	r->max_recv_sge = qp->max_recv_sge;
 	r->max_inline_data = qp->max_inline;
-	driver->sq_mi.offset = qp->sq->offset;
-	driver->sq_mi.size = (uint32_t)qp->sq->bytes;
-	if (qp->rq) {
-		driver->rq_mi.offset = qp->rq->offset;
-		driver->rq_mi.size = (uint32_t)qp->rq->bytes;
-	}
+	driver->sq_mi = ring_info(qp->sq);
+	if (qp->rq)
+		driver->rq_mi = ring_info(qp->rq);
 }
 
 int uverbs_create_qp(struct command *c)
@@ -263,4 +259,33 @@ int uverbs_destroy_qp(struct command *c)
 	r.events_reported = event_reported(&qp->o);
 	object_destroy(&qp->o);
 	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+static struct qp *find_datagram_qp(struct command *c, uint32_t handle)
+{
+	struct qp *qp = object_find(c->client, handle, OBJECT_QP);
+
+	return qp && qp->type == QP_UD ? qp : NULL;
+}
+
+int uverbs_attach_mcast(struct command *c)
+{
+	struct ib_uverbs_attach_mcast q;
+	struct qp *qp;
+
+	memcpy(&q, c->in, sizeof(q));
+	qp = find_datagram_qp(c, q.qp_handle);
+	if (!qp || !gid_is_multicast(q.gid))
+		return -EINVAL;
+	return mcast_attach(qp, q.gid);
+}
+
+int uverbs_detach_mcast(struct command *c)
+{
+	struct ib_uverbs_detach_mcast q;
+	struct qp *qp;
+
+	memcpy(&q, c->in, sizeof(q));
+	qp = find_datagram_qp(c, q.qp_handle);
+	return qp ? mcast_detach(qp, q.gid) : -EINVAL;
 }

@@ -2,46 +2,14 @@
 /*
  * mr: memory regions: registering, and checking what keys give access to.
  */
-#include "ofed_core/uverbs/uverbs.h"
-#include "ofed_core/verbs/client.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/mr.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
 
-static struct table keys = {.max = MAX_MR};
-
-int key_add(struct client *c, struct object *o, uint32_t *key)
-{
-	int64_t slot = quota_take(c->quota, QUOTA_KEYS, 1);
-	uint8_t variant;
-
-	if (slot < 0)
-		return (int)slot;
-	slot = table_add(&keys, o);
-	if (slot < 0) {
-		quota_give(c->quota, QUOTA_KEYS, 1);
-		return (int)slot;
-	}
-	/* Consecutive users of a slot get different keys. */
-	if (getrandom(&variant, 1, GRND_NONBLOCK) < 0 || !variant)
-		variant = 0x5a;
-	*key = (uint32_t)slot << 8 | variant;
-	return 0;
-}
-
-void key_remove(struct client *c, uint32_t key)
-{
-	table_remove(&keys, key >> 8);
-	quota_give(c->quota, QUOTA_KEYS, 1);
-}
-
-struct object *key_find(uint32_t key)
-{
-	return table_get(&keys, key >> 8);
-}
+#include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/key.h"
+#include "ofed_core/verbs/object.h"
 
 struct mr *mr_by_key(uint32_t key)
 {
@@ -49,20 +17,6 @@ struct mr *mr_by_key(uint32_t key)
 	struct mr *mr = (struct mr *)o;
 
 	return o && o->type == OBJECT_MR && mr->key == key ? mr : NULL;
-}
-
-/* True when [address, +length) lies in the region. */
-static bool is_inside(const struct mr *mr, uint64_t address, uint64_t length)
-{
-	return address >= mr->iova && length <= mr->length &&
-	       address - mr->iova <= mr->length - length;
-}
-
-static struct span piece(const struct mr *mr, uint64_t address, uint64_t length)
-{
-	return (struct span){.owner = mr->owner,
-			     .address = mr->start + (address - mr->iova),
-			     .bytes = length};
 }
 
 int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
@@ -77,35 +31,10 @@ int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 		}
 		mr = mr_by_key(sge[i].lkey);
 		if (!mr || mr->pd != pd || (mr->access & access) != access ||
-		    !is_inside(mr, sge[i].address, sge[i].length))
+		    !mr_has(mr, sge[i].address, sge[i].length))
 			return -EINVAL;
-		out[i] = piece(mr, sge[i].address, sge[i].length);
+		out[i] = mr_span(mr, sge[i].address, sge[i].length);
 	}
-	return 0;
-}
-
-int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
-		      struct remote_range range, struct span *out)
-{
-	const struct object *o;
-
-	/* Key and address of an empty transfer are not checked (C9-88). */
-	if (!range.length) {
-		*out = (struct span){.bytes = 0};
-		return 0;
-	}
-	o = key_find(rkey);
-	if (o && o->type == OBJECT_MW) {
-		if (mw_resolve((const struct mw *)o, qp, rkey, &range) < 0)
-			return -EACCES;
-	} else {
-		range.mr = mr_by_key(rkey);
-		if (!range.mr || range.mr->pd != qp->pd ||
-		    !(range.mr->access & range.access) ||
-		    !is_inside(range.mr, range.address, range.length))
-			return -EACCES;
-	}
-	*out = piece(range.mr, range.address, range.length);
 	return 0;
 }
 
@@ -122,8 +51,10 @@ static void owner_release(struct client *c, struct owner *owner)
 	owner_destroy(owner);
 }
 
-void mr_destroy(struct mr *mr)
+static void mr_destroy(struct object *o)
 {
+	struct mr *mr = (struct mr *)o;
+
 	key_remove(mr->o.client, mr->key);
 	object_drop(&mr->pd->o);
 	owner_release(mr->o.client, mr->owner);
@@ -187,62 +118,43 @@ static int probe(struct owner *o, uint64_t start, uint64_t length)
 	return 0;
 }
 
-int uverbs_reg_mr(struct command *c)
+int mr_create(struct pd *pd, pid_t pid, const struct ib_uverbs_reg_mr *r,
+	      struct mr **out)
 {
-	struct ib_uverbs_reg_mr r;
-	struct ib_uverbs_reg_mr_resp answer = {0};
+	struct client *c = pd->o.client;
 	struct owner *owner = NULL;
-	struct pd *pd;
 	struct mr *mr;
 	uint32_t key;
-	int rc;
+	int rc = check(r);
 
-	memcpy(&r, c->in, sizeof(r));
-	pd = object_find(c->client, r.pd_handle, OBJECT_PD);
-	rc = pd ? check(&r) : -EINVAL;
 	if (rc == 0)
-		rc = find_owner(c->client, c->pid, r.start, &owner);
+		rc = find_owner(c, pid, r->start, &owner);
 	if (rc < 0)
 		return rc;
 	owner->regions++;
 	mr = calloc(1, sizeof(*mr));
-	rc = mr ? probe(owner, r.start, r.length) : -ENOMEM;
+	rc = mr ? probe(owner, r->start, r->length) : -ENOMEM;
 	if (rc == 0)
-		rc = key_add(c->client, &mr->o, &key);
+		rc = key_add(c, &mr->o, &key);
 	if (rc < 0)
 		goto fail;
-	rc = object_add(c->client, &mr->o, OBJECT_MR);
+	rc = object_add(c, &mr->o, OBJECT_MR, mr_destroy);
 	if (rc < 0) {
-		key_remove(c->client, key);
+		key_remove(c, key);
 		goto fail;
 	}
 	mr->key = key;
 	mr->pd = pd;
 	mr->owner = owner;
-	mr->access = r.access_flags;
-	mr->start = r.start;
-	mr->length = r.length;
-	mr->iova = r.hca_va;
+	mr->access = r->access_flags;
+	mr->start = r->start;
+	mr->length = r->length;
+	mr->iova = r->hca_va;
 	object_hold(&pd->o);
-	answer.mr_handle = mr->o.handle;
-	answer.lkey = answer.rkey = mr->key;
-	return command_answer(c, &answer, sizeof(answer), NULL, 0);
+	*out = mr;
+	return 0;
 fail:
 	free(mr);
-	owner_release(c->client, owner);
+	owner_release(c, owner);
 	return rc;
-}
-
-int uverbs_dereg_mr(struct command *c)
-{
-	struct ib_uverbs_dereg_mr r;
-	struct mr *mr;
-
-	memcpy(&r, c->in, sizeof(r));
-	mr = object_find(c->client, r.mr_handle, OBJECT_MR);
-	/* Also with a window bound to it, as in the kernel. */
-	if (!mr || mr->windows)
-		return -EINVAL;
-	object_destroy(&mr->o);
-	return 0;
 }

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * mw: memory windows: rights to parts of regions that a program gives and
- * takes back through its send queue (InfiniBand 10.6.7).
+ * mw: memory windows: binding, checking, ending.
  *
- * Type 1 belongs to a protection domain, type 2 (2B) to the queue pair that
- * bound it.
- *
- * Locking: what a bind changes: windows_lock. The rest as all objects.
+ * Locking: what a bind changes: windows_lock.
  */
+#include "ofed_core/verbs/mw.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "ofed_core/uverbs/uverbs.h"
 #include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/key.h"
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/object.h"
 #include "ofed_core/verbs/qp.h"
 
-#define KEY_BYTE 0xffu /* of a key that the program chooses */
+#define KEY_BYTE 0xffu /* the part that the program chooses */
 
 static pthread_mutex_t windows_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -68,8 +67,7 @@ static bool may_bind(const struct mr *mr, const struct qp *qp,
 	if ((b->access & (ACCESS_REMOTE_WRITE | ACCESS_REMOTE_ATOMIC)) &&
 	    !(mr->access & ACCESS_LOCAL_WRITE))
 		return false;
-	return b->address >= mr->iova && b->length <= mr->length &&
-	       b->address - mr->iova <= mr->length - b->length;
+	return mr_has(mr, b->address, b->length);
 }
 
 static int bind_type_1(struct mw *mw, struct mr *mr, const struct qp *qp,
@@ -145,56 +143,37 @@ void mw_forget(const struct qp *qp)
 	}
 }
 
-void mw_destroy(struct mw *mw)
+static void mw_destroy(struct object *o)
 {
+	struct mw *mw = (struct mw *)o;
+
 	unbind(mw);
 	key_remove(mw->o.client, mw->key);
 	object_drop(&mw->pd->o);
 	free(mw);
 }
 
-int uverbs_alloc_mw(struct command *c)
+int mw_create(struct pd *pd, bool is_type_2, struct mw **out)
 {
-	struct ib_uverbs_alloc_mw q;
-	struct ib_uverbs_alloc_mw_resp r = {0};
-	struct pd *pd;
-	struct mw *mw;
+	struct client *c = pd->o.client;
+	struct mw *mw = calloc(1, sizeof(*mw));
 	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
-	pd = object_find(c->client, q.pd_handle, OBJECT_PD);
-	if (!pd || (q.mw_type != 1 && q.mw_type != 2))
-		return -EINVAL;
-	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;
-	rc = key_add(c->client, &mw->o, &mw->key);
+	rc = key_add(c, &mw->o, &mw->key);
 	if (rc == 0) {
-		rc = object_add(c->client, &mw->o, OBJECT_MW);
+		rc = object_add(c, &mw->o, OBJECT_MW, mw_destroy);
 		if (rc < 0)
-			key_remove(c->client, mw->key);
+			key_remove(c, mw->key);
 	}
 	if (rc < 0) {
 		free(mw);
 		return rc;
 	}
 	mw->pd = pd;
-	mw->is_type_2 = q.mw_type == 2;
+	mw->is_type_2 = is_type_2;
 	object_hold(&pd->o);
-	r.mw_handle = mw->o.handle;
-	r.rkey = mw->key;
-	return command_answer(c, &r, sizeof(r), NULL, 0);
-}
-
-int uverbs_dealloc_mw(struct command *c)
-{
-	struct ib_uverbs_dealloc_mw q;
-	struct mw *mw;
-
-	memcpy(&q, c->in, sizeof(q));
-	mw = object_find(c->client, q.mw_handle, OBJECT_MW);
-	if (!mw)
-		return -EINVAL;
-	object_destroy(&mw->o);
+	*out = mw;
 	return 0;
 }

@@ -2,15 +2,14 @@
 /*
  * object: handles, rings and events of a client's objects.
  */
-#include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/object.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#include "ofed_core/base/log.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/client.h"
 
-int object_add(struct client *c, struct object *o, enum object_type type)
+int object_add(struct client *c, struct object *o, enum object_type type,
+	       void (*destroy)(struct object *o))
 {
 	int64_t handle = quota_take(c->quota, QUOTA_HANDLES, 1);
 
@@ -22,6 +21,7 @@ int object_add(struct client *c, struct object *o, enum object_type type)
 		return (int)handle;
 	}
 	o->type = type;
+	o->destroy = destroy;
 	o->handle = (uint32_t)handle;
 	o->client = c;
 	return 0;
@@ -34,19 +34,6 @@ void *object_find(struct client *c, uint32_t handle, enum object_type type)
 	return o && o->type == type ? o : NULL;
 }
 
-static void channel_destroy(struct channel *ch)
-{
-	notifier_close(&ch->notifier);
-	quota_give(ch->o.client->quota, QUOTA_FILES, NOTIFIER_FILES);
-	free(ch);
-}
-
-static void ah_destroy(struct ah *ah)
-{
-	object_drop(&ah->pd->o);
-	free(ah);
-}
-
 void object_remove(struct object *o)
 {
 	table_remove(&o->client->objects, o->handle);
@@ -56,32 +43,7 @@ void object_remove(struct object *o)
 void object_destroy(struct object *o)
 {
 	object_remove(o);
-	switch (o->type) {
-	case OBJECT_PD:
-		free(o);
-		break;
-	case OBJECT_AH:
-		ah_destroy((struct ah *)o);
-		break;
-	case OBJECT_MR:
-		mr_destroy((struct mr *)o);
-		break;
-	case OBJECT_MW:
-		mw_destroy((struct mw *)o);
-		break;
-	case OBJECT_CHANNEL:
-		channel_destroy((struct channel *)o);
-		break;
-	case OBJECT_CQ:
-		cq_destroy((struct cq *)o);
-		break;
-	case OBJECT_SRQ:
-		srq_destroy((struct srq *)o);
-		break;
-	case OBJECT_QP:
-		qp_destroy((struct qp *)o);
-		break;
-	}
+	o->destroy(o);
 }
 
 struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element)

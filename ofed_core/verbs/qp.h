@@ -12,6 +12,8 @@
 
 #include "ofed_core/verbs/verbs.h"
 
+struct packet;
+
 #define PSN_MASK 0xffffffu
 
 /* Difference of two PSNs, -2^23 .. 2^23-1. */
@@ -20,7 +22,7 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
-/* Of the verbs; not in the kernel's headers of Debian 12. */
+/* An opcode of the verbs that the kernel's headers of Debian 12 lack. */
 #define WR_ATOMIC_WRITE 15
 
 /* A send work request, copied out of the ring. */
@@ -164,9 +166,27 @@ struct qp_attr {
 	struct ib_uverbs_qp_dest raw; /* as given, for query */
 };
 
+/* What the type of a queue pair decides; set when the pair is made. */
+struct qp_ops {
+	uint8_t transport; /* the top bits of its opcodes */
+	/* Sends what the program has posted. sq_lock is held. */
+	void (*run)(struct qp *qp);
+	/* Connected pairs only: the timer fired. sq_lock is held. */
+	void (*timer)(struct qp *qp);
+	/* Connected pairs only: sends more of a READ. rq_lock is held. */
+	void (*answer)(struct qp *qp);
+	/* Connected pairs only: packets of the peer. rq_lock is held. */
+	void (*take_requests)(struct qp *qp, const struct packet *const *p,
+			      unsigned count);
+	/* NULL: the peer does not answer. sq_lock is held. */
+	void (*take_answers)(struct qp *qp, const struct packet *const *p,
+			     unsigned count);
+};
+
 struct qp {
 	struct object o;
 	enum qp_type type;
+	const struct qp_ops *ops;
 	uint32_t qpn;
 	uint32_t slot; /* in the table of queue pairs */
 	struct pd *pd;
@@ -196,124 +216,5 @@ struct qp {
 	struct responder resp;
 	struct work answer; /* more of a READ */
 };
-
-/* Attribute masks of MODIFY_QP, as programs give them. */
-enum qp_attr_mask {
-	ATTR_STATE = 1 << 0,
-	ATTR_CUR_STATE = 1 << 1,
-	ATTR_EN_SQD_ASYNC_NOTIFY = 1 << 2,
-	ATTR_ACCESS_FLAGS = 1 << 3,
-	ATTR_PKEY_INDEX = 1 << 4,
-	ATTR_PORT = 1 << 5,
-	ATTR_QKEY = 1 << 6,
-	ATTR_AV = 1 << 7,
-	ATTR_PATH_MTU = 1 << 8,
-	ATTR_TIMEOUT = 1 << 9,
-	ATTR_RETRY_CNT = 1 << 10,
-	ATTR_RNR_RETRY = 1 << 11,
-	ATTR_RQ_PSN = 1 << 12,
-	ATTR_MAX_QP_RD_ATOMIC = 1 << 13,
-	ATTR_ALT_PATH = 1 << 14,
-	ATTR_MIN_RNR_TIMER = 1 << 15,
-	ATTR_SQ_PSN = 1 << 16,
-	ATTR_MAX_DEST_RD_ATOMIC = 1 << 17,
-	ATTR_PATH_MIG_STATE = 1 << 18,
-	ATTR_CAP = 1 << 19,
-	ATTR_DEST_QPN = 1 << 20,
-};
-
-/* 0 when the step is allowed with exactly these attributes, else -EINVAL. */
-int qp_attr_check(enum qp_type type, enum qp_state from, enum qp_state to,
-		  uint32_t mask);
-
-int qps_init(void);
-/* By number, of any client; NULL. */
-struct qp *qp_find(uint32_t qpn);
-int qp_register(struct qp *qp); /* gives it a number */
-void qp_destroy(struct qp *qp);
-/* Command side of MODIFY_QP, with core_lock held for writing. */
-int qp_modify(struct qp *qp, const struct ib_uverbs_modify_qp *m);
-unsigned qp_total(void);
-
-/* Anything may have happened to the send queue: look. */
-void qp_run(struct qp *qp);
-
-/* Workers that stay awake look at pairs that were busy (qp_watch.c). */
-void qp_watch_init(void);
-void qp_watch_busy(const struct qp *qp);
-
-/* The worker whose sockets bring packets for this number. */
-static inline struct worker *qpn_worker(uint32_t qpn)
-{
-	return worker_at(qpn >> 16);
-}
-
-/* Marks the pair broken; the flush of the send queue follows as work. */
-void qp_set_error(struct qp *qp);
-/* Under rq_lock: completes every receive with WR_FLUSH_ERR. */
-void qp_flush_receives(struct qp *qp);
-
-/* Adds a completion of this pair; an overflow breaks the pair. */
-void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,
-		 bool is_solicited);
-
-/* ---- requester.c, under sq_lock ---- */
-void requester_reset(struct qp *qp);
-void requester_run(struct qp *qp);
-void requester_flush(struct qp *qp);
-struct wqe *requester_wqe(struct qp *qp, uint32_t counter);
-/* Memory for all requests of the pair. */
-static inline uint64_t wqe_bytes(const struct qp *qp)
-{
-	return qp->req.slots * sizeof(struct wqe);
-}
-/* Completes the oldest request. */
-void requester_complete(struct qp *qp, enum wc_status status);
-/* Pieces of the request's own memory; access 0 or ACCESS_LOCAL_WRITE. */
-int wqe_spans(const struct qp *qp, const struct wqe *w, uint32_t access,
-	      struct span *out, unsigned *count);
-
-/* ---- responder.c, under rq_lock ---- */
-void responder_reset(struct qp *qp);
-/* Takes a receive for the message that begins; -EAGAIN: none (RNR). */
-int responder_take_recv(struct qp *qp);
-/* Completes the receive that was taken. */
-void responder_complete(struct qp *qp, struct ib_uverbs_wc *wc,
-			bool is_solicited);
-void responder_established(struct qp *qp);
-
-/* What a peer wants done with one 64-bit word of ours. */
-struct atomic_request {
-	uint32_t opcode; /* IB_UVERBS_WR_ATOMIC_... */
-	uint32_t rkey;
-	uint64_t address;
-	uint64_t compare_add;
-	uint64_t swap;
-};
-
-/* 0 and what the word was before, or -errno. */
-int responder_atomic(struct qp *qp, const struct atomic_request *a,
-		     uint64_t *original);
-/* Writes a word at once, as its bytes came. */
-int responder_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
-			   uint64_t value);
-
-/* ---- local.c: the peer is in this core; under sq_lock ---- */
-void local_run(struct qp *qp);
-
-/* ---- ud.c ---- */
-void ud_run(struct qp *qp);
-/* A datagram for a pair of this core: the 40 bytes, then the payload. */
-struct datagram {
-	uint32_t qkey;
-	uint32_t source_qpn;
-	uint32_t imm;
-	bool has_imm;
-	bool is_solicited;
-	const uint8_t *grh;
-	const uint8_t *payload;
-	size_t payload_bytes;
-};
-void ud_deliver(struct qp *qp, const struct datagram *d);
 
 #endif

@@ -5,7 +5,7 @@
  * InfiniBand Architecture Specification, table "QP state transition
  * properties" (11.2.4.2); the kernel enforces the same.
  */
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/qp_attr.h"
 
 #include <errno.h>
 #include <stddef.h>

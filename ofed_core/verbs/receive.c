@@ -5,14 +5,19 @@
  *
  * Locking: rq_lock of the pair is held.
  */
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/receive.h"
 
 #include <errno.h>
+
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/remote.h"
+#include "ofed_core/verbs/srq.h"
 
 /* All atomics of the core exclude each other: ATOMIC_HCA. */
 static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int responder_take_recv(struct qp *qp)
+int receive_take(struct qp *qp)
 {
 	struct responder *r = &qp->resp;
 	int rc;
@@ -31,15 +36,14 @@ int responder_take_recv(struct qp *qp)
 	return rc;
 }
 
-void responder_complete(struct qp *qp, struct ib_uverbs_wc *wc,
-			bool is_solicited)
+void receive_complete(struct qp *qp, struct ib_uverbs_wc *wc, bool is_solicited)
 {
 	wc->wr_id = qp->resp.recv.wr_id;
 	qp->resp.has_recv = false;
 	qp_complete(qp, qp->recv_cq, wc, is_solicited);
 }
 
-void responder_established(struct qp *qp)
+void receive_established(struct qp *qp)
 {
 	if (qp->resp.has_comm_est)
 		return;
@@ -48,8 +52,8 @@ void responder_established(struct qp *qp)
 		event_send(qp->o.client, &qp->o, EVENT_COMM_EST);
 }
 
-int responder_atomic(struct qp *qp, const struct atomic_request *a,
-		     uint64_t *original)
+int receive_atomic(struct qp *qp, const struct atomic_request *a,
+		   uint64_t *original)
 {
 	struct span at;
 	uint64_t value = 0;
@@ -57,10 +61,10 @@ int responder_atomic(struct qp *qp, const struct atomic_request *a,
 
 	if (!(qp->attr.access & ACCESS_REMOTE_ATOMIC) || (a->address & 7))
 		return -EINVAL;
-	if (mr_resolve_remote(qp, a->rkey,
-			      (struct remote_range){a->address, 8,
-						    ACCESS_REMOTE_ATOMIC, NULL},
-			      &at) < 0)
+	if (remote_resolve(qp, a->rkey,
+			   (struct remote_range){a->address, 8,
+						 ACCESS_REMOTE_ATOMIC, NULL},
+			   &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
 	rc = spans_read(&at, 1, 0, &value, 8);
@@ -75,8 +79,8 @@ int responder_atomic(struct qp *qp, const struct atomic_request *a,
 	return rc < 0 ? -EACCES : 0;
 }
 
-int responder_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
-			   uint64_t value)
+int receive_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
+			 uint64_t value)
 {
 	const struct remote_range range = {address, sizeof(value),
 					   ACCESS_REMOTE_WRITE, NULL};
@@ -85,7 +89,7 @@ int responder_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
 
 	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) || (address & 7))
 		return -EINVAL;
-	if (mr_resolve_remote(qp, rkey, range, &at) < 0)
+	if (remote_resolve(qp, rkey, range, &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
 	rc = spans_write(&at, 1, 0, &value, sizeof(value));

@@ -121,6 +121,7 @@ enum event_type {
 
 struct object {
 	enum object_type type;
+	void (*destroy)(struct object *o); /* frees it; it has no handle */
 	uint32_t handle;
 	struct client *client;
 	uint64_t user_handle;
@@ -163,7 +164,6 @@ struct mr {
 	unsigned windows; /* bound to it */
 };
 
-/* A memory window; see mw.c. */
 struct mw {
 	struct object o;
 	struct pd *pd;
@@ -215,95 +215,14 @@ struct srq {
 	uint32_t limit; /* 0: not armed */
 };
 
-/* Numbers for struct object of every kind, by type. */
-extern const char *const object_type_name[];
-
-/* Registers a new object with its client; on 0 the client owns it. */
-int object_add(struct client *c, struct object *o, enum object_type type);
-/* NULL unless the handle names an object of that type of this client. */
-void *object_find(struct client *c, uint32_t handle, enum object_type type);
-/* Takes it from its client again. */
-void object_remove(struct object *o);
-/* Destroys it whatever its type; the caller has checked refs. */
-void object_destroy(struct object *o);
-
-static inline void object_hold(struct object *o)
-{
-	atomic_fetch_add(&o->refs, 1);
-}
-
-static inline void object_drop(struct object *o)
-{
-	atomic_fetch_sub(&o->refs, 1);
-}
-
-/* Makes a ring and puts it on the list of what the client may map. */
-struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element);
-void object_ring_drop(struct client *c, struct ring *r);
-
-/* async events; o NULL: of port 1 or the device. */
-void event_send(struct client *c, struct object *o, enum event_type type);
-/* For DESTROY_x: events the program has taken and must acknowledge. */
-uint32_t event_reported(struct object *o);
-
-/* ---- memory regions ---- */
-
-/* Pieces for a list of sges; -EINVAL on a bad key, protection or range. */
-int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
-		     uint32_t access, struct span *out);
-/* What a peer of the pair addresses; access is one of ACCESS_REMOTE_*. */
-struct remote_range {
-	uint64_t address;
-	uint64_t length;
-	uint32_t access;
-	const struct mr *mr; /* out: where it lies */
-};
-/* -EACCES. */
-int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
-		      struct remote_range range, struct span *out);
-void mr_destroy(struct mr *mr);
-/* NULL unless the key is that of a region. */
-struct mr *mr_by_key(uint32_t key);
-
-/* Keys of regions and windows come from one table: *key is the new one. */
-int key_add(struct client *c, struct object *o, uint32_t *key);
-void key_remove(struct client *c, uint32_t key);
-/* By the table's part of the key; the caller compares the rest. */
-struct object *key_find(uint32_t key);
-
-/* ---- memory windows ---- */
-
+/* What a program asks for when it binds a window. */
 struct mw_bind {
 	uint64_t address;
 	uint64_t length;
 	uint32_t lkey;
-	uint32_t rkey; /* of the window until now */
+	uint32_t rkey; /* the window's until now */
 	uint32_t new_rkey;
 	uint32_t access;
 };
-/* Under sq_lock of the pair. -EINVAL. */
-int mw_bind(struct qp *qp, const struct mw_bind *b);
-/* A window of type 2 that the pair may use; under one of its locks. */
-int mw_invalidate(struct qp *qp, uint32_t rkey);
-int mw_resolve(const struct mw *mw, const struct qp *qp, uint32_t key,
-	       struct remote_range *range);
-/* Windows bound by a pair that is destroyed. */
-void mw_forget(const struct qp *qp);
-void mw_destroy(struct mw *mw);
-
-/* ---- completion queues ---- */
-
-/* Adds a completion; false when the queue overflowed (and says so once). */
-bool cq_push(struct cq *cq, const struct ib_uverbs_wc *wc, bool is_solicited);
-void cq_destroy(struct cq *cq);
-
-/* ---- shared receive queues ---- */
-
-/* Takes the next receive; -EAGAIN when there is none. */
-int srq_take(struct srq *srq, struct recv_wqe *out);
-void srq_destroy(struct srq *srq);
-
-/* Copies a receive element out of a ring, with its geometry checked. */
-int recv_wqe_copy(struct recv_wqe *out, const struct ring *r, uint32_t max_sge);
 
 #endif

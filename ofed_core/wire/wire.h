@@ -10,7 +10,7 @@
 #define OFED_CORE_WIRE_H
 
 #include "ofed_core/pure/packet.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/verbs.h"
 
 /*
  * Opens the sockets. -EADDRINUSE when another core (or the kernel's rxe) has

@@ -15,6 +15,12 @@
 
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/rc/responder.h"
+#include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/object.h"
+#include "ofed_core/verbs/qp_table.h"
+#include "ofed_core/verbs/remote.h"
+#include "ofed_core/verbs/srq.h"
 #include "ofed_core/wire/wire.h"
 
 #define MTU_1024     3
@@ -184,8 +190,8 @@ int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 	return 0;
 }
 
-int mr_resolve_remote(const struct qp *qp, uint32_t rkey,
-		      struct remote_range range, struct span *out)
+int remote_resolve(const struct qp *qp, uint32_t rkey,
+		   struct remote_range range, struct span *out)
 {
 	return resolve(qp->pd, rkey, range.address, range.length, out);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ofed_core/base/shim_protocol.h"
+#include "ofed_core/qp/qp_state.h"
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/verbs/client.h"
 #include "ofed_core/wire/wire.h"
@@ -144,6 +145,7 @@ static void open_pair(enum qp_type type)
 	    ring_create(&sq, REQUESTS, sizeof(struct rxe_send_wqe) + 64), 0);
 	qp = (struct qp){.o = {.client = &client},
 			 .type = type,
+			 .ops = qp_ops_of(type),
 			 .sq = &sq,
 			 .max_inline = 64,
 			 .attr = {.path_mtu = MTU_1024, .timeout = 14}};

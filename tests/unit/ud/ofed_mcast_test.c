@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ofed_core/base/params.h"
-#include "ofed_core/rc/requester.h"
+#include "ofed_core/ud/mcast.h"
 #include "ofed_core/verbs/client.h"
 #include "ofed_core/wire/wire.h"
 
@@ -27,14 +27,6 @@ int wire_mcast(const struct device *d, const uint8_t gid[16], bool join)
 	else
 		leaves++;
 	return join ? 0 : answer;
-}
-
-void *object_find(struct client *c, uint32_t handle, enum object_type type)
-{
-	(void)c;
-	(void)handle;
-	(void)type;
-	return NULL;
 }
 
 uint64_t clock_ns(void)

@@ -12,7 +12,7 @@
 #include "ofed_core/rc/requester.h"
 #include "ofed_core/ucma/ucma.h"
 #include "ofed_core/uverbs/uverbs.h"
-#include "ofed_core/verbs/qp.h"
+#include "ofed_core/verbs/qp_attr.h"
 
 #define INIT_RC (ATTR_STATE | ATTR_PKEY_INDEX | ATTR_PORT | ATTR_ACCESS_FLAGS)
 #define RTR_RC                                                                 \
