@@ -69,7 +69,7 @@ void log_write(enum log_level level, const char *format, ...)
 
 	if ((long)level > atomic_load_explicit(&highest, memory_order_relaxed))
 		return;
-	/* Who asks for debugging gets all of it. */
+	/* Messages for debugging are not limited. */
 	if (level != LOG_LEVEL_DEBUG && !may_speak())
 		return;
 	va_start(a, format);

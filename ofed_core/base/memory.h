@@ -48,7 +48,7 @@ int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,
 	       size_t bytes);
 int spans_write(const struct span *s, unsigned count, uint64_t offset,
 		const void *in, size_t bytes);
-/* The same from pieces of the core, one after the other; at most PIECES_MAX. */
+/* Writes pieces of the core, one after the other; at most PIECES_MAX. */
 #define PIECES_MAX 64
 int spans_gather(const struct span *s, unsigned count, uint64_t offset,
 		 const struct iovec *pieces, unsigned piece_count);

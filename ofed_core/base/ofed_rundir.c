@@ -28,7 +28,10 @@ static int look_at(const char *path, struct stat *st, int flags)
 								      : 0;
 }
 
-/* Root, ourselves, or who owns the directory that we were told to use. */
+/*
+ * Root and this user are trusted, and so is the owner of the directory that
+ * the environment names.
+ */
 static bool is_trusted(uid_t uid)
 {
 	struct stat base;

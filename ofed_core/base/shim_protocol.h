@@ -71,8 +71,8 @@ enum shim_ring_word {
 };
 
 /*
- * Of a completion ring, beside its producer index (pad_2), written by the core:
- * how many completions came since the last event.
+ * A completion ring has this word beside its producer index (pad_2). The core
+ * writes into it how many completions came since the last event.
  */
 #define SHIM_RING_UNTOLD 0
 

@@ -40,7 +40,10 @@ static void release(struct spread *s)
 		sched_setaffinity(0, sizeof(s->allowed), &s->allowed);
 }
 
-/* To any other processor; the one that wakes it would soon have it back. */
+/*
+ * Moves the thread to any other processor; the one that wakes it would soon
+ * have it back.
+ */
 static void leave(struct spread *s)
 {
 	int here = sched_getcpu();

@@ -27,9 +27,9 @@ struct spread {
 };
 
 /*
- * To be called often while the stream lasts; every 10 ms it asks the kernel
- * how long the thread has waited since. It is then bound to the other
- * processors, until it waits there as well or the stream is over.
+ * The caller looks often while the stream lasts; every 10 ms this asks the
+ * kernel how long the thread has waited since. The thread is then bound to the
+ * other processors, until it waits there as well or the stream is over.
  */
 void spread_look(struct spread *s, uint64_t now);
 /* The stream is over: all processors are allowed again. */

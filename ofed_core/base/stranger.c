@@ -77,7 +77,7 @@ void stranger_close(int fd)
 		close(fd);
 		return;
 	}
-	/* Who has made so many threads wait meant to: the rest stays open. */
+	/* So many threads wait only by intent: the rest stays open. */
 	if (atomic_fetch_add(&closers, 1) >= CLOSERS_MAX ||
 	    pthread_attr_init(&a) != 0) {
 		atomic_fetch_sub(&closers, 1);

@@ -38,7 +38,7 @@ struct worker {
 	struct work *first;
 	struct work *last;
 
-	/* Of its thread. */
+	/* Only its thread uses these. */
 	void *buffers[WORKER_BUFFERS];
 	struct awake awake;
 	bool is_watching;
@@ -418,8 +418,9 @@ static int await(struct worker *w, struct epoll_event *events)
 	if (n == 0 && !is_due(w)) {
 		end_watch(w);
 		/*
-		 * Who posts after this store wakes us; who posted before it
-		 * is seen by sleep_time(), which takes the same lock.
+		 * Work that is posted after this store wakes us; what was
+		 * posted before it is seen by sleep_time(), which takes the
+		 * same lock.
 		 */
 		atomic_store(&w->is_awake, false);
 		n = epoll_pwait2(w->epoll, events, EVENTS_MAX,

@@ -85,7 +85,7 @@ void worker_listen(struct worker *w, struct source *s, bool on);
 void timer_init(struct timer *t, struct worker *w,
 		void (*fire)(struct timer *));
 void timer_set(struct timer *t, uint64_t when);
-/* The same unless it fires earlier already. */
+/* Sets it unless it fires earlier already. */
 void timer_set_earlier(struct timer *t, uint64_t when);
 /* Under core_lock for writing, or from its own worker: does not fire later. */
 void timer_cancel(struct timer *t);

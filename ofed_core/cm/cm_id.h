@@ -86,7 +86,7 @@ struct cm_id {
 	uint32_t number;            /* what the program calls it */
 	uint32_t local_id;          /* what the peer calls it */
 	struct cm_channel *channel; /* NULL: the program has gone */
-	struct quota *quota;        /* of who made it */
+	struct quota *quota;        /* the quota that it counts against */
 	struct cm_id *listener;     /* while a request waits for an answer */
 	uint64_t uid;
 	uint16_t space; /* RDMA_PS_* */

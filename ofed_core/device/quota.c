@@ -47,7 +47,7 @@ struct quota *quota_of(uid_t uid)
 	return q;
 }
 
-/* Of which a user may have half. */
+/* What there is of a kind; a user may have half of it. */
 static uint64_t total(enum quota_kind kind)
 {
 	struct rlimit files;

@@ -19,7 +19,7 @@
 #define WIDE_BYTES 128
 
 static uint32_t tables[8][256];
-/* By the first byte of an entry of tables[0], where that stands. */
+/* The index of an entry of tables[0] that begins with the byte. */
 static uint8_t place[256];
 static bool can_fold;
 static bool can_fold_wide;
@@ -128,7 +128,7 @@ WIDE static __m256i fold_wide(__m256i v, __m256i k, __m256i there)
 	return _mm256_xor_si256(_mm256_xor_si256(low, high), there);
 }
 
-/* The same two blocks at a time; count is at least 128. */
+/* Folds two blocks at a time; count is at least 128. */
 WIDE static uint32_t step_folding_wide(uint32_t c, const uint8_t *p,
 				       size_t count)
 {

@@ -14,7 +14,7 @@
 /* Start with 0, feed pieces in order. */
 uint32_t crc32_update(uint32_t crc, const void *bytes, size_t count);
 
-/* The same by tables alone: what the other way is compared with. */
+/* This one uses tables alone; the other is compared with it. */
 uint32_t crc32_update_tables(uint32_t crc, const void *bytes, size_t count);
 
 /*

@@ -6,8 +6,8 @@
  * A thread that is as fast as the sender would be woken for each packet: by
  * the sender's processor, where it then often stays and takes turns with the
  * sender. It does not doze at the end of a message, as that may be all that the
- * peer has to say before it is answered; and who found the end of a message
- * time after time has kept a peer waiting.
+ * peer has to say before it is answered; and a thread that found the end of a
+ * message time after time has kept a peer waiting.
  *
  * Pure: the times are the caller's, in ns of one clock. A struct that is all
  * zero is a new one. Locking: the owner's.

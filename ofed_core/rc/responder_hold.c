@@ -17,7 +17,7 @@ struct held {
 	uint8_t payload[];
 };
 
-/* By the low bits of the sequence number. */
+/* The low bits of the sequence number are the index. */
 struct hold {
 	uint32_t last; /* highest number that was put in */
 	struct held *slots[HELD_MAX];

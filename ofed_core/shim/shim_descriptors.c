@@ -84,8 +84,8 @@ static void *map_ring(int fd, void *address, size_t size, int protection,
  * UCX and Open MPI ask dlsym() for mmap, write a jump into the code that they
  * are given, and make system calls of their own from there: no ring could be
  * mapped any more. A version that is not the default one is invisible to
- * dlsym(), which then gives them libc's function, but serves those who were
- * linked with that version of libc's.
+ * dlsym(), which then gives them libc's function, but serves programs that
+ * were linked with that version of libc's.
  */
 #ifdef __x86_64__
 #define LIBC_VERSION(name)                                                     \

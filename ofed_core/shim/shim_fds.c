@@ -26,10 +26,10 @@ void *shim_next(const char *name)
 }
 
 /*
- * Whose memory this is. A child of vfork() has descriptors of its own but the
- * table of its parent: what it closes (subprocess of Python closes everything)
- * must not change the table. The kernel clears this page in a child of fork(),
- * which has its own memory, and not in one of vfork().
+ * The process that has this memory. A child of vfork() has descriptors of its
+ * own but the table of its parent: what it closes (subprocess of Python closes
+ * everything) must not change the table. The kernel clears this page in a child
+ * of fork(), which has its own memory, and not in one of vfork().
  */
 static _Atomic pid_t *_Atomic owner;
 

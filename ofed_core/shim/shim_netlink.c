@@ -26,7 +26,7 @@
 #define DRIVER_RXE   14 /* enum rdma_driver_id: RDMA_DRIVER_RXE */
 #define NODE_TYPE_CA 1
 
-/* Of a port, as in the verbs. */
+/* A port has these states, as in the verbs. */
 #define PORT_DOWN         1
 #define PORT_ACTIVE       4
 #define PHYSICAL_DISABLED 3

@@ -7,8 +7,8 @@
  * completion queue is armed by a store.
  *
  * Locking: a key is published last and withdrawn first. A thread that uses a
- *          ring counts as its user; who withdraws it waits for those, because
- *          the provider unmaps it next.
+ *          ring counts as its user; the one that withdraws it waits for the
+ *          users, because the provider unmaps it next.
  */
 #undef _FORTIFY_SOURCE
 #include "ofed_core/shim/shim.h"

@@ -132,8 +132,10 @@ int wire_inbox_narrow(int fd, unsigned own)
 
 /* ---- UDP ---- */
 
-/* By its place among the sockets of the port; it sees what follows the UDP
- * header. */
+/*
+ * The filter picks a socket by its place among those of the port; it sees what
+ * follows the UDP header.
+ */
 static int attach_choice(int fd)
 {
 	struct filter f = {.count = 0};

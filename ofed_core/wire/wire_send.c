@@ -305,7 +305,7 @@ static uint8_t *put_frame(uint8_t *out, const struct address *to,
 	return out + FRAME_BYTES;
 }
 
-/* Of a packet: how it leaves, and its first byte that is the transport's. */
+/* How a packet leaves, and its first byte that is the transport's. */
 struct build {
 	enum packet_way way;
 	uint16_t port;
