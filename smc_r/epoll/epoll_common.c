@@ -257,6 +257,16 @@ static bool is_free(uint32_t user)
 	       (user != EPOLL_MANY && process_start_time((pid_t)user) == 0);
 }
 
+/* A process that found the instance bare sleeps in it as it is, and would not
+ * hear of what another one puts into it. A thread that is about to sleep sees
+ * the new user, or is seen here. */
+static bool is_slept_in(const struct epoll *e, uint32_t user)
+{
+	return user == EPOLL_NOBODY &&
+	       e->forks != atomic_load(&process.forks) &&
+	       atomic_load(&e->common->sleepers) > 0;
+}
+
 static bool take_over(struct epoll *e)
 {
 	uint32_t user = atomic_load(&e->common->user);
@@ -268,7 +278,7 @@ static bool take_over(struct epoll *e)
 	if (!ours && is_free(user))
 		ours = atomic_compare_exchange_strong(&e->common->user, &user,
 						      (uint32_t)process.pid) &&
-		       make_ours(e);
+		       !is_slept_in(e, user) && make_ours(e);
 	if (!ours)
 		user = atomic_exchange(&e->common->user, EPOLL_MANY);
 	engine_unlock(&saved);

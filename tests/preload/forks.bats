@@ -162,7 +162,8 @@ epoll_case() { # case
 @test "an epoll instance that two processes use" {
 	local i
 
-	for i in both_change asleep plain_asleep in_turn nested unread; do
+	# One of ten was not told, when the child came first.
+	for i in both_change asleep plain_asleep{,,,,,,,} in_turn nested unread; do
 		epoll_case "$i"
 		[ "$demoted_new" -gt 0 ]
 	done
