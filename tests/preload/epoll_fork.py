@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import sys
+import time
 
 IN = select.EPOLLIN
 PATIENCE = 10  # seconds, for what does come
@@ -93,7 +94,8 @@ def say(*words):
 def ready(who, ep, names):
     """All that is reported, until it is as many as names, or nothing more."""
     seen = set()
-    while len(seen) < len(names):
+    end = time.monotonic() + PATIENCE
+    while len(seen) < len(names) and time.monotonic() < end:
         events = ep.poll(PATIENCE)
         if not events:
             break
