@@ -142,8 +142,9 @@ files() {
 qperf_and_fio() {
 	local f=$BATS_TEST_TMPDIR verb
 
-	begin_server qperf -lp 20077
-	client qperf -lp 20077 -cm1 -t 1 "$SERVER" rc_lat ver_rc_fetch_add
+	begin_server qperf -lp 20077 -lto 30
+	client qperf -lp 20077 -to 30 -cm1 -t 1 "$SERVER" \
+		rc_lat ver_rc_fetch_add
 	end_server
 	printf '[global]\nioengine=rdma\nport=20078\nbs=64k\nsize=512k\n' |
 		tee "$f/server.fio" >"$f/head"
