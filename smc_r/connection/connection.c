@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/sleepers.h"
-#include "smc_r/link/shm/annex_memory.h"
+#include "smc_r/link/shm/overflow_memory.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"

@@ -4,7 +4,7 @@
 
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/protocol/company.h"
+#include "smc_r/protocol/contention.h"
 #include "smc_r/status/segment.h"
 
 #define SHORT_WAIT_NS 120000u

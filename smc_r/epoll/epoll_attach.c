@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"

@@ -7,7 +7,7 @@
 #include "smc_r/epoll/epoll_adopt.h"
 #include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"

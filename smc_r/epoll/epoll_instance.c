@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/os/pool.h"

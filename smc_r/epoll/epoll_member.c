@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"

@@ -2,7 +2,7 @@
 /* epoll_ready: which members of a large instance may be ready. */
 #include "smc_r/epoll/epoll_ready.h"
 
-#include "smc_r/epoll/epoll_fetch.h"
+#include "smc_r/epoll/epoll_prefetch.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/pool.h"

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"

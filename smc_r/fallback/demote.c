@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/sleepers.h"
-#include "smc_r/fallback/deputy.h"
-#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/send_for_peer.h"
+#include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/relay.h"
 #include "smc_r/handshake/handshake.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "smc_r/os/sys.h"
-#include "smc_r/peer/peer_socket.h"
+#include "smc_r/peer/sock_diag.h"
 #include "smc_r/status/totals.h"
 
 #define BUFFER_BYTES 65536

@@ -11,7 +11,7 @@
 
 #include "smc_r/os/inject.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/peer/peer_socket.h"
+#include "smc_r/peer/sock_diag.h"
 
 #define LOOKS_A_CLOCK 8
 

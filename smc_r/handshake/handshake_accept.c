@@ -2,8 +2,8 @@
 /* handshake_accept: what accept() begins. */
 #include <string.h>
 
-#include "smc_r/connection/plain.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/passthrough.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"

@@ -4,16 +4,16 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "smc_r/connection/plain.h"
+#include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/proposal.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
-#include "smc_r/peer/plain_server.h"
+#include "smc_r/peer/no_smc_cache.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"

@@ -8,9 +8,9 @@
 
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/connection/spin.h"
-#include "smc_r/handshake/handshake_patience.h"
+#include "smc_r/handshake/handshake_timeout.h"
 #include "smc_r/handshake/knock.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"

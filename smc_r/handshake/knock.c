@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "smc_r/connection/allowance.h"
+#include "smc_r/connection/buffer_limit.h"
 #include "smc_r/connection/proposal.h"
 #include "smc_r/connection/spin.h"
 #include "smc_r/os/inject.h"

@@ -10,12 +10,12 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "smc_r/connection/allowance.h"
+#include "smc_r/connection/buffer_limit.h"
 #include "smc_r/connection/proposal.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/messages_send.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/real.h"

@@ -14,7 +14,7 @@
 #include "conf/rundir.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/peer/peer_socket.h"
+#include "smc_r/peer/sock_diag.h"
 #include "smc_r/protocol/text.h"
 #include "smc_r/status/segment.h"
 

@@ -9,7 +9,7 @@
 
 #include "conf/rundir.h"
 #include "smc_r/os/process.h"
-#include "smc_r/os/raw_calls.h"
+#include "smc_r/os/raw_syscalls.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
 

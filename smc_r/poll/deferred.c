@@ -11,7 +11,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/poll/poll_wait.h"
-#include "smc_r/protocol/grace.h"
+#include "smc_r/protocol/port_history.h"
 
 /* A client that proposed is in its first write, or has just got a processor
  * taken away: how long that lasts is for the same setting to say. */

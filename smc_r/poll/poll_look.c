@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/readiness.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "smc_r/connection/ear.h"
+#include "smc_r/connection/bell_monitor.h"
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_member.h"

@@ -8,7 +8,7 @@
 #include "smc_r/connection/connection.h"
 #include "smc_r/connection/spin.h"
 #include "smc_r/handshake/handshake.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/poll/poll_call.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "smc_r/connection/plain.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/passthrough.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/epoll/epoll_adopt.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/engines.h"

@@ -18,7 +18,7 @@
 #include "smc_r/os/pages.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
-#include "smc_r/socket/flat.h"
+#include "smc_r/socket/fastpath.h"
 #include "smc_r/socket/socket_close.h"
 #include "smc_r/socket/socket_io.h"
 #include "smc_r/socket/splice_copy.h"

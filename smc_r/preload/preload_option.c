@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "smc_r/connection/plain.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/passthrough.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "smc_r/connection/plain.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/passthrough.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/os/process.h"
 #include "smc_r/preload/engine.h"
 #include "smc_r/protocol/reason.h"

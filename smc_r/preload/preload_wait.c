@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_ctl.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_set.h"

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/epoll/epoll_set.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/fdtable.h"
@@ -18,7 +18,7 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
-#include "smc_r/socket/image.h"
+#include "smc_r/socket/exec_check.h"
 #include "smc_r/socket/socket_close.h"
 #include "smc_r/socket/socket_listen.h"
 #include "smc_r/wait/registrations.h"

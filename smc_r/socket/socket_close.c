@@ -6,14 +6,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "smc_r/connection/plain.h"
+#include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/fallback/demote.h"
-#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/half_close.h"
 #include "smc_r/handshake/handshake.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"

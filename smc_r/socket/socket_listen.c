@@ -5,13 +5,13 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
-#include "smc_r/peer/plain_server.h"
+#include "smc_r/peer/no_smc_cache.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"

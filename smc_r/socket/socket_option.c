@@ -6,9 +6,9 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "smc_r/connection/allowance.h"
+#include "smc_r/connection/buffer_limit.h"
 #include "smc_r/connection/connection.h"
-#include "smc_r/connection/traits.h"
+#include "smc_r/connection/socket_history.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/os/process.h"
 

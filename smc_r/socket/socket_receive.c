@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "smc_r/fallback/demote.h"
-#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/inject.h"

@@ -8,11 +8,11 @@
 
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/fallback/demote.h"
-#include "smc_r/fallback/half.h"
+#include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "smc_r/connection/connection.h"
-#include "smc_r/epoll/epoll_common.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_set.h"
 #include "smc_r/os/pages.h"

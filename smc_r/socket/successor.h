@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/fallback/demote.h"
-#include "smc_r/socket/image.h"
+#include "smc_r/socket/exec_check.h"
 
 /*
  * Every tracked connection that exec, or posix_spawn (HEIR_BESIDE), would pass

@@ -8,7 +8,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
-#include "smc_r/stream/annex.h"
+#include "smc_r/stream/overflow.h"
 #include "smc_r/stream/stream.h"
 
 #define CROSSED_PART 10       /* divides the limit */

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "smc_r/connection/spin.h"
-#include "smc_r/handshake/talk.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#include "smc_r/connection/ear.h"
+#include "smc_r/connection/bell_monitor.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/inject.h"
@@ -16,7 +16,7 @@
 #include "smc_r/os/stoppable.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/status/segment.h"
-#include "smc_r/wait/patience.h"
+#include "smc_r/wait/restart.h"
 #include "smc_r/wait/stall.h"
 
 #define SLICE_FIRST_MS 1

@@ -18,7 +18,7 @@
 
 #include "smc_r/os/process.h"
 #include "smc_r/stream/stream.h"
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 
 #define ENDS_PAGE  4096u
 #define ENDS_ANNEX 4u /* times the ring's size: ends_build */

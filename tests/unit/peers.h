@@ -17,7 +17,7 @@
 #include "smc_r/peer/registry.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
 
 #define PEER_HELD 64

@@ -8,7 +8,7 @@
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
-#include "smc_r/memory/grave.h"
+#include "smc_r/memory/unmap_later.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"

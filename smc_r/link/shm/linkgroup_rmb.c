@@ -7,7 +7,7 @@
 
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/memory/bell.h"
-#include "smc_r/memory/grave.h"
+#include "smc_r/memory/unmap_later.h"
 #include "smc_r/memory/headroom.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"

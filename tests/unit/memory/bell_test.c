@@ -12,7 +12,7 @@
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
 
 /* Both sides of an element; and most tests need but one of its bells. */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 
 struct shared {
 	struct status_stream stream;

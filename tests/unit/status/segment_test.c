@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
 
 TestSuite(segment, .init = place_make, .fini = place_remove);

@@ -6,7 +6,7 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/status/status_sweep.h"
 #include "smc_r/status/totals.h"
-#include "tests/unit/crew.h"
+#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
 
 #define MB         (1u << 20)

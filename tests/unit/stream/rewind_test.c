@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tests/unit/ends.h"
 
-#include "smc_r/socket/flat.h"
+#include "smc_r/socket/fastpath.h"
 
 #define SIZE  16384u
 #define PLACE 192u /* where short messages of side 1 begin */

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/os/pages.h"
-#include "smc_r/socket/flat.h"
+#include "smc_r/socket/fastpath.h"
 
 #define BYTES 6000u /* one piece; across the two pages of the buffer */
 

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* traits: what we saw a program do to a socket before. */
+#include "smc_r/connection/socket_history.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "smc_r/connection/connection.h"
+#include "smc_r/os/sys.h"
+
+#define KNOWN      1u
+#define UNSUITABLE 2u /* may be set: ask */
+#define KEPT       4u /* what slot->socket_flags repeats may be set: ask */
+#define LINGERS    8u
+#define STREAM     16u /* stdio has it; of a listener: IDLE */
+#define RCVNEVER   32u /* SOCKET_RCVNEVER */
+#define SNDNEVER   64u
+#define BUFFERS    128u   /* their sizes may be set: ask */
+#define IDLE       STREAM /* a listener that nobody is served by */
+#define OTHER      254u   /* all of it: a socket that is not TCP's */
+
+/* The table is not made when it is needed, as that would be a call of ours; so
+ * it is as large as programs need. Nothing is known of higher numbers. */
+#define SIZE 65536
+
+static uint8_t table[SIZE];
+
+static uint8_t bits_of(int fd)
+{
+	return (unsigned)fd < SIZE ? table[fd] : 0;
+}
+
+void traits_made(int fd, int domain, int type, int protocol)
+{
+	bool tcp = (domain == AF_INET || domain == AF_INET6) &&
+		   (type & 0xf) == SOCK_STREAM &&
+		   (protocol == 0 || protocol == IPPROTO_TCP);
+
+	if ((unsigned)fd < SIZE)
+		table[fd] = tcp ? KNOWN : OTHER;
+}
+
+void traits_copied(int from, int to)
+{
+	if ((unsigned)to < SIZE && from != to)
+		table[to] = bits_of(from);
+}
+
+void traits_gone(int fd)
+{
+	/* Most have none, and their page is not touched. */
+	if ((unsigned)fd < SIZE && table[fd])
+		table[fd] = 0;
+}
+
+bool traits_are_tcp(int fd)
+{
+	return bits_of(fd) & KNOWN;
+}
+
+bool traits_are_other(int fd)
+{
+	return bits_of(fd) == OTHER;
+}
+
+void traits_note_idle(int fd, bool idle)
+{
+	if ((unsigned)fd >= SIZE || traits_are_other(fd))
+		return;
+	if (idle)
+		table[fd] |= IDLE;
+	else
+		table[fd] &= (uint8_t)~IDLE;
+}
+
+bool traits_are_idle(int fd)
+{
+	return bits_of(fd) & IDLE;
+}
+
+void traits_stream(int fd)
+{
+	if ((unsigned)fd < SIZE)
+		table[fd] |= STREAM;
+}
+
+/* An accepted socket has the options of its listener. */
+void traits_accepted(int listener, int fd)
+{
+	traits_copied(listener, fd);
+	traits_note_idle(fd, false);
+}
+
+bool traits_is_buffer(int name)
+{
+	return name == SO_SNDBUF || name == SO_RCVBUF ||
+	       name == SO_SNDBUFFORCE || name == SO_RCVBUFFORCE ||
+	       name == SO_BUF_LOCK;
+}
+
+void traits_option(int fd, int level, int name)
+{
+	uint8_t bit = 0;
+
+	if (level == SOL_SOCKET) {
+		if (name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
+		    name == SO_RCVLOWAT || name == SO_TIMESTAMP ||
+		    name == SO_TIMESTAMPNS)
+			bit = KEPT;
+		else if (traits_is_buffer(name))
+			bit = BUFFERS;
+		else if (name == SO_LINGER)
+			bit = LINGERS;
+		else if (name == SO_TIMESTAMPING || name == SO_PEEK_OFF)
+			bit = UNSUITABLE;
+	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
+		bit = KEPT;
+	} else if (level == IPPROTO_TCP &&
+		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN)) {
+		bit = UNSUITABLE;
+	}
+	if (bit && (unsigned)fd < SIZE)
+		table[fd] |= bit;
+}
+
+void traits_time_out(int fd, int name, bool never)
+{
+	uint8_t bit = name == SO_RCVTIMEO ? RCVNEVER : SNDNEVER;
+
+	if ((unsigned)fd >= SIZE || traits_are_other(fd))
+		return;
+	if (never)
+		table[fd] |= bit;
+	else
+		table[fd] &= (uint8_t)~bit;
+}
+
+/* ---- asking ---- */
+
+static int integer_option(int fd, int level, int name)
+{
+	int value = 0;
+	socklen_t n = sizeof(value);
+
+	if (SYS_CALL6(SYS_getsockopt, fd, level, name, &value, &n, 0) < 0)
+		return -1;
+	return value;
+}
+
+static bool ask_unsuitable(int fd)
+{
+	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMPING) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_PEEK_OFF) >= 0 ||
+	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
+}
+
+bool traits_deferred(int fd)
+{
+	return integer_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT) > 0;
+}
+
+static uint32_t ask_time(int fd, int name, uint32_t bit)
+{
+	struct timeval t = {0, 0};
+	socklen_t n = sizeof(t);
+
+	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0);
+	return t.tv_sec || t.tv_usec ? bit : 0;
+}
+
+bool traits_tells_input(int fd)
+{
+	return integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0;
+}
+
+bool traits_tells_time(int fd)
+{
+	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
+	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0;
+}
+
+static uint32_t ask_options(int fd, uint8_t seen)
+{
+	uint32_t options = ask_time(fd, SO_RCVTIMEO, SOCKET_RCVTIMEO) |
+			   ask_time(fd, SO_SNDTIMEO, SOCKET_SNDTIMEO);
+
+	if (seen & RCVNEVER)
+		options |= SOCKET_RCVNEVER;
+	if (seen & SNDNEVER)
+		options |= SOCKET_SNDNEVER;
+	if (integer_option(fd, SOL_SOCKET, SO_RCVLOWAT) > 1)
+		options |= SOCKET_RCVLOWAT;
+	if (traits_tells_input(fd))
+		options |= SOCKET_INQ;
+	if (traits_tells_time(fd))
+		options |= SOCKET_STAMPED;
+	return options;
+}
+
+struct traits traits_of(int fd)
+{
+	uint8_t seen = bits_of(fd);
+	bool known = seen & KNOWN;
+	struct traits t = {.tcp = known};
+
+	if (!known)
+		t.tcp =
+		    integer_option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP;
+	if (!t.tcp)
+		return t;
+	if (!known || (seen & UNSUITABLE))
+		t.unsuitable = ask_unsuitable(fd);
+	if (seen & STREAM)
+		t.unsuitable = true;
+	if (!known || (seen & KEPT))
+		t.options = ask_options(fd, seen);
+	if (!known || (seen & BUFFERS))
+		t.options |= SOCKET_BUFFERS;
+	t.lingers = !known || (seen & LINGERS);
+	return t;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* half: the FIN of a half that is shut. */
+#include "smc_r/fallback/half_close.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "smc_r/fallback/send_for_peer.h"
+#include "smc_r/os/inject.h"
+#include "smc_r/os/lock.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/stream/stream.h"
+
+#define AWAIT_MS 5 /* a peer that was woken, and needs only a core */
+
+/* ---- our half ---- */
+
+/* The server reads no message of ours any more, behind which an end would be
+ * that of the connection. */
+static bool is_settled(const struct connection *c)
+{
+	return connection_phase(c) == PHASE_ACTIVE &&
+	       (c->side == SIDE_SERVER || atomic_load(&c->control->confirmed) ==
+					      atomic_load(&c->control->epoch));
+}
+
+/* The peer has read all of our half. Until then bytes are on their way over
+ * TCP, or about to be; but what a peer that has shut both ways has not read
+ * stays where it is. */
+static bool is_read(const struct connection *c)
+{
+	return !(atomic_load(&c->out_producer->flags) & PRODUCER_RECALLS) &&
+	       ((atomic_load(&c->in_producer->flags) & PRODUCER_SHUT) ||
+		atomic_load(&c->out_consumer->cursor) ==
+		    atomic_load(&c->slot->tx.position));
+}
+
+static bool has_come(const struct connection *c, int fd, int ms)
+{
+	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
+
+	return SYS_CALL3(SYS_poll, &p, 1, ms) == 1;
+}
+
+/* The peer was first, and TCP is to see that order. */
+static bool must_follow(const struct connection *c, int fd)
+{
+	return (atomic_load(&c->slot->tx.flags) & STREAM_SECOND) &&
+	       !has_come(c, fd, 0);
+}
+
+void half_send(struct connection *c, int fd)
+{
+	struct status_stream *tx = &c->slot->tx;
+	bool taken;
+
+	if (!is_settled(c) || !is_read(c) || must_follow(c, fd))
+		return;
+	/* A handler must not do this on top of a call that goes back to TCP. */
+	taken = stream_lock(tx);
+	if (taken && half_is_owed(c) && is_read(c)) {
+		atomic_fetch_or(&c->out_producer->flags, PRODUCER_HALVED);
+		inject_nap();
+		SYS_CALL3(SYS_shutdown, connection_fd(c, fd), SHUT_WR, 0);
+		atomic_fetch_or(&tx->flags, STREAM_HALVED);
+	}
+	stream_unlock(tx, taken);
+}
+
+void half_announce(struct connection *c, int fd)
+{
+	struct rmb_producer *out = c->out_producer;
+
+	atomic_store(&out->shut_pid, (uint32_t)process.pid);
+	atomic_store(&out->shut_fd, (uint32_t)fd + 1);
+	if (atomic_load(&c->in_producer->flags) & PRODUCER_FIN)
+		atomic_fetch_or(&c->slot->tx.flags, STREAM_SECOND);
+}
+
+/* ---- the peer's ---- */
+
+/* It is shut, and nothing of it is unread. */
+static bool is_at_end(struct connection *c)
+{
+	uint32_t flags = atomic_load(&c->in_producer->flags);
+
+	return (flags & (PRODUCER_FIN | PRODUCER_SEALED | PRODUCER_CLOSED |
+			 PRODUCER_SHUT)) == PRODUCER_FIN &&
+	       stream_fill(c) == 0;
+}
+
+static bool is_sent(const struct connection *c)
+{
+	return atomic_load(&c->in_producer->flags) & PRODUCER_HALVED;
+}
+
+void half_tell(struct connection *c)
+{
+	struct status_stream *rx = &c->slot->rx;
+
+	if ((atomic_load(&rx->flags) & STREAM_TOLD) || is_sent(c) ||
+	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c))
+		return;
+	/* Our cursor is out before we look whether a thread sleeps. */
+	if (!(atomic_fetch_or(&rx->flags, STREAM_TOLD) & STREAM_TOLD))
+		c->end_woke = connection_signal_data(c);
+}
+
+/* TCP hears of the two ends in the order in which the programs had them. */
+static bool was_first(const struct connection *c)
+{
+	uint32_t own = atomic_load(&c->slot->tx.flags);
+
+	return !(own & (STREAM_HALVED | STREAM_TCP)) &&
+	       (own & (STREAM_SHUT | STREAM_SECOND)) != STREAM_SHUT;
+}
+
+static bool is_ourselves(const struct connection *c)
+{
+	return c->slot->peer_pid == process.pid;
+}
+
+void half_follow(struct connection *c, int fd)
+{
+	bool woke;
+
+	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) ||
+	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c) ||
+	    !was_first(c) || has_come(c, fd, 0) || deputy_send_end(c, fd))
+		return;
+	woke = connection_signal_data(c) || c->end_woke;
+	if (woke && !is_ourselves(c))
+		has_come(c, fd, AWAIT_MS);
+}

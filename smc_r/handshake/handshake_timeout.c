@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* handshake_patience: for how long a handshake is waited for, and hidden. */
+#include "smc_r/handshake/handshake_timeout.h"
+
+#include <sys/single_threaded.h>
+
+#include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/knock.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+#include "smc_r/protocol/port_history.h"
+#include "smc_r/protocol/reason.h"
+
+/* A write that must not block waits for the acceptor all the same: once in the
+ * life of a connection, and less than a busy host's scheduler takes to let it
+ * run. When the acceptor is this very process it may be this very thread, so
+ * only one look is worth it. */
+#define NONBLOCK_PART 2 /* divides process.handshake_ms */
+#define OWN_MS        1
+/* Divides the patience of writes where one has waited in vain. */
+#define MISSED_PART   4u
+/* More clients of this process that begin beside each other are hidden as long
+ * as a write may wait: in their writes they would wait one after another. They
+ * stay hidden while no such time passes without an answer to any of them: the
+ * acceptor is at work, and comes to the next ones. But they do so for so many
+ * process.handshake_ms at most. */
+#define CROWD_MIN     8u
+#define MOVING_MOST   5u
+
+#define NS_PER_MS 1000000ull
+
+/* They note the ports to which polls told late that a program can write, and to
+ * which writes waited in vain. A write that must not block keeps a whole
+ * program from its other work: those count together. */
+static struct grace polls;
+static struct grace writes;
+static struct pace answers;
+#define ANY_PORT 0
+
+static uint64_t handshake_ns(void)
+{
+	return process.handshake_ms * NS_PER_MS;
+}
+
+/* Until when the acceptor counts as at work, for a connection that waits since
+ * then; 0: it does not. */
+static uint64_t moving_until(const struct connection *c, uint64_t since)
+{
+	uint64_t met = pace_last(&answers, c->slot->peer_port) * NS_PER_MS;
+	uint64_t until = met + handshake_ns() / NONBLOCK_PART;
+	uint64_t most = since + handshake_ns() * MOVING_MOST;
+
+	return met == 0 ? 0 : until < most ? until : most;
+}
+
+static const struct listener *own_listener(const struct connection *c)
+{
+	if (c->slot->role != STATUS_CLIENT)
+		return NULL;
+	for (int fd = 0; fd < fdtable_listeners_end(); fd++) {
+		const struct listener *l =
+		    (const void *)fdtable_kind(fd, FDENTRY_LISTENER);
+
+		if (l && l->port == c->slot->peer_port)
+			return l;
+	}
+	return NULL;
+}
+
+/* A listener that a fork left to others as well is not ours alone. */
+static bool is_ours(const struct listener *l)
+{
+	return l && l->marked_by == process.pid &&
+	       l->forks == atomic_load(&process.forks);
+}
+
+void handshake_start_clock(struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+
+	c->begun_ns = now;
+	c->own = is_ours(own_listener(c));
+	c->hidden_until_ns = now;
+	if (c->slot->role != STATUS_CLIENT ||
+	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
+		GRACE_MISSES)
+		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
+}
+
+/* If a listener of ours answers a connection that was not hidden, that may be
+ * the reason for its answer: a process connects, and accepts then. */
+void handshake_was_met(struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+	uint64_t after = now - c->begun_ns;
+
+	if (c->slot->role != STATUS_CLIENT)
+		return;
+	pace_met(&answers, c->slot->peer_port, now / NS_PER_MS);
+	if (after < HIDDEN_MS * NS_PER_MS &&
+	    (c->hidden_until_ns != c->begun_ns || !own_listener(c)))
+		grace_met(&polls, c->slot->peer_port);
+	if (after < handshake_ns() / NONBLOCK_PART) {
+		grace_met(&writes, c->slot->peer_port);
+		grace_met(&writes, ANY_PORT);
+	}
+}
+
+static void note_miss(const struct connection *c, struct grace *g,
+		      uint16_t port)
+{
+	if (c->slot->role == STATUS_CLIENT)
+		grace_missed(g, port, c->begun_ns / NS_PER_MS,
+			     sys_now_ns() / NS_PER_MS);
+}
+
+/* Only this thread would accept, and it is here. */
+bool handshake_nobody_accepts(const struct connection *c)
+{
+	return __libc_single_threaded && is_ours(own_listener(c));
+}
+
+/* ---- writes ---- */
+
+static uint16_t port_of_write(const struct connection *c, bool wait)
+{
+	return wait ? c->slot->peer_port : ANY_PORT;
+}
+
+/* Patience counts from the write on: a client that opened many connections
+ * first, and an acceptor that has as many to accept, are not late. */
+static uint64_t patient_until(const struct connection *c, bool wait)
+{
+	uint64_t now = sys_now_ns();
+	uint64_t patience = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
+	uint32_t misses = 0;
+
+	if (c->slot->role == STATUS_CLIENT)
+		misses = grace_misses(&writes, port_of_write(c, wait),
+				      now / NS_PER_MS);
+	if (misses == GRACE_MISSES)
+		return now;
+	if (misses)
+		patience /= MISSED_PART;
+	/* It was hidden in vain meanwhile. */
+	if (c->late && !wait)
+		return c->begun_ns + patience;
+	return now + patience;
+}
+
+uint64_t handshake_write_until(const struct connection *c, bool wait)
+{
+	uint64_t own = sys_now_ns() + OWN_MS * NS_PER_MS;
+	uint64_t until = patient_until(c, wait);
+	bool is_own =
+	    wait ? handshake_nobody_accepts(c) : own_listener(c) != NULL;
+
+	return is_own && own < until ? own : until;
+}
+
+uint64_t handshake_write_on(const struct connection *c, uint64_t since,
+			    uint64_t until)
+{
+	uint64_t moving;
+
+	if (c->slot->role != STATUS_CLIENT || handshake_nobody_accepts(c))
+		return until;
+	moving = moving_until(c, since);
+	return moving > until ? moving : until;
+}
+
+void handshake_write_missed(const struct connection *c, bool wait)
+{
+	note_miss(c, &writes, port_of_write(c, wait));
+}
+
+/* ---- polls ---- */
+
+/* Only this thread could accept, and it comes to that as it goes on. */
+static bool is_own(const struct connection *c)
+{
+	return c->own && !c->quiet && __libc_single_threaded;
+}
+
+static uint64_t hidden_until(const struct connection *c)
+{
+	uint64_t until = c->begun_ns + handshake_ns() / NONBLOCK_PART;
+	uint64_t moving = moving_until(c, c->begun_ns);
+
+	if (is_own(c))
+		return c->begun_ns + handshake_ns();
+	/* A program that was told once is not told otherwise. */
+	if (!c->crowded || c->late)
+		return c->hidden_until_ns;
+	/* Others have waited in vain. */
+	if (c->hidden_until_ns == c->begun_ns)
+		until = c->begun_ns;
+	if (until < c->hidden_until_ns)
+		until = c->hidden_until_ns;
+	return moving > until ? moving : until;
+}
+
+/*
+ * Until when a knock hides POLLOUT. With many connections starting and all
+ * acceptors known to hear knocks: as long as they are hidden anyway. Otherwise
+ * KNOCK_MS, which a write waits as well, because the acceptor may be one that
+ * ignores knocks.
+ */
+static uint64_t knock_until(const struct connection *c)
+{
+	uint64_t until = c->begun_ns + KNOCK_MS * NS_PER_MS;
+	uint64_t hidden = hidden_until(c);
+
+	return (c->crowded && c->knock.k.sure) || is_own(c)
+		   ? (until > hidden ? until : hidden)
+		   : until;
+}
+
+bool handshake_awaits_knock(const struct connection *c)
+{
+	return sys_now_ns() < knock_until(c);
+}
+
+static void note_crowd(struct connection *c)
+{
+	if (!c->crowded && c->slot->role == STATUS_CLIENT)
+		c->crowded = connections_starting() > CROWD_MIN;
+}
+
+/* We were away ourselves: what was answered meanwhile is found by this look,
+ * and tells about the others. */
+static bool looks_again(struct connection *c, uint64_t now)
+{
+	uint64_t hidden = hidden_until(c);
+
+	if (!c->crowded || c->late || c->looks_again || is_own(c) ||
+	    hidden == c->begun_ns || now - hidden < HIDDEN_MS * NS_PER_MS)
+		return false;
+	c->looks_again = true;
+	c->hidden_until_ns = now + HIDDEN_MS * NS_PER_MS;
+	return true;
+}
+
+bool handshake_hides_output(struct connection *c, int fd)
+{
+	uint64_t now = sys_now_ns();
+
+	if (handshake_way(c, true) != WAY_AGAIN || c->quiet)
+		return false;
+	note_crowd(c);
+	if (now < hidden_until(c))
+		return !c->told;
+	if (looks_again(c, now))
+		return !c->told;
+	if (!c->late && !is_own(c))
+		note_miss(c, &polls, c->slot->peer_port);
+	c->late = true;
+	if (now < c->begun_ns + handshake_ns())
+		return false;
+	handshake_abort(c, fd, REASON_TIMEOUT);
+	return handshake_way(c, true) == WAY_AGAIN;
+}
+
+bool handshake_tells_output(struct connection *c)
+{
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->told || c->quiet ||
+	    handshake_way(c, true) != WAY_AGAIN)
+		return false;
+	c->told = true;
+	return true;
+}
+
+bool handshake_is_own(const struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
+}
+
+/* Other threads may accept as well: a thread that is told of the listener is
+ * about to accept. A connection that is late is seen without that. */
+bool handshake_tells_first(struct connection *c)
+{
+	return connections_starting() == 1 && c->own && !c->late &&
+	       handshake_tells_output(c);
+}
+
+bool handshake_tells_alone(struct connection *c)
+{
+	return handshake_is_own(c) && handshake_tells_output(c);
+}
+
+uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
+{
+	uint64_t hidden = hidden_until(c);
+	uint64_t next =
+	    now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
+	uint64_t knock = knock_is_out(c) ? knock_until(c) : now;
+
+	return now < knock && knock < next ? knock : next;
+}
+
+int handshake_left_ms(const struct connection *c, uint64_t *now)
+{
+	uint64_t next;
+
+	if (*now == 0)
+		*now = sys_now_ns();
+	next = handshake_changes_ns(c, *now);
+	return c->quiet || *now >= next ? 0
+					: (int)((next - *now) / NS_PER_MS) + 1;
+}

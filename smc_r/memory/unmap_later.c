@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* grave: where the addresses of memory wait that both ends are done with. */
+#include "smc_r/memory/unmap_later.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "smc_r/os/pool.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+
+#define GRAVE_NS 1000000000u
+
+struct grave {
+	struct grave *next;
+	struct rmb_map map;
+	uint64_t since_ns;
+};
+
+static struct grave *graves;
+
+static void open_old_graves(void)
+{
+	struct grave **at = &graves;
+	uint64_t now = sys_now_ns();
+
+	while (*at) {
+		struct grave *g = *at;
+
+		if (now - g->since_ns < GRAVE_NS) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		rmb_unmap(&g->map);
+		pool_put(g, sizeof(*g));
+	}
+}
+
+void grave_bury(struct rmb_map *m, bool unused)
+{
+	struct grave *g;
+
+	open_old_graves();
+	if (!m->base)
+		return;
+	/* The peer is to find in its header that it is retired. */
+	if (unused)
+		madvise(m->base + RMB_PAGE, m->bytes - RMB_PAGE, MADV_REMOVE);
+	(void)mmap(m->base, m->bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		   0);
+	g = pool_get(sizeof(*g));
+	/* Without a grave, address space is lost, nothing else. */
+	if (g) {
+		g->map = *m;
+		g->since_ns = sys_now_ns();
+		g->next = graves;
+		graves = g;
+	}
+	memset(m, 0, sizeof(*m));
+}
