@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ear: how a thread sleeps on a bell that other processes may sleep on. */
+/* bell_monitor: how a thread sleeps on a bell that other processes may sleep
+ * on. */
 #include "smc_r/connection/bell_monitor.h"
 
 #include "smc_r/memory/bell.h"
@@ -30,41 +31,42 @@ static int make(int bell)
 		sys_close((int)fd);
 		return -1;
 	}
-	return hidden_fd((int)fd);
+	return private_fd((int)fd);
 }
 
 /* 0 stands for none: no number of ours is that low. */
-static int find(struct connection *c, _Atomic int *ear, int bell)
+static int find(struct connection *c, _Atomic int *monitor, int bell)
 {
-	int fd = atomic_load_explicit(ear, memory_order_acquire);
+	int fd = atomic_load_explicit(monitor, memory_order_acquire);
 	sigset_t saved;
 
 	if (__builtin_expect(fd == 0 && !is_watched_elsewhere(c), 1) ||
-	    atomic_load(&c->deaf))
+	    atomic_load(&c->bell_dead))
 		return bell;
 	if (fd > 0)
 		return fd;
 	engine_lock(&saved);
-	fd = atomic_load(ear);
+	fd = atomic_load(monitor);
 	if (fd == 0 && !atomic_load(&c->dead)) {
-		hidden_begin();
+		private_fd_begin();
 		fd = make(bell);
-		hidden_end();
-		atomic_store(ear, fd > 0 ? fd : 0);
+		private_fd_end();
+		atomic_store(monitor, fd > 0 ? fd : 0);
 	}
 	engine_unlock(&saved);
 	return fd > 0 ? fd : bell;
 }
 
-int ear_data(struct connection *c)
+int bell_monitor_data(struct connection *c)
 {
-	return find(c, &c->ear_data, c->bells.data);
+	return find(c, &c->monitor_data, c->bells.data);
 }
 
-int ear_room(struct connection *c)
+int bell_monitor_room(struct connection *c)
 {
-	return bells_are_one(&c->bells) ? ear_data(c)
-					: find(c, &c->ear_room, c->bells.room);
+	return bells_are_one(&c->bells)
+		   ? bell_monitor_data(c)
+		   : find(c, &c->monitor_room, c->bells.room);
 }
 
 /* A ring that finds no place wakes nobody. A thread that has not heard those
@@ -75,7 +77,7 @@ static void empty_bell(struct connection *c, int bell, uint32_t rings,
 	if (rings - *drained <= RINGS_MAX)
 		return;
 	*drained = rings;
-	c->spoilt = true;
+	c->bell_dirty = true;
 	bell_take(bell, bell_rings(bell));
 	bell_ring_own(bell);
 }
@@ -89,14 +91,14 @@ static void empty_bells(struct connection *c)
 			   &c->drained_room);
 }
 
-bool ear_drain(struct connection *c, int bell)
+bool bell_monitor_drain(struct connection *c, int bell)
 {
 	bool over = bell_drain(bell);
 
-	if (!ear_is(c, bell))
+	if (!bell_monitor_is(c, bell))
 		return over;
 	if (over)
-		atomic_store(&c->deaf, 1);
+		atomic_store(&c->bell_dead, 1);
 	else
 		empty_bells(c);
 	return over;
@@ -105,11 +107,13 @@ bool ear_drain(struct connection *c, int bell)
 /* They told us by a ring of their own, and the peer may have rung behind it.
  * Nothing is given back where the next sleep would be on the bell again, and
  * end with this ring. */
-void ear_give_back(struct connection *c, int bell)
+void bell_monitor_give_back(struct connection *c, int bell)
 {
-	if (__builtin_expect(ear_is(c, bell) || !is_watched_elsewhere(c), 1) ||
-	    (bell == c->bells.data ? ear_data(c) : ear_room(c)) == bell)
+	if (__builtin_expect(
+		bell_monitor_is(c, bell) || !is_watched_elsewhere(c), 1) ||
+	    (bell == c->bells.data ? bell_monitor_data(c)
+				   : bell_monitor_room(c)) == bell)
 		return;
-	c->spoilt = true;
+	c->bell_dirty = true;
 	bell_ring_own(bell);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* allowance: how far a writer may get ahead of its reader. */
+/* buffer_limit: how far a writer may get ahead of its reader. */
 #include "smc_r/connection/buffer_limit.h"
 
 #include <sys/socket.h>
@@ -16,13 +16,13 @@
 /* Another end that changes its size all the time keeps nobody busy. */
 #define ATTEMPTS 8
 
-uint32_t allowance_of(uint32_t sndbuf, uint32_t rcvbuf)
+uint32_t buffer_limit_of(uint32_t sndbuf, uint32_t rcvbuf)
 {
 	uint64_t sum = (uint64_t)sndbuf + (rcvbuf ? rcvbuf / 2 : RECEIVES);
 
 	if (sndbuf == 0 || sum >= RMB_RMBE_MAX)
 		return 0;
-	return sum < RMB_ALLOWED_MIN ? RMB_ALLOWED_MIN : (uint32_t)sum;
+	return sum < RMB_LIMIT_MIN ? RMB_LIMIT_MIN : (uint32_t)sum;
 }
 
 static int option(int fd, int name)
@@ -44,7 +44,8 @@ static uint32_t size_of(int fd, int name)
 
 static uint32_t now(struct rmb_producer *p, struct rmb_consumer *r)
 {
-	return allowance_of(atomic_load(&p->sndbuf), atomic_load(&r->rcvbuf));
+	return buffer_limit_of(atomic_load(&p->sndbuf),
+			       atomic_load(&r->rcvbuf));
 }
 
 /* The other end may do the same: the last one that stores has seen both. True:
@@ -52,18 +53,18 @@ static uint32_t now(struct rmb_producer *p, struct rmb_consumer *r)
 static bool settle(struct connection *c, struct rmb_producer *p,
 		   struct rmb_consumer *r)
 {
-	uint32_t before = connection_allowed(c->size, p);
+	uint32_t before = connection_limit(c->size, p);
 	uint32_t allowed;
 	int i = 0;
 
 	do {
 		allowed = now(p, r);
-		atomic_store(&p->allowed, allowed);
+		atomic_store(&p->limit, allowed);
 	} while (now(p, r) != allowed && ++i < ATTEMPTS);
-	return connection_allowed(c->size, p) > before;
+	return connection_limit(c->size, p) > before;
 }
 
-bool allowance_changed(struct connection *c, int fd)
+bool buffer_limit_changed(struct connection *c, int fd)
 {
 	int set = option(fd, SO_BUF_LOCK);
 
@@ -76,8 +77,8 @@ bool allowance_changed(struct connection *c, int fd)
 	return settle(c, c->out_producer, c->out_consumer);
 }
 
-void allowance_tell(struct connection *c, int fd)
+void buffer_limit_tell(struct connection *c, int fd)
 {
 	if (atomic_load(&c->slot->socket_flags) & SOCKET_BUFFERS)
-		allowance_changed(c, fd);
+		buffer_limit_changed(c, fd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * allowance: how far a writer may get ahead of its reader, where the program
+ * buffer_limit: how far a writer may get ahead of its reader, where the program
  * has set the sizes of the socket's buffers.
  *
  * On TCP a writer waits when its send buffer and what the peer can receive are
@@ -25,14 +25,14 @@
 
 /* Returns bytes for a writer with this SO_SNDBUF, 0 if it was not set, and a
  * reader with this SO_RCVBUF; 0: all of any ring. */
-uint32_t allowance_of(uint32_t sndbuf, uint32_t rcvbuf);
+uint32_t buffer_limit_of(uint32_t sndbuf, uint32_t rcvbuf);
 
 /* The connection has its element. Asks the kernel if SOCKET_BUFFERS says that
  * there is something to know, and tells the peer. */
-void allowance_tell(struct connection *c, int fd);
+void buffer_limit_tell(struct connection *c, int fd);
 
 /* The program has changed a size. True: more may be written than before, and
  * own writers that sleep are to be told. */
-bool allowance_changed(struct connection *c, int fd);
+bool buffer_limit_changed(struct connection *c, int fd);
 
 #endif

@@ -78,7 +78,7 @@ static void has_started(struct connection *c)
 	c->counted = NULL;
 }
 
-struct connection *connection_new_plain(struct status_slot *slot)
+struct connection *connection_new_passthrough(struct status_slot *slot)
 {
 	struct connection *c = slot ? pool_get(sizeof(*c)) : NULL;
 
@@ -93,25 +93,25 @@ struct connection *connection_new_plain(struct status_slot *slot)
 struct connection *connection_new(int role, uint32_t flags, bool must)
 {
 	struct status_slot *slot = segment_slot_get();
-	bool unlisted = !slot && must;
+	bool no_slot = !slot && must;
 	struct connection *c;
 
 	/* The peer was promised an answer: give it one without the list. */
-	if (unlisted) {
+	if (no_slot) {
 		slot = pool_get(sizeof(*slot));
 		flags |= SOCKET_NO_SMC;
 	}
 	if (!slot)
 		return NULL;
-	c = connection_new_plain(slot);
+	c = connection_new_passthrough(slot);
 	if (!c) {
-		if (unlisted)
+		if (no_slot)
 			pool_put(slot, sizeof(*slot));
 		else if (segment_slot_leave(slot))
 			segment_slot_free(slot);
 		return NULL;
 	}
-	c->unlisted = unlisted;
+	c->no_slot = no_slot;
 	slot->role = (uint8_t)role;
 	atomic_store(&slot->socket_flags, flags);
 	atomic_store(&slot->phase, PHASE_CONNECTING);
@@ -124,9 +124,10 @@ static struct rings rings_at_side(const struct rmb_map *m, uint32_t element,
 				  int side)
 {
 	struct ring own = {rmb_ring(m, element, side), m->rmbe_bytes};
-	struct ring annex = {rmb_annex(m, element, side), m->annex_bytes};
+	struct ring overflow = {rmb_overflow(m, element, side),
+				m->overflow_bytes};
 
-	return (struct rings){{own, annex.at ? annex : own},
+	return (struct rings){{own, overflow.at ? overflow : own},
 			      side == SIDE_SERVER ? m->rmbe_bytes - RMB_SHORT
 						  : 0};
 }
@@ -142,7 +143,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->side = side;
 	c->out = rings_at_side(&rmb->map, element, side);
 	c->in = rings_at_side(&rmb->map, element, !side);
-	c->size = rmb->map.rmbe_bytes + rmb->map.annex_bytes;
+	c->size = rmb->map.rmbe_bytes + rmb->map.overflow_bytes;
 	c->control = e;
 	c->out_producer = &e->side[side].producer;
 	c->out_consumer = &e->side[!side].consumer;
@@ -158,7 +159,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		atomic_store(&c->in_consumer->barrier, barrier_reaches_us()
 							   ? READER_REGISTERED
 							   : READER_SLEEPS);
-	atomic_store(&c->in_consumer->annex, rmb->map.annex_bytes);
+	atomic_store(&c->in_consumer->overflow, rmb->map.overflow_bytes);
 	c->drained_data = rings_of_data_bell(c);
 	c->drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
@@ -171,13 +172,13 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 }
 
 /* What we read has been read; what we wrote the peer may still read. */
-static void leave_annex(struct connection *c, bool alone)
+static void leave_overflow(struct connection *c, bool alone)
 {
 	if (alone)
-		rmb_annex_empty(&c->rmb->map, c->element, !c->side);
-	if (c->annex == ANNEX_OURS)
-		annex_memory_give(c->rmb, alone);
-	c->annex = ANNEX_NONE;
+		rmb_overflow_empty(&c->rmb->map, c->element, !c->side);
+	if (c->overflow == OVERFLOW_OURS)
+		overflow_memory_give(c->rmb, alone);
+	c->overflow = OVERFLOW_NONE;
 }
 
 void connection_detach(struct connection *c, bool reuse)
@@ -186,7 +187,7 @@ void connection_detach(struct connection *c, bool reuse)
 
 	if (!rmb)
 		return;
-	leave_annex(c, reuse);
+	leave_overflow(c, reuse);
 	c->rmb = NULL;
 	rmb->spin_score = c->spin_score;
 	/* Rings of the last use must not wake the next one. */
@@ -209,13 +210,13 @@ void connection_drop_knock(struct connection *c)
 	if (state == KNOCK_NONE)
 		return;
 	if (c->members)
-		connection_on_knock_over(c, -1);
+		connection_on_knock_settled(c, -1);
 	/* An element that was taken by a server which has no such connection is
 	 * lost. */
 	for (struct knocked *at = k->at; at < k->at + k->count; at++)
 		if (at->held)
 			linkgroup_knock_give(
-			    at, (state == KNOCK_OVER ||
+			    at, (state == KNOCK_SETTLED ||
 				 linkgroup_knock_take_back(at, k->token)) &&
 				    !looked);
 }
@@ -224,7 +225,7 @@ void connection_drop_knock(struct connection *c)
 
 void (*connection_on_native)(struct connection *c, bool gone);
 void (*connection_on_rings)(struct connection *c);
-void (*connection_on_knock_over)(struct connection *c, int taken);
+void (*connection_on_knock_settled)(struct connection *c, int taken);
 
 void connection_pass_on(void *owner)
 {
@@ -354,16 +355,16 @@ static void await_thread(struct status_stream *stream)
 }
 
 /* Write only if needed: after fork() a write would copy the page. */
-static void close_ear(_Atomic int *ear)
+static void close_monitor(_Atomic int *monitor)
 {
-	if (atomic_load(ear) > 0)
-		hidden_close(atomic_exchange(ear, 0));
+	if (atomic_load(monitor) > 0)
+		private_fd_close(atomic_exchange(monitor, 0));
 }
 
-static void close_ears(struct connection *c)
+static void close_monitors(struct connection *c)
 {
-	close_ear(&c->ear_data);
-	close_ear(&c->ear_room);
+	close_monitor(&c->monitor_data);
+	close_monitor(&c->monitor_room);
 }
 
 /* The lease begins before we leave the slot: from then on it may be another
@@ -373,7 +374,7 @@ static struct lease begin_lease(struct connection *c)
 	static uint64_t leases;
 	struct rmb *rmb = c->rmb;
 
-	if (!rmb || !rmb->group || c->unlisted)
+	if (!rmb || !rmb->group || c->no_slot)
 		return (struct lease){NULL, 0};
 	c->slot->cookie = ++leases;
 	return (struct lease){c->slot, leases};
@@ -384,7 +385,7 @@ static void lend(struct connection *c, struct lease lease)
 {
 	struct rmb *rmb = c->rmb;
 
-	leave_annex(c, false);
+	leave_overflow(c, false);
 	c->rmb = NULL;
 	rmb->spin_score = c->spin_score;
 	linkgroup_lend(rmb, c->element, lease);
@@ -393,14 +394,14 @@ static void lend(struct connection *c, struct lease lease)
 void connection_release(struct connection *c)
 {
 	struct lease lease = begin_lease(c);
-	bool last = c->shared ? segment_slot_leave_shared(c->slot)
-			      : segment_slot_leave(c->slot);
+	bool last = c->others_hold ? segment_slot_leave_shared(c->slot)
+				   : segment_slot_leave(c->slot);
 	bool asleep = atomic_load(&c->callers);
-	bool annexed = c->annex == ANNEX_OURS;
+	bool overflowed = c->overflow == OVERFLOW_OURS;
 
 	has_started(c);
 	connection_drop_knock(c);
-	close_ears(c);
+	close_monitors(c);
 	atomic_store(&c->dead, 1);
 	if (c->rmb) {
 		await_thread(&c->slot->rx);
@@ -409,17 +410,18 @@ void connection_release(struct connection *c)
 		/* Other holders may have gone since the close began, when they
 		 * still were there and nobody told the peer. Its bells say it
 		 * then, by their end. */
-		if (lease.slot && !last && !asleep && !c->spoilt && !annexed)
+		if (lease.slot && !last && !asleep && !c->bell_dirty &&
+		    !overflowed)
 			lend(c, lease);
 		else
-			connection_detach(c, last && c->parted && !asleep &&
-						 !c->spoilt);
+			connection_detach(c, last && c->peer_told_close &&
+						 !asleep && !c->bell_dirty);
 	}
 	if (last)
 		segment_slot_free(c->slot);
 	/* A thread that is late in a call may still hold the pointer, and finds
 	 * `dead` set. */
-	if (c->unlisted)
+	if (c->no_slot)
 		pool_put_late(c->slot, sizeof(*c->slot));
 	if (!asleep)
 		pool_put_late(c, sizeof(*c));
@@ -441,10 +443,10 @@ static struct connection *kept;
 
 void connection_keep(struct connection *c, int fd)
 {
-	c->kept = fd;
-	c->next_kept = kept;
+	c->closed_fd_held = fd;
+	c->next_held = kept;
 	kept = c;
-	atomic_store(&c->orphan, fd);
+	atomic_store(&c->closed_fd, fd);
 }
 
 void connection_unkeep(struct connection *c)
@@ -452,10 +454,10 @@ void connection_unkeep(struct connection *c)
 	struct connection **at = &kept;
 
 	while (*at && *at != c)
-		at = &(*at)->next_kept;
+		at = &(*at)->next_held;
 	if (*at)
-		*at = c->next_kept;
-	hidden_close(c->kept);
+		*at = c->next_held;
+	private_fd_close(c->closed_fd_held);
 }
 
 static void drop_kept(void)
@@ -463,11 +465,11 @@ static void drop_kept(void)
 	struct connection *c = kept;
 
 	while (c) {
-		struct connection *next = c->next_kept;
+		struct connection *next = c->next_held;
 
 		/* A fork in a handler, on top of the call: it goes on here. */
 		if (atomic_load(&c->callers) == 0) {
-			atomic_store(&c->orphan, 0);
+			atomic_store(&c->closed_fd, 0);
 			connection_unkeep(c);
 			connection_release(c);
 		}
@@ -485,24 +487,24 @@ static void none_calls(struct connection *c)
  * threads. */
 void connection_forked(void)
 {
-	for (struct connection *c = kept; c; c = c->next_kept)
+	for (struct connection *c = kept; c; c = c->next_held)
 		none_calls(c);
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
 		if (!c)
 			continue;
-		close_ears(c);
+		close_monitors(c);
 		if (c->rmb && !barrier_register())
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
 		/* Write only if needed: after fork() a write would copy the
 		 * page. */
 		if (atomic_load(&c->callers))
 			none_calls(c);
-		if (c->annex != ANNEX_NONE)
-			c->annex = ANNEX_NONE; /* the parent pays */
+		if (c->overflow != OVERFLOW_NONE)
+			c->overflow = OVERFLOW_NONE; /* the parent pays */
 	}
-	annex_memory_forked();
+	overflow_memory_forked();
 	sleepers_forked();
 	drop_kept();
 }
@@ -571,7 +573,7 @@ static void wake_own(struct connection *c, const struct status_stream *s,
 {
 	if (atomic_load(&s->sleepers) == 0)
 		return;
-	c->spoilt = true;
+	c->bell_dirty = true;
 	bell_ring_own(bell);
 }
 

@@ -40,16 +40,16 @@ enum phase {
 };
 
 /* slot->rx.flags and slot->tx.flags */
-#define STREAM_TCP    1u   /* this direction is the kernel's from here on */
-#define STREAM_SHUT   2u   /* shutdown(RD) or shutdown(WR) by the program */
-#define STREAM_BROKEN 4u   /* the peer's cursor was impossible */
-#define STREAM_RESET  16u  /* rx: the peer died with unread bytes of ours */
-#define STREAM_FROZEN 8u   /* rx: the cursor must not move any more */
-#define STREAM_ENDED  32u  /* rx: to the program it has, but TCP is reset */
-#define STREAM_HALVED 64u  /* our FIN is out; rx: we sent the peer's: half.h */
-#define STREAM_SECOND 128u /* tx: the peer had shut its half before */
-#define STREAM_TOLD   256u /* rx: the peer was told that all is read */
-#define STREAM_OWED   512u /* rx: slot->error is the next call's, as it is */
+#define STREAM_TCP             1u  /* this direction is the kernel's now */
+#define STREAM_SHUT            2u  /* shutdown() by the program */
+#define STREAM_BROKEN          4u  /* the peer's cursor was impossible */
+#define STREAM_RESET           16u /* rx: the peer died, our bytes unread */
+#define STREAM_FROZEN          8u  /* rx: the cursor must not move any more */
+#define STREAM_PEER_CLOSED     32u /* rx: as the program sees it; TCP is reset */
+#define STREAM_FIN_SENT        64u  /* our FIN is out; rx: the peer's, by us */
+#define STREAM_PEER_SHUT_FIRST 128u /* tx: before our own half */
+#define STREAM_DRAIN_TOLD      256u /* rx: the peer was told that all is read */
+#define STREAM_ERROR_PENDING   512u /* rx: slot->error is for the next call */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -66,37 +66,51 @@ enum phase {
 #define SOCKET_RCVNEVER 1024u
 #define SOCKET_SNDNEVER 2048u
 #define SOCKET_BUFFERS  4096u  /* SO_SNDBUF or SO_RCVBUF may be set: ask */
-#define SOCKET_WATCHED  8192u  /* was in an epoll instance: ear.h */
+#define SOCKET_WATCHED  8192u  /* was in an epoll instance: bell_monitor.h */
 #define SOCKET_APPENDS  16384u /* O_APPEND: sendfile() is refused */
 
 struct epoll_member;
 
-/* The annex of the ring that we write is in one of these states: annex.h */
-enum annex {
-	ANNEX_NONE,
-	ANNEX_OURS,   /* has memory, which this process pays for */
-	ANNEX_REFUSED /* none was to be had */
+/* The overflow ring that we write is in one of these states: overflow.h */
+enum overflow {
+	OVERFLOW_NONE,
+	OVERFLOW_OURS,   /* has memory, which this process pays for */
+	OVERFLOW_REFUSED /* none was to be had */
 };
 
 /* A client's, that is undecided: knock.h */
 enum knock_state {
 	KNOCK_NONE,
-	KNOCK_OUT,
-	KNOCK_OVER, /* decided, while a thread looked at the elements */
+	KNOCK_PENDING,
+	KNOCK_SETTLED, /* decided, while a thread looked at the elements */
 };
 
 struct knock {
 	_Atomic uint32_t state;   /* enum knock_state */
 	_Atomic uint32_t lookers; /* threads of ours, without the lock */
-	bool vain;                /* taken back; `at` says by number where */
+	bool withdrawn;           /* taken back; `at` says by number where */
 	struct knocks k;          /* what is not held was given back */
+};
+
+/* What decides for how long the handshake is waited for, and hidden from a
+ * program that asks whether it can write: handshake_timeout.c */
+struct handshake_wait {
+	uint64_t begun_ns;
+	uint64_t hidden_until_ns; /* a poll waits for the peer until then */
+	bool output_told;         /* the program knows that it can write */
+	bool output_late;         /* it was told late, and that was counted */
+	bool in_crowd;            /* many others began beside it */
+	bool extended;            /* hidden a little longer: we were away */
+	bool to_self;             /* only this process would accept it */
+	bool deferred;            /* client: no Proposal yet, deferred.h */
+	bool client_silent;       /* server: the client let its time pass */
 };
 
 struct connection {
 	struct fdentry entry; /* FDENTRY_SOCKET */
 	_Atomic uint32_t dead;
 	struct status_slot *slot;
-	bool unlisted; /* it is ours alone, as the segment had none left */
+	bool no_slot; /* it is ours alone, as the segment had none left */
 
 	/* The element, once attached. */
 	struct rmb *rmb;
@@ -131,26 +145,26 @@ struct connection {
 	/* All before this is read with each message. */
 	struct rmb_element *control;
 	struct bells bells;
-	_Atomic int ear_data; /* descriptors of ear.h, 0 none */
-	_Atomic int ear_room;
-	_Atomic uint32_t deaf; /* nobody can ring: they are used no more */
+	_Atomic int monitor_data; /* descriptors of bell_monitor.h, 0 none */
+	_Atomic int monitor_room;
+	_Atomic uint32_t bell_dead; /* nobody can ring: they are used no more */
 
-	_Atomic uint32_t callers;    /* calls that slept, of this process */
-	_Atomic uint32_t pollers;    /* callers that are in poll() */
-	_Atomic int orphan;          /* descriptor kept for them, 0 none */
-	_Atomic uint32_t numberless; /* because theirs was closed */
-	int kept;                    /* that descriptor, until it is closed */
-	struct connection *next_kept;
+	_Atomic uint32_t callers;        /* calls that slept, of this process */
+	_Atomic uint32_t pollers;        /* callers that are in poll() */
+	_Atomic int closed_fd;           /* descriptor kept for them, 0 none */
+	_Atomic uint32_t closed_in_call; /* because theirs was closed */
+	int closed_fd_held; /* that descriptor, until it is closed */
+	struct connection *next_held;
 	uint32_t sleeps;       /* begun; the kernel is asked now and then */
 	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
 	bool recall_awaited;   /* recall_is_done() has waited */
 	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
 	uint32_t drained_data; /* rings_of_data_bell() when last emptied */
 	uint32_t drained_room;
-	uint32_t spin_score; /* how well spinning did here */
-	uint64_t return_at;  /* cursor when it may leave the annex: annex.h */
-	uint8_t annex;       /* enum annex */
-	uint32_t forks;      /* process.forks, when it was attached */
+	uint32_t spin_score;         /* how well spinning did here */
+	uint64_t return_at;          /* cursor when it may leave that ring */
+	uint8_t overflow;            /* enum overflow */
+	uint32_t forks;              /* process.forks, when it was attached */
 	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
 	_Atomic uint64_t refused_at; /* tx.position, plus one: no room; 0 when
 				      * the program was told of room */
@@ -159,27 +173,19 @@ struct connection {
 	_Atomic uint32_t *counted; /* counter while it begins, or NULL */
 	uint32_t offer_entry;      /* registry entry plus one, 0 none */
 	bool connected;            /* the kernel's connect is over */
-	bool spoilt;       /* we rang a bell of ours: not to be used again */
-	bool mute;         /* the peer closed during the handshake */
-	bool declined;     /* the client, right behind its Proposal */
-	bool disconnected; /* connect() to AF_UNSPEC did it; dead, too */
-	bool parted;       /* the peer was told that this end goes */
-	bool shared;       /* the peer was not told: others hold this end too */
-	bool withdrawn;    /* our Accept: messages_withdraw */
-	bool lingers;      /* SO_LINGER may be set */
-	uint32_t unread;   /* bytes of a CLC message seen, not yet taken */
+	bool bell_dirty; /* we rang a bell of ours: not to be used again */
+	bool peer_closed_early; /* the peer closed during the handshake */
+	bool declined;          /* the client, right behind its Proposal */
+	bool disconnected;      /* connect() to AF_UNSPEC did it; dead, too */
+	bool peer_told_close;   /* the peer was told that this end goes */
+	bool others_hold; /* the peer was not told: others hold this end too */
+	bool withdrawn;   /* our Accept: messages_withdraw */
+	bool lingers;     /* SO_LINGER may be set */
+	uint32_t unread;  /* bytes of a CLC message seen, not yet taken */
 	_Atomic uint32_t said; /* bytes of CLC messages that we sent */
-	bool end_woke;         /* half_tell(): the peer slept then */
-	bool talks;            /* talk.h */
-	bool told;             /* that it can write, before the peer answered */
-	bool late;             /* was told late, and counted */
-	bool crowded;          /* began beside many others */
-	bool looks_again;      /* was hidden a little longer: we were away */
-	bool own;              /* nobody but this process would accept it */
-	bool quiet;            /* client: has not proposed yet, deferred.h */
-	bool silent;           /* server: the client let its time pass */
-	uint64_t begun_ns;     /* the handshake */
-	uint64_t hidden_until_ns; /* till then a poll waits for the peer */
+	bool end_woke;         /* half_close_tell(): the peer slept then */
+	bool in_first_burst;   /* first_burst.h */
+	struct handshake_wait handshake;
 	struct epoll_member *members;
 	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
 	struct knock knock;
@@ -189,7 +195,7 @@ struct connection {
  * it sends something, or ends its half. */
 static inline bool connection_was_left(const struct connection *c)
 {
-	return (atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+	return (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
 	       !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT);
 }
 
@@ -207,21 +213,20 @@ static inline struct connection *connection_of(int fd)
  * that it began with. */
 static inline int connection_fd(const struct connection *c, int fd)
 {
-	int kept = atomic_load_explicit(&c->orphan, memory_order_acquire);
+	int kept = atomic_load_explicit(&c->closed_fd, memory_order_acquire);
 
 	return kept > 0 ? kept : fd;
 }
 
 /* Returns how many bytes may lie in a ring of so many: all of it, unless the
  * program made the buffers of its socket small. */
-static inline uint32_t connection_allowed(uint32_t bytes,
-					  const struct rmb_producer *p)
+static inline uint32_t connection_limit(uint32_t bytes,
+					const struct rmb_producer *p)
 {
 	uint32_t allowed =
-	    atomic_load_explicit(&p->allowed, memory_order_relaxed);
+	    atomic_load_explicit(&p->limit, memory_order_relaxed);
 
-	return __builtin_expect(allowed < RMB_ALLOWED_MIN || allowed >= bytes,
-				1)
+	return __builtin_expect(allowed < RMB_LIMIT_MIN || allowed >= bytes, 1)
 		   ? bytes
 		   : allowed;
 }
@@ -251,15 +256,14 @@ static inline const struct ring *connection_ring_in(const struct connection *c)
 	return rings_of(&c->in, window_shift(window));
 }
 
-static inline uint32_t connection_allowed_out(const struct connection *c)
+static inline uint32_t connection_limit_out(const struct connection *c)
 {
-	return connection_allowed(connection_ring_out(c)->bytes,
-				  c->out_producer);
+	return connection_limit(connection_ring_out(c)->bytes, c->out_producer);
 }
 
-static inline uint32_t connection_allowed_in(const struct connection *c)
+static inline uint32_t connection_limit_in(const struct connection *c)
 {
-	return connection_allowed(connection_ring_in(c)->bytes, c->in_producer);
+	return connection_limit(connection_ring_in(c)->bytes, c->in_producer);
 }
 
 /* They enclose sends over TCP of what the reader had already: it must not wait
@@ -307,10 +311,11 @@ static inline int connection_owed_error(struct connection *c)
 {
 	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
 						    memory_order_relaxed) &
-			       STREAM_OWED),
+			       STREAM_ERROR_PENDING),
 			     1) ||
-	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED) &
-	      STREAM_OWED))
+	    !(atomic_fetch_and(&c->slot->rx.flags,
+			       ~(uint32_t)STREAM_ERROR_PENDING) &
+	      STREAM_ERROR_PENDING))
 		return 0;
 	return (int)atomic_exchange(&c->slot->error, 0);
 }
@@ -319,7 +324,7 @@ static inline bool connection_owes_error(const struct connection *c)
 {
 	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
 						     memory_order_relaxed) &
-				    STREAM_OWED,
+				    STREAM_ERROR_PENDING,
 				0) &&
 	       atomic_load(&c->slot->error);
 }
@@ -327,7 +332,7 @@ static inline bool connection_owes_error(const struct connection *c)
 static inline void connection_owe_error(struct connection *c, int error)
 {
 	atomic_store(&c->slot->error, (uint32_t)error);
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_OWED);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_ERROR_PENDING);
 }
 
 /* Has the program called shutdown(RD)? */
@@ -347,7 +352,7 @@ static inline struct clc *connection_clc(struct connection *c)
 struct connection *connection_new(int role, uint32_t flags, bool must);
 
 /* Makes one in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
-struct connection *connection_new_plain(struct status_slot *slot);
+struct connection *connection_new_passthrough(struct status_slot *slot);
 
 /* Counts clients of this process that are in their handshake. */
 uint32_t connections_starting(void);
@@ -427,7 +432,7 @@ extern void (*connection_on_rings)(struct connection *c);
 void connection_pass_on(void *c);
 /* Called for one that is in an epoll instance, before the elements that it
  * knocked at are given back; but for the taken one of `at`, or -1. */
-extern void (*connection_on_knock_over)(struct connection *c, int taken);
+extern void (*connection_on_knock_settled)(struct connection *c, int taken);
 
 /* Final: on TCP, for this reason. Counts it. */
 void connection_use_tcp(struct connection *c, uint32_t reason,

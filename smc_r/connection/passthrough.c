@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* plain: connections that nobody but the kernel will ever carry. */
+/* passthrough: connections that nobody but the kernel will ever carry. */
 #include "smc_r/connection/passthrough.h"
 
 #include <sys/mman.h>
@@ -9,13 +9,13 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-struct status_slot *_Atomic *_Atomic plain_table;
+struct status_slot *_Atomic *_Atomic passthrough_table;
 
 static _Atomic int end; /* highest number ever kept, plus one */
 
 static struct status_slot *_Atomic *have_table(void)
 {
-	struct status_slot *_Atomic *table = atomic_load(&plain_table);
+	struct status_slot *_Atomic *table = atomic_load(&passthrough_table);
 	const size_t bytes = FDTABLE_SIZE * sizeof(*table);
 	void *memory;
 
@@ -25,7 +25,7 @@ static struct status_slot *_Atomic *have_table(void)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
-	if (atomic_compare_exchange_strong(&plain_table, &table, memory))
+	if (atomic_compare_exchange_strong(&passthrough_table, &table, memory))
 		return memory;
 	munmap(memory, bytes);
 	return table;
@@ -56,7 +56,7 @@ static struct status_slot *slot_get(void)
 	return slot;
 }
 
-static void fill(struct status_slot *slot, const struct plain *p)
+static void fill(struct status_slot *slot, const struct passthrough *p)
 {
 	slot->role = p->role;
 	slot->local = p->local;
@@ -81,7 +81,7 @@ static uint32_t index_of(uint32_t reason)
 	return (uint32_t)seen;
 }
 
-static void count(const struct plain *p)
+static void count(const struct passthrough *p)
 {
 	if (p->role == STATUS_CLIENT)
 		segment_count(client_connections);
@@ -91,7 +91,7 @@ static void count(const struct plain *p)
 	segment_count(fallbacks[index_of(p->reason)]);
 }
 
-void plain_keep(int fd, const struct plain *p)
+void passthrough_keep(int fd, const struct passthrough *p)
 {
 	struct status_slot *_Atomic *table = have_table();
 	struct status_slot *slot;
@@ -99,8 +99,8 @@ void plain_keep(int fd, const struct plain *p)
 	if (!table || (unsigned)fd >= FDTABLE_SIZE || fdtable_get(fd))
 		return;
 	/* Its number was closed unseen. */
-	if (plain_is(fd))
-		plain_drop(fd);
+	if (passthrough_is(fd))
+		passthrough_drop(fd);
 	slot = slot_get();
 	if (!slot)
 		return;
@@ -124,14 +124,14 @@ static void leave_slot(struct status_slot *slot)
 
 /* The slot goes first: a fork in between gives the child an entry whose slot it
  * does not hold, and not a slot that nothing will ever make it leave. */
-void plain_drop(int fd)
+void passthrough_drop(int fd)
 {
 	struct status_slot *_Atomic *entry;
 	struct status_slot *slot;
 
-	if (process_may_be_foreign() || !plain_is(fd))
+	if (process_may_be_foreign() || !passthrough_is(fd))
 		return;
-	entry = &atomic_load(&plain_table)[fd];
+	entry = &atomic_load(&passthrough_table)[fd];
 	slot = atomic_load(entry);
 	if (!slot)
 		return;
@@ -139,46 +139,47 @@ void plain_drop(int fd)
 	atomic_store_explicit(entry, NULL, memory_order_relaxed);
 }
 
-void plain_drop_range(unsigned first, unsigned last)
+void passthrough_drop_range(unsigned first, unsigned last)
 {
 	unsigned until = (unsigned)atomic_load(&end);
 
 	for (unsigned fd = first; fd <= last && fd < until; fd++)
-		if (plain_is((int)fd))
-			plain_drop((int)fd);
+		if (passthrough_is((int)fd))
+			passthrough_drop((int)fd);
 }
 
-void plain_share(int fd)
+void passthrough_share(int fd)
 {
 	struct connection *c = NULL;
 	sigset_t saved;
 
-	if (!plain_is(fd) || process_is_foreign())
+	if (!passthrough_is(fd) || process_is_foreign())
 		return;
 	engine_lock(&saved);
 	if (!fdtable_get(fd))
-		c = connection_new_plain(atomic_load(&plain_table)[fd]);
+		c = connection_new_passthrough(
+		    atomic_load(&passthrough_table)[fd]);
 	if (c) {
 		fdtable_set(fd, &c->entry);
-		atomic_store(&atomic_load(&plain_table)[fd], NULL);
+		atomic_store(&atomic_load(&passthrough_table)[fd], NULL);
 	}
 	engine_unlock(&saved);
 }
 
-void plain_drop_all(void)
+void passthrough_drop_all(void)
 {
 	int until = atomic_load(&end);
 
-	for (int fd = 0; fd < until && plain_table; fd++) {
+	for (int fd = 0; fd < until && passthrough_table; fd++) {
 		struct status_slot *slot =
-		    atomic_exchange(&atomic_load(&plain_table)[fd], NULL);
+		    atomic_exchange(&atomic_load(&passthrough_table)[fd], NULL);
 
 		if (slot && segment_slot_leave(slot))
 			segment_slot_free(slot);
 	}
 }
 
-void plain_leave(void)
+void passthrough_leave(void)
 {
-	atomic_store(&plain_table, NULL);
+	atomic_store(&passthrough_table, NULL);
 }

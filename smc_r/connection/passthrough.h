@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * plain: connections that nobody but the kernel will ever carry, because the
- * other end has no engine. They are kept for the list and counted; data calls
- * know nothing of them.
+ * passthrough: connections that nobody but the kernel will ever carry, because
+ * the other end has no engine. They are kept for the list and counted; data
+ * calls know nothing of them.
  *
  * One descriptor stands for each. When a second one comes (dup) the connection
  * becomes an ordinary entry of fdtable, in PHASE_NATIVE, which counts them.
@@ -25,7 +25,7 @@
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/status.h"
 
-struct plain {
+struct passthrough {
 	uint8_t role; /* enum status_role */
 	uint16_t local_port, peer_port;
 	struct in6_addr local, peer;
@@ -33,12 +33,12 @@ struct plain {
 };
 
 /* descriptor -> its slot; NULL before the first one. */
-extern struct status_slot *_Atomic *_Atomic plain_table;
+extern struct status_slot *_Atomic *_Atomic passthrough_table;
 
-static inline bool plain_is(int fd)
+static inline bool passthrough_is(int fd)
 {
 	struct status_slot *_Atomic *table =
-	    atomic_load_explicit(&plain_table, memory_order_acquire);
+	    atomic_load_explicit(&passthrough_table, memory_order_acquire);
 
 	return table && (unsigned)fd < FDTABLE_SIZE &&
 	       atomic_load_explicit(&table[fd], memory_order_relaxed);
@@ -46,21 +46,21 @@ static inline bool plain_is(int fd)
 
 /* Lists and counts it. Where there is no memory for it, or fd means something
  * else to the engine, nothing is done. */
-void plain_keep(int fd, const struct plain *p);
+void passthrough_keep(int fd, const struct passthrough *p);
 
 /* The descriptor is about to be closed, or was closed unseen. */
-void plain_drop(int fd);
+void passthrough_drop(int fd);
 
-void plain_drop_range(unsigned first, unsigned last);
+void passthrough_drop_range(unsigned first, unsigned last);
 
 /* Comes before there is a second descriptor for it, or another call takes its
  * number. */
-void plain_share(int fd);
+void passthrough_share(int fd);
 
 /* Drops all of them; engine lock held. */
-void plain_drop_all(void);
+void passthrough_drop_all(void);
 
 /* This process no longer shares our memory: nothing of ours is touched. */
-void plain_leave(void);
+void passthrough_leave(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* traits: what we saw a program do to a socket before. */
+/* socket_history: what we saw a program do to a socket before. */
 #include "smc_r/connection/socket_history.h"
 
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ static uint8_t bits_of(int fd)
 	return (unsigned)fd < SIZE ? table[fd] : 0;
 }
 
-void traits_made(int fd, int domain, int type, int protocol)
+void socket_history_made(int fd, int domain, int type, int protocol)
 {
 	bool tcp = (domain == AF_INET || domain == AF_INET6) &&
 		   (type & 0xf) == SOCK_STREAM &&
@@ -42,32 +42,32 @@ void traits_made(int fd, int domain, int type, int protocol)
 		table[fd] = tcp ? KNOWN : OTHER;
 }
 
-void traits_copied(int from, int to)
+void socket_history_copied(int from, int to)
 {
 	if ((unsigned)to < SIZE && from != to)
 		table[to] = bits_of(from);
 }
 
-void traits_gone(int fd)
+void socket_history_gone(int fd)
 {
 	/* Most have none, and their page is not touched. */
 	if ((unsigned)fd < SIZE && table[fd])
 		table[fd] = 0;
 }
 
-bool traits_are_tcp(int fd)
+bool socket_history_is_tcp(int fd)
 {
 	return bits_of(fd) & KNOWN;
 }
 
-bool traits_are_other(int fd)
+bool socket_history_is_other(int fd)
 {
 	return bits_of(fd) == OTHER;
 }
 
-void traits_note_idle(int fd, bool idle)
+void socket_history_note_idle(int fd, bool idle)
 {
-	if ((unsigned)fd >= SIZE || traits_are_other(fd))
+	if ((unsigned)fd >= SIZE || socket_history_is_other(fd))
 		return;
 	if (idle)
 		table[fd] |= IDLE;
@@ -75,32 +75,32 @@ void traits_note_idle(int fd, bool idle)
 		table[fd] &= (uint8_t)~IDLE;
 }
 
-bool traits_are_idle(int fd)
+bool socket_history_is_idle(int fd)
 {
 	return bits_of(fd) & IDLE;
 }
 
-void traits_stream(int fd)
+void socket_history_stream(int fd)
 {
 	if ((unsigned)fd < SIZE)
 		table[fd] |= STREAM;
 }
 
 /* An accepted socket has the options of its listener. */
-void traits_accepted(int listener, int fd)
+void socket_history_accepted(int listener, int fd)
 {
-	traits_copied(listener, fd);
-	traits_note_idle(fd, false);
+	socket_history_copied(listener, fd);
+	socket_history_note_idle(fd, false);
 }
 
-bool traits_is_buffer(int name)
+bool socket_history_is_buffer(int name)
 {
 	return name == SO_SNDBUF || name == SO_RCVBUF ||
 	       name == SO_SNDBUFFORCE || name == SO_RCVBUFFORCE ||
 	       name == SO_BUF_LOCK;
 }
 
-void traits_option(int fd, int level, int name)
+void socket_history_option(int fd, int level, int name)
 {
 	uint8_t bit = 0;
 
@@ -109,7 +109,7 @@ void traits_option(int fd, int level, int name)
 		    name == SO_RCVLOWAT || name == SO_TIMESTAMP ||
 		    name == SO_TIMESTAMPNS)
 			bit = KEPT;
-		else if (traits_is_buffer(name))
+		else if (socket_history_is_buffer(name))
 			bit = BUFFERS;
 		else if (name == SO_LINGER)
 			bit = LINGERS;
@@ -125,11 +125,11 @@ void traits_option(int fd, int level, int name)
 		table[fd] |= bit;
 }
 
-void traits_time_out(int fd, int name, bool never)
+void socket_history_time_out(int fd, int name, bool never)
 {
 	uint8_t bit = name == SO_RCVTIMEO ? RCVNEVER : SNDNEVER;
 
-	if ((unsigned)fd >= SIZE || traits_are_other(fd))
+	if ((unsigned)fd >= SIZE || socket_history_is_other(fd))
 		return;
 	if (never)
 		table[fd] |= bit;
@@ -156,7 +156,7 @@ static bool ask_unsuitable(int fd)
 	       integer_option(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) > 0;
 }
 
-bool traits_deferred(int fd)
+bool socket_history_is_deferred(int fd)
 {
 	return integer_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT) > 0;
 }
@@ -170,12 +170,12 @@ static uint32_t ask_time(int fd, int name, uint32_t bit)
 	return t.tv_sec || t.tv_usec ? bit : 0;
 }
 
-bool traits_tells_input(int fd)
+bool socket_history_tells_input(int fd)
 {
 	return integer_option(fd, IPPROTO_TCP, TCP_INQ) > 0;
 }
 
-bool traits_tells_time(int fd)
+bool socket_history_tells_time(int fd)
 {
 	return integer_option(fd, SOL_SOCKET, SO_TIMESTAMP) > 0 ||
 	       integer_option(fd, SOL_SOCKET, SO_TIMESTAMPNS) > 0;
@@ -192,18 +192,18 @@ static uint32_t ask_options(int fd, uint8_t seen)
 		options |= SOCKET_SNDNEVER;
 	if (integer_option(fd, SOL_SOCKET, SO_RCVLOWAT) > 1)
 		options |= SOCKET_RCVLOWAT;
-	if (traits_tells_input(fd))
+	if (socket_history_tells_input(fd))
 		options |= SOCKET_INQ;
-	if (traits_tells_time(fd))
+	if (socket_history_tells_time(fd))
 		options |= SOCKET_STAMPED;
 	return options;
 }
 
-struct traits traits_of(int fd)
+struct socket_history socket_history_of(int fd)
 {
 	uint8_t seen = bits_of(fd);
 	bool known = seen & KNOWN;
-	struct traits t = {.tcp = known};
+	struct socket_history t = {.tcp = known};
 
 	if (!known)
 		t.tcp =

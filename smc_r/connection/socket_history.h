@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * traits: what we saw a program do to a socket before it became a connection,
- * one byte a descriptor, so that connect and accept need not ask the kernel
- * about options that nearly nobody sets, nor about sockets that are not TCP's.
+ * socket_history: what we saw a program do to a socket before it became a
+ * connection, one byte a descriptor, so that connect and accept need not ask
+ * the kernel about options that nearly nobody sets, nor about sockets that are
+ * not TCP's.
  *
  * A number whose history we do not know (inherited, passed, duplicated) is
  * asked about.
@@ -20,7 +21,7 @@
 #define SO_BUF_LOCK 72
 #endif
 
-struct traits {
+struct socket_history {
 	bool tcp;         /* a TCP socket */
 	bool unsuitable;  /* an option is set that SMC cannot honour */
 	bool lingers;     /* SO_LINGER may be set */
@@ -28,34 +29,34 @@ struct traits {
 };
 
 /* A socket that this process just made, or accepted from `listener`. */
-void traits_made(int fd, int domain, int type, int protocol);
-void traits_accepted(int listener, int fd);
+void socket_history_made(int fd, int domain, int type, int protocol);
+void socket_history_accepted(int listener, int fd);
 /* A second number for the same; and one that is closed. */
-void traits_copied(int from, int to);
-void traits_gone(int fd);
+void socket_history_copied(int from, int to);
+void socket_history_gone(int fd);
 /* This process made it as a TCP socket; as another one. Neither: not known. */
-bool traits_are_tcp(int fd);
-bool traits_are_other(int fd);
+bool socket_history_is_tcp(int fd);
+bool socket_history_is_other(int fd);
 /* A listener of which the settings say that nobody is served by it. */
-void traits_note_idle(int fd, bool idle);
-bool traits_are_idle(int fd);
+void socket_history_note_idle(int fd, bool idle);
+bool socket_history_is_idle(int fd);
 /* Comes before setsockopt of any descriptor. */
-void traits_option(int fd, int level, int name);
+void socket_history_option(int fd, int level, int name);
 /* Is it an option of SOL_SOCKET that sets a buffer's size? */
-bool traits_is_buffer(int name);
+bool socket_history_is_buffer(int name);
 /* Comes after setsockopt of SO_RCVTIMEO or SO_SNDTIMEO. never: to less than
  * nothing, which nothing tells from no time-out later. */
-void traits_time_out(int fd, int name, bool never);
+void socket_history_time_out(int fd, int name, bool never);
 /* libc reads and writes it from here on, below us. */
-void traits_stream(int fd);
+void socket_history_stream(int fd);
 
-struct traits traits_of(int fd);
+struct socket_history socket_history_of(int fd);
 /* Is TCP_INQ set? */
-bool traits_tells_input(int fd);
+bool socket_history_tells_input(int fd);
 /* ... and when they came (SO_TIMESTAMP, SO_TIMESTAMPNS)? */
-bool traits_tells_time(int fd);
+bool socket_history_tells_time(int fd);
 
 /* A listener that keeps connections back until bytes came. */
-bool traits_deferred(int fd);
+bool socket_history_is_deferred(int fd);
 
 #endif

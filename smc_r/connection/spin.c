@@ -12,7 +12,7 @@
 /* A wait that yields is over by then, however much of it was others'. */
 #define WALL_NS 2000000u
 
-static __thread struct company company;
+static __thread struct contention contention;
 
 #define FIRST_US 20u
 #define LEAST_US 2u
@@ -71,7 +71,7 @@ bool spin_begin(struct spin *s, uint32_t *score, bool shares, uint64_t until_ns)
 	if (s->budget_ns == 0)
 		return false;
 	s->now_ns = sys_now_ns();
-	if (shares && company_is_bad(&company, s->now_ns))
+	if (shares && contention_is_bad(&contention, s->now_ns))
 		return false;
 	s->start_ns = s->now_ns;
 	s->until_ns = s->start_ns + WALL_NS;
@@ -88,7 +88,7 @@ static void yield(struct spin *s)
 	SYS_CALL3(SYS_sched_yield, 0, 0, 0);
 	s->now_ns = sys_now_ns();
 	took = s->now_ns - before;
-	company_judge(&company, took, s->now_ns);
+	contention_note_yield(&contention, took, s->now_ns);
 	s->spent_ns += took < COMPANY_NOBODY_NS ? took : COMPANY_NOBODY_NS;
 	s->kept_ns = 0;
 }
@@ -104,11 +104,12 @@ bool spin_step(struct spin *s)
 	s->spent_ns += took;
 	s->kept_ns += took;
 	if (took > COMPANY_LATE_NS)
-		company_judge(&company, took, s->now_ns);
-	if (company_wants(&company, s->now_ns, s->kept_ns, s->shares))
+		contention_note_yield(&contention, took, s->now_ns);
+	if (contention_should_yield(&contention, s->now_ns, s->kept_ns,
+				    s->shares))
 		yield(s);
 	return s->spent_ns < s->budget_ns && s->now_ns < s->until_ns &&
-	       !(s->shares && company_is_bad(&company, s->now_ns));
+	       !(s->shares && contention_is_bad(&contention, s->now_ns));
 }
 
 static void spin_more(struct learnt *l)
@@ -149,7 +150,7 @@ void spin_missed(uint32_t *score, uint64_t waited_ns)
 	struct learnt l = unpack(*score);
 
 	segment_count(spin_misses);
-	if (company_is_bad(&company, sys_now_ns())) {
+	if (contention_is_bad(&contention, sys_now_ns())) {
 		spin_more(&l);
 	} else if (waited_ns < SHORT_WAIT_NS) {
 		note_vain(&l);

@@ -4,9 +4,9 @@
  * waits ended. Never more than 50 microseconds of a processor; nothing when
  * SMC_R_SPIN=0 says so.
  *
- * A spin lets other threads have the processor (company.h): at every step where
- * that pays, and at any rate now and then. What they take is not counted; so on
- * a crowded processor nobody has to sleep and be woken.
+ * A spin lets other threads have the processor (contention.h): at every step
+ * where that pays, and at any rate now and then. What they take is not counted;
+ * so on a crowded processor nobody has to sleep and be woken.
  *
  * A score is kept beside what is waited for; 0 is a new one.
  *
@@ -34,7 +34,7 @@ struct spin {
 };
 
 /* shares: the thread that we wait for was last seen on our processor. until_ns:
- * the end of the program's patience, by sys_now_ns(), or UINT64_MAX. False:
+ * the end of the program's time-out, by sys_now_ns(), or UINT64_MAX. False:
  * sleep. */
 bool spin_begin(struct spin *s, uint32_t *score, bool shares,
 		uint64_t until_ns);

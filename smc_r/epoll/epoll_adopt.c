@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/registrations.h"
@@ -82,7 +82,7 @@ bool epoll_adopt(struct connection *c, int fd)
 
 		if (e && epoll_user(e) == EPOLL_NOBODY &&
 		    is_registered(e, fd, &event))
-			epoll_meet(e);
+			epoll_claim(e);
 	}
 	engine_lock(&saved);
 	for (int ep = 0; ep < fdtable_program_end(); ep++)

@@ -90,7 +90,7 @@ static void empty_bells(const struct epoll_member *m)
 	/* What was taken may have been for threads that sleep in any instance,
 	 * or on it from outside: they look again, and so do we. */
 	if (any)
-		epoll_poke(c);
+		epoll_wake_members(c);
 }
 
 void epoll_note_rings(struct epoll_member *m)
@@ -181,7 +181,7 @@ static void arm_member(struct epoll_member *m)
 	struct connection *c = m->connection;
 	uint32_t events = atomic_load(&m->events);
 
-	if (__builtin_expect(knock_is_out(c), 0))
+	if (__builtin_expect(knock_is_pending(c), 0))
 		hear_knock(m);
 	if (connection_phase(c) != PHASE_ACTIVE || !m->attached)
 		return;

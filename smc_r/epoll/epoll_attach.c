@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/os/sys.h"
 
@@ -56,8 +56,8 @@ void epoll_attach_knock(struct epoll_member *m)
 	struct connection *c = m->connection;
 	struct epoll *e = m->epoll;
 
-	if (m->hears_knock || m->attached || !knock_is_out(c) || e->bells < 0 ||
-	    epoll_is_anothers(e))
+	if (m->hears_knock || m->attached || !knock_is_pending(c) ||
+	    e->bells < 0 || epoll_is_anothers(e))
 		return;
 	for (uint32_t i = 0; i < c->knock.k.count; i++)
 		watch(e->bells, c->knock.k.at[i].bell, EPOLLIN | EPOLLET,
@@ -159,7 +159,7 @@ void epoll_member_attach(struct epoll_member *m)
 		attach_bells(m);
 	/* It is no edge of the kernel's that the socket is ready now. */
 	if (atomic_load(&m->events) & EPOLLET) {
-		epoll_harvest_locked(m->epoll);
+		epoll_drain_locked(m->epoll);
 		epoll_wake(m->epoll);
 	}
 }

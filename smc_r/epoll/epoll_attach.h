@@ -18,7 +18,8 @@ void epoll_attach_room(struct epoll_member *m);
 /* The member knocks: B has the bell that rings when the knock is taken. Nothing
  * is done where an instance has no B, or another process's. */
 void epoll_attach_knock(struct epoll_member *m);
-/* The knock of c is over: tells all its members (connection_on_knock_over). */
+/* The knock of c is over: tells all its members (connection_on_knock_settled).
+ */
 void epoll_knock_over(struct connection *c, int taken);
 /* Takes the member out of both; the peer need not ring for it any more. */
 void epoll_member_detach(struct epoll_member *m);

@@ -7,12 +7,12 @@
 #include "smc_r/epoll/epoll_adopt.h"
 #include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/os/pages.h"
@@ -154,7 +154,7 @@ static int control_at_once(struct epoll *e, int op, int fd,
 		epoll_arm(e);
 	/* A thread that sleeps on E itself, or on one around it, is no sleeper
 	 * of E; it is woken by what is ready, as the kernel wakes it. */
-	if (!e->is_nested || atomic_load(&e->common->sleepers) ||
+	if (!e->is_nested || atomic_load(&e->shared->sleepers) ||
 	    epoll_member_ready(m))
 		epoll_wake(e);
 	return 0;
@@ -227,7 +227,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 		return real.epoll_ctl(ep, op, fd, event);
 	if (__builtin_expect(!epoll_is_settled(e), 0) ||
 	    (c && op == EPOLL_CTL_ADD && epoll_is_bare(e)))
-		epoll_meet(e);
+		epoll_claim(e);
 	result = control_at_once(e, op, fd, event);
 	if (result < 0) {
 		errno = -result;
@@ -243,7 +243,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	if (op == EPOLL_CTL_ADD)
 		look_how_deep(e);
 	if (op == EPOLL_CTL_ADD && e->given)
-		epoll_common_join(c, fd);
+		epoll_shared_join(c, fd);
 	else if (op == EPOLL_CTL_ADD)
 		leave_to_kernel(e, c, fd);
 	engine_lock(&saved);

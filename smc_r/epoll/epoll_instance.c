@@ -6,9 +6,9 @@
 #include <sys/eventfd.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -61,18 +61,18 @@ void epoll_created(int fd)
 
 	if (!e)
 		return;
-	e->common = epoll_common_get(&e->cookie);
+	e->shared = epoll_shared_get(&e->cookie);
 	e->entry.kind = FDENTRY_EPOLL;
 	e->fd = fd;
 	e->shadow = e->bells = e->poke = -1;
 	e->forks = atomic_load(&process.forks);
-	if (!e->common) {
+	if (!e->shared) {
 		give_memory(e);
 		return;
 	}
 	connection_on_native = epoll_members_leave;
-	connection_on_rings = epoll_poke;
-	connection_on_knock_over = epoll_knock_over;
+	connection_on_rings = epoll_wake_members;
+	connection_on_knock_settled = epoll_knock_over;
 	fdtable_set(fd, &e->entry);
 }
 
@@ -104,7 +104,7 @@ void epoll_draw_cookie(struct epoll *e)
 
 static int make_hidden(long fd)
 {
-	return fd < 0 ? (int)fd : hidden_fd((int)fd);
+	return fd < 0 ? (int)fd : private_fd((int)fd);
 }
 
 /* fd sits in e under this cookie, edge-triggered. 0 or the first -errno. */
@@ -123,7 +123,7 @@ int epoll_make_shadow(struct epoll *e)
 
 	if (e->shadow >= 0)
 		return 0;
-	atomic_compare_exchange_strong(&e->common->user, &nobody,
+	atomic_compare_exchange_strong(&e->shared->user, &nobody,
 				       (uint32_t)process.pid);
 	e->shadow =
 	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
@@ -147,9 +147,9 @@ void epoll_drop_shadow(struct epoll *e)
 {
 	if (e->waiter)
 		waiters_used &= ~(1u << e->waiter);
-	hidden_close(e->poke);
-	hidden_close(e->bells);
-	hidden_close(e->shadow);
+	private_fd_close(e->poke);
+	private_fd_close(e->bells);
+	private_fd_close(e->shadow);
 	e->waiter = 0;
 	e->shadow = e->bells = e->poke = -1;
 }
@@ -165,7 +165,7 @@ void epoll_wake(struct epoll *e)
 {
 	uint64_t one = 1;
 
-	if (e->poke >= 0 && (e->is_nested || atomic_load(&e->common->sleepers)))
+	if (e->poke >= 0 && (e->is_nested || atomic_load(&e->shared->sleepers)))
 		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
 }
 
@@ -179,10 +179,10 @@ void epoll_closing(int fd)
 	epoll_nested_forget(e);
 	epoll_members_end(e);
 	epoll_drop_shadow(e);
-	epoll_common_put(e);
+	epoll_shared_put(e);
 	/* A thread that sleeps on it comes back to it, whenever that is. */
 	e->fd = -1;
-	if (atomic_load(&e->common->sleepers) == 0)
+	if (atomic_load(&e->shared->sleepers) == 0)
 		give_memory(e);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_ask: members and the kernel's descriptors, without waiting. */
+/* epoll_kernel: members and the kernel's descriptors, without waiting. */
 #include "smc_r/epoll/epoll_kernel.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static void note_sign(struct epoll *e, uint64_t data)
 	epoll_nested_woken(e, data);
 }
 
-bool epoll_must_harvest(const struct epoll *e)
+bool epoll_must_drain(const struct epoll *e)
 {
 	return e->unharvested || (e->rung && e->uses_bits);
 }
@@ -64,22 +64,22 @@ static int ask_now(struct epoll *e, struct epoll_event *events, int max)
 	return kept;
 }
 
-void epoll_was_asked(struct epoll *e)
+void epoll_kernel_asked(struct epoll *e)
 {
 	atomic_store(&e->asked_ns, sys_now_ns());
 	atomic_store_explicit(&e->asked_ticks, sys_ticks(),
 			      memory_order_relaxed);
 }
 
-int epoll_ask(struct epoll *e, struct epoll_event *events, int max)
+int epoll_kernel(struct epoll *e, struct epoll_event *events, int max)
 {
 	int n = ask_now(e, events, max);
 
-	epoll_was_asked(e);
-	if (!epoll_must_harvest(e))
+	epoll_kernel_asked(e);
+	if (!epoll_must_drain(e))
 		return n;
 	e->moved = false;
-	epoll_harvest(e);
+	epoll_drain(e);
 	/* The kernel was not asked about what is its own since then. */
 	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
@@ -160,10 +160,10 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 
 	e->filled = false;
 	if (e->shadow >= 0)
-		epoll_harvest(e);
+		epoll_drain(e);
 	if (first)
 		begin_order(e);
-	n = first ? epoll_gather(e, events, max) : epoll_ask(e, events, max);
+	n = first ? epoll_gather(e, events, max) : epoll_kernel(e, events, max);
 	if (n == max) {
 		e->filled = first;
 		return n;
@@ -171,10 +171,10 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 	inject_nap();
 	if (first)
 		return end_order(e, events, n,
-				 n + epoll_ask(e, events + n, max - n));
+				 n + epoll_kernel(e, events + n, max - n));
 	e->moved = false;
 	n += epoll_gather(e, events + n, max - n);
-	/* epoll_ask() says why. */
+	/* epoll_kernel() says why. */
 	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
 
@@ -184,14 +184,14 @@ static int ask_beside(struct epoll *e, struct epoll_event *events, int n,
 {
 	e->filled = n == max;
 	if (e->shadow >= 0)
-		epoll_harvest(e);
+		epoll_drain(e);
 	return n < max ? end_order(e, events, n,
-				   n + epoll_ask(e, events + n, max - n))
+				   n + epoll_kernel(e, events + n, max - n))
 		       : n;
 }
 
-int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
-		    bool only_looks, bool *asked)
+int epoll_kernel_first(struct epoll *e, struct epoll_event *events, int max,
+		       bool only_looks, bool *asked)
 {
 	bool due = kernel_is_due(e);
 	int n;

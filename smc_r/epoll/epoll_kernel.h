@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * epoll_ask: members and the kernel's own descriptors of an instance, asked
+ * epoll_kernel: members and the kernel's own descriptors of an instance, asked
  * without waiting.
  *
  * The kernel is asked seldom while members are ready: every ASK_EVERY calls,
@@ -18,10 +18,10 @@
 int epoll_gather(struct epoll *e, struct epoll_event *events, int max);
 
 /* Asks the kernel about its own descriptors, now: how many. */
-int epoll_ask(struct epoll *e, struct epoll_event *events, int max);
+int epoll_kernel(struct epoll *e, struct epoll_event *events, int max);
 
 /* The kernel has just been. */
-void epoll_was_asked(struct epoll *e);
+void epoll_kernel_asked(struct epoll *e);
 
 /*
  * Reports both, as a wait begins, in the order in which they became ready, as
@@ -29,8 +29,8 @@ void epoll_was_asked(struct epoll *e);
  * kernel, as it sleeps in it, unless the kernel had something to tell the last
  * time. *asked: the kernel was asked.
  */
-int epoll_ask_first(struct epoll *e, struct epoll_event *events, int max,
-		    bool only_looks, bool *asked);
+int epoll_kernel_first(struct epoll *e, struct epoll_event *events, int max,
+		       bool only_looks, bool *asked);
 
 /* Takes our own cookies out of what the kernel returned: how many are left.
  * *woken: there was one. */
@@ -38,6 +38,6 @@ int epoll_filter(struct epoll *e, struct epoll_event *events, int n,
 		 bool *woken);
 
 /* Is there anything in the shadows that no cursor shows? */
-bool epoll_must_harvest(const struct epoll *e);
+bool epoll_must_drain(const struct epoll *e);
 
 #endif

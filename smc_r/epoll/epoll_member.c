@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/stall.h"
@@ -210,7 +210,7 @@ void epoll_members_leave(struct connection *c, bool gone)
 /* ---- what happens to a connection ---- */
 
 /* The marks are the same as before: differ in one that they have. */
-void epoll_again(struct connection *c)
+void epoll_rearm_edge(struct connection *c)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next)
 		atomic_fetch_xor(&m->in_seen, 1u);
@@ -223,7 +223,7 @@ void epoll_input_again(struct connection *c)
 		atomic_fetch_xor(&m->in_seen, 1u << EPOLL_MARK_SHIFT);
 }
 
-void epoll_poke(struct connection *c)
+void epoll_wake_members(struct connection *c)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next) {
 		epoll_ready_mark(m);

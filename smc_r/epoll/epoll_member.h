@@ -30,11 +30,11 @@ void epoll_give_all(struct epoll *e);
 void epoll_members_leave(struct connection *c, bool gone);
 
 /* Something was done to c once more, and is an edge once more. */
-void epoll_again(struct connection *c);
+void epoll_rearm_edge(struct connection *c);
 /* So are the bytes that are there. */
 void epoll_input_again(struct connection *c);
 /* The state of c changed by our own doing: wakes threads that sleep on it. */
-void epoll_poke(struct connection *c);
+void epoll_wake_members(struct connection *c);
 /* Somebody waits for room in a ring that is full. */
 void epoll_stalled(struct connection *c);
 /* A call on c met a full ring, and does not wait. */

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
@@ -143,7 +143,7 @@ static bool give_tree(struct epoll *e)
 	for (int i = 0; i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner)
 			any |= give_tree(e->nested[i].inner);
-	epoll_give(e);
+	epoll_release_to_kernel(e);
 	return any;
 }
 

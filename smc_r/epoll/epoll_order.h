@@ -10,7 +10,7 @@
  * Bounds: no order is kept among more than EPOLL_ORDER_MAX that are ready at
  *         once, nor among members that find no place in the program's array.
  *         Between members and the kernel's descriptors there is one only for a
- *         thread that was away for long (epoll_ask.c).
+ *         thread that was away for long (epoll_kernel.c).
  * Hostile: what a peer says decides about nothing but the order.
  *
  * Members come before the kernel's own descriptors, with two exceptions. After

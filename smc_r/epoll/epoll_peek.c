@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_look: would a wait return at once? Nothing is taken. */
+/* epoll_peek: would a wait return at once? Nothing is taken. */
 #include "smc_r/epoll/epoll_set.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 #include <sys/single_threaded.h>
 
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/sys.h"
@@ -69,7 +69,7 @@ bool epoll_members_ready(struct epoll *e)
 /* The shadows' own signs of life are no events of the program's. */
 static bool settle(struct epoll *e)
 {
-	bool news = e->shadow >= 0 && epoll_harvest_all(e);
+	bool news = e->shadow >= 0 && epoll_drain_all(e);
 
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
@@ -82,7 +82,7 @@ static bool settle(struct epoll *e)
  * are ready, and that nobody is to be told of, would keep everybody awake. */
 static void pass_on(struct epoll *e)
 {
-	epoll_pass_on(e);
+	epoll_rewake(e);
 	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
 		if (e->nested[i].inner && e->nested[i].ours)
 			pass_on(e->nested[i].inner);
@@ -198,9 +198,9 @@ static bool nested_is_woken(const struct epoll *e)
  * sleeps on e from outside, by poll() or in an instance around it, looks at
  * members alone.
  */
-void epoll_pass_on(struct epoll *e)
+void epoll_rewake(struct epoll *e)
 {
-	bool asleep = atomic_load(&e->common->sleepers) > 0;
+	bool asleep = atomic_load(&e->shared->sleepers) > 0;
 	int error = errno;
 
 	if ((!asleep && !e->is_nested) || e->shadow < 0 || epoll_is_anothers(e))

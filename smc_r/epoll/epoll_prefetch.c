@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_fetch: see epoll_fetch.h. */
+/* epoll_prefetch: see epoll_prefetch.h. */
 #include "smc_r/epoll/epoll_prefetch.h"
 
 #include "smc_r/os/lock.h"
@@ -62,7 +62,7 @@ static void fetch_rings(const struct epoll_member *m)
 	fetch_to_write(next_byte(&c->out));
 }
 
-void epoll_fetch(struct epoll_member *const _Atomic *members, uint64_t bits)
+void epoll_prefetch(struct epoll_member *const _Atomic *members, uint64_t bits)
 {
 	static void (*const steps[])(const struct epoll_member *) = {
 	    fetch_member,

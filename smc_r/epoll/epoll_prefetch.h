@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * epoll_fetch: with thousands of connections nothing of one is in the caches
+ * epoll_prefetch: with thousands of connections nothing of one is in the caches
  * when its turn comes, and a look, a read and a write would wait for twenty
  * lines one after the other. A wait that finds many members ready asks for all
  * their lines first, so that they come together.
@@ -19,6 +19,6 @@
 #define EPOLL_FETCH_MIN 256
 
 /* The members of these bits. A hint: nothing is changed. */
-void epoll_fetch(struct epoll_member *const _Atomic *members, uint64_t bits);
+void epoll_prefetch(struct epoll_member *const _Atomic *members, uint64_t bits);
 
 #endif

@@ -311,7 +311,7 @@ static bool some_bits(struct epoll *e, struct epoll_row *row, uint32_t at,
 		return true;
 	cold = bits & ~atomic_load_explicit(&g->hot, memory_order_relaxed);
 	if (r->fetches && (cold & (cold - 1)))
-		epoll_fetch(g->members, cold);
+		epoll_prefetch(g->members, cold);
 	next = each_bit(g, bits, r);
 	if (next == ALL_BITS)
 		return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_own: connections of a process to its own listeners, in epoll. */
+/* epoll_self: connections of a process to its own listeners, in epoll. */
 #include "smc_r/epoll/epoll_self.h"
 
 #include "smc_r/connection/connection.h"
-#include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_edge.h"
+#include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_scan.h"
 #include "smc_r/handshake/handshake.h"
 
@@ -32,7 +32,8 @@ static int scan_names(struct epoll *e, const struct connection *c,
 	return n;
 }
 
-int epoll_own_first(struct epoll *e, struct epoll_event *events, int n, int max)
+int epoll_self_first(struct epoll *e, struct epoll_event *events, int n,
+		     int max)
 {
 	uint32_t count = atomic_load(&e->count);
 
@@ -76,12 +77,12 @@ static bool tell_alone(struct epoll *e)
 	return any;
 }
 
-int epoll_own_alone(struct epoll *e, struct epoll_event *events, int max)
+int epoll_self_alone(struct epoll *e, struct epoll_event *events, int max)
 {
 	int n;
 
 	if (connections_starting() == 0 || !has_own(e))
 		return 0;
-	n = epoll_ask(e, events, max);
+	n = epoll_kernel(e, events, max);
 	return n == 0 && tell_alone(e) ? epoll_gather(e, events, max) : n;
 }

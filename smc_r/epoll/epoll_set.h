@@ -22,7 +22,7 @@
  * Fork:    a child has a copy of the table; the kernel's instances are shared
  *          and it leaves what it inherited in them alone, and the words in the
  *          RMB by which the peer rings them, until it uses the instance
- *          (epoll_common.h).
+ *          (epoll_shared.h).
  *
  * Cost: epoll_ctl on a member is a few stores, and a member that was taken out
  * stays parked until its connection ends. An instance without members goes
@@ -109,7 +109,7 @@ struct epoll {
 	int shadow;                  /* S, -1 until the first member */
 	int bells;                   /* B, while there is S */
 	int poke;                    /* eventfd in S: wakes sleepers of E */
-	struct epoll_common *common; /* shared by all processes that have it */
+	struct epoll_shared *shared; /* shared by all processes that have it */
 	uint32_t forks;              /* process.forks, when it was made */
 	bool given;      /* several use it: members are the kernel's */
 	uint64_t cookie; /* S has this one, nested instances the next ones */
@@ -218,6 +218,6 @@ struct epoll_armed {
 int epoll_pending_ms(struct epoll *e);
 /* A thread that took signs of e arms, looks, and wakes one of the others that
  * sleep in it, or on it. errno stays. */
-void epoll_pass_on(struct epoll *e);
+void epoll_rewake(struct epoll *e);
 
 #endif

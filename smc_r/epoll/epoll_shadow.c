@@ -8,11 +8,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/process.h"
@@ -168,8 +168,8 @@ static bool is_news(struct connection *c, uint32_t events)
 
 /* Each member that stands in this instance. True: there was news of one, and
  * not only a wake-up of ours. */
-static bool harvest(struct epoll *e, int ep,
-		    void (*note)(struct epoll_member *m, uint32_t events))
+static bool drain(struct epoll *e, int ep,
+		  void (*note)(struct epoll_member *m, uint32_t events))
 {
 	struct epoll_event events[HARVEST];
 	bool news = false;
@@ -199,9 +199,9 @@ static bool harvest(struct epoll *e, int ep,
 	return news;
 }
 
-void epoll_harvest_locked(struct epoll *e)
+void epoll_drain_locked(struct epoll *e)
 {
-	harvest(e, e->shadow, note_event);
+	drain(e, e->shadow, note_event);
 }
 
 static struct epoll_member *find_due(struct epoll *e)
@@ -235,22 +235,22 @@ static bool harvest_both(struct epoll *e, bool bells)
 	bool news;
 
 	e->unharvested = false;
-	news = harvest(e, e->shadow, note_event);
+	news = drain(e, e->shadow, note_event);
 	if (bells) {
 		e->rung = false;
-		news |= harvest(e, e->bells, NULL);
+		news |= drain(e, e->bells, NULL);
 	}
 	if (__builtin_expect(atomic_load(&e->due) != 0, 0))
 		move_due(e);
 	return news;
 }
 
-void epoll_harvest(struct epoll *e)
+void epoll_drain(struct epoll *e)
 {
 	harvest_both(e, e->rung && e->uses_bits);
 }
 
-bool epoll_harvest_all(struct epoll *e)
+bool epoll_drain_all(struct epoll *e)
 {
 	return harvest_both(e, true);
 }
@@ -308,7 +308,7 @@ static bool knows_all(struct epoll_member *m)
 	struct epoll_marks now;
 	uint32_t bits;
 
-	epoll_harvest_locked(m->epoll);
+	epoll_drain_locked(m->epoll);
 	now = epoll_marks(m);
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) < 0)
 		return false;
@@ -330,7 +330,7 @@ static void ask_exactly(struct epoll_member *m)
 	sys_epoll_ctl(shadow, EPOLL_CTL_DEL, m->fd, 0, 0);
 	sys_epoll_ctl(shadow, EPOLL_CTL_ADD, m->fd, events | EPOLLET,
 		      (uint64_t)(uintptr_t)m);
-	epoll_harvest_locked(m->epoll);
+	epoll_drain_locked(m->epoll);
 }
 
 /* False: something happened meanwhile, and nobody knows whether it was told. */

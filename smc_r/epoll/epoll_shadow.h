@@ -22,14 +22,14 @@
 /* Takes what the shadow knows and cursors do not show: the end of a peer. From
  * bells that rang it takes only what must be known: which member of many is to
  * be looked at. */
-void epoll_harvest(struct epoll *e);
+void epoll_drain(struct epoll *e);
 /* Harvests all bells as well: the kernel is to be asked whether E has anything
  * else. True: there was news of a member, and not only a wake-up of ours. */
-bool epoll_harvest_all(struct epoll *e);
+bool epoll_drain_all(struct epoll *e);
 
 /* Harvests the shadow alone, engine lock held: members that are due to move
  * stay. Threads that sleep on e must be woken after it. */
-void epoll_harvest_locked(struct epoll *e);
+void epoll_drain_locked(struct epoll *e);
 
 /* If it is late, it is due now. */
 void epoll_note_late(struct epoll_member *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* epoll_common: instances that several processes have. */
+/* epoll_shared: instances that several processes have. */
 #include "smc_r/epoll/epoll_shared.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
 
-#define FIRST_WORDS 256u /* each a struct epoll_common */
+#define FIRST_WORDS 256u /* each a struct epoll_shared */
 #define MORE_WORDS  64u
 #define ROUSE_MS    20u /* for sleeping threads to notice */
 
@@ -28,14 +28,14 @@
 
 /* A child has the parent's words as well; each is taken by one of them. */
 static struct words {
-	struct epoll_common *_Atomic at;
+	struct epoll_shared *_Atomic at;
 	_Atomic uint32_t count;
 } words;
 
 static bool new_words(uint32_t count)
 {
 	void *memory =
-	    mmap(NULL, count * sizeof(struct epoll_common),
+	    mmap(NULL, count * sizeof(struct epoll_shared),
 		 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
@@ -60,14 +60,14 @@ static uint64_t draw(void)
 	return x[0] & ~(uint64_t)(EPOLL_COOKIES - 1);
 }
 
-void epoll_common_init(void)
+void epoll_shared_init(void)
 {
 	new_words(FIRST_WORDS);
 }
 
-static struct epoll_common *take_word(void)
+static struct epoll_shared *take_word(void)
 {
-	struct epoll_common *at = atomic_load(&words.at);
+	struct epoll_shared *at = atomic_load(&words.at);
 	uint32_t count = atomic_load(&words.count);
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -79,9 +79,9 @@ static struct epoll_common *take_word(void)
 	return NULL;
 }
 
-struct epoll_common *epoll_common_get(uint64_t *cookie)
+struct epoll_shared *epoll_shared_get(uint64_t *cookie)
 {
-	struct epoll_common *word = take_word();
+	struct epoll_shared *word = take_word();
 	sigset_t saved;
 
 	if (!word) {
@@ -99,11 +99,11 @@ struct epoll_common *epoll_common_get(uint64_t *cookie)
 
 /* A word stays taken if a child may have it, or if a thread still sleeps on its
  * instance, which was closed. */
-void epoll_common_put(struct epoll *e)
+void epoll_shared_put(struct epoll *e)
 {
 	if (e->forks == atomic_load(&process.forks) &&
-	    atomic_load(&e->common->sleepers) == 0)
-		atomic_store(&e->common->taken, 0);
+	    atomic_load(&e->shared->sleepers) == 0)
+		atomic_store(&e->shared->taken, 0);
 }
 
 static struct epoll_member *member_at(const struct epoll *e, uint32_t i)
@@ -125,7 +125,7 @@ static void attach_active(struct epoll *e)
 }
 
 /* Without members there is nothing that the other one would not be told. */
-void epoll_common_before_fork(void)
+void epoll_shared_before_fork(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
@@ -134,14 +134,14 @@ void epoll_common_before_fork(void)
 			continue;
 		attach_active(e);
 		if (!epoll_has_members(e) &&
-		    atomic_load(&e->common->sleepers) == 0)
-			atomic_store(&e->common->user, EPOLL_NOBODY);
+		    atomic_load(&e->shared->sleepers) == 0)
+			atomic_store(&e->shared->user, EPOLL_NOBODY);
 	}
 }
 
 /* A process may have many children; each takes words of its own when it needs
  * one. */
-void epoll_common_forked(void)
+void epoll_shared_forked(void)
 {
 	atomic_store(&words.count, 0);
 }
@@ -151,14 +151,14 @@ void epoll_common_forked(void)
 /* The thread may have taken signs of e before it was cancelled, or jumped. */
 static void pass_on(void *e)
 {
-	epoll_pass_on(e);
+	epoll_rewake(e);
 }
 
 static void begin(struct epoll *e, struct sleeper *s)
 {
-	epoll_passed_on(s);
+	epoll_rewoken(s);
 	*s = (struct sleeper){
-	    .count = &e->common->sleepers, .astray = pass_on, .owner = e};
+	    .count = &e->shared->sleepers, .astray = pass_on, .owner = e};
 	sleeper_begin(s, NULL);
 	sleeper_takes(s);
 }
@@ -176,7 +176,7 @@ bool epoll_begin_sleep(struct epoll *e, struct sleeper *s)
 	begin(e, s);
 	if (__builtin_expect(epoll_is_settled(e), 1))
 		return true;
-	epoll_passed_on(s);
+	epoll_rewoken(s);
 	return false;
 }
 
@@ -185,11 +185,11 @@ bool epoll_end_sleep(struct epoll *e, struct sleeper *s)
 	sleeper_owes(s);
 	if (__builtin_expect(epoll_is_ours(e) || epoll_is_bare(e), 1))
 		return true;
-	atomic_fetch_add(&e->common->roused, 1);
+	atomic_fetch_add(&e->shared->woken_sleepers, 1);
 	return e->given;
 }
 
-void epoll_passed_on(struct sleeper *s)
+void epoll_rewoken(struct sleeper *s)
 {
 	if (!s->begun)
 		return;
@@ -199,11 +199,11 @@ void epoll_passed_on(struct sleeper *s)
 
 /* Makes every thread that sleeps in it look once more. Other processes may not
  * know our own shadow. */
-static void rouse(struct epoll *e)
+static void wake_all(struct epoll *e)
 {
 	uint64_t cookie = e->cookie | (EPOLL_COOKIES - 1);
-	uint32_t sleepers = atomic_load(&e->common->sleepers);
-	uint32_t before = atomic_load(&e->common->roused);
+	uint32_t sleepers = atomic_load(&e->shared->sleepers);
+	uint32_t before = atomic_load(&e->shared->woken_sleepers);
 	struct pollfd nothing = {.fd = -1};
 	int fd = (int)SYS_CALL3(SYS_eventfd2, 1, EFD_CLOEXEC, 0);
 
@@ -211,7 +211,8 @@ static void rouse(struct epoll *e)
 		return;
 	sys_epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, EPOLLIN, cookie);
 	for (uint32_t i = 0; i < ROUSE_MS; i++) {
-		if (atomic_load(&e->common->roused) - before >= sleepers)
+		if (atomic_load(&e->shared->woken_sleepers) - before >=
+		    sleepers)
 			break;
 		SYS_CALL3(SYS_poll, &nothing, 1, 1);
 	}
@@ -264,27 +265,27 @@ static bool is_slept_in(const struct epoll *e, uint32_t user)
 {
 	return user == EPOLL_NOBODY &&
 	       e->forks != atomic_load(&process.forks) &&
-	       atomic_load(&e->common->sleepers) > 0;
+	       atomic_load(&e->shared->sleepers) > 0;
 }
 
 static bool take_over(struct epoll *e)
 {
-	uint32_t user = atomic_load(&e->common->user);
+	uint32_t user = atomic_load(&e->shared->user);
 	sigset_t saved;
 	bool ours;
 
 	engine_lock(&saved);
 	ours = epoll_is_ours(e);
 	if (!ours && is_free(user))
-		ours = atomic_compare_exchange_strong(&e->common->user, &user,
+		ours = atomic_compare_exchange_strong(&e->shared->user, &user,
 						      (uint32_t)process.pid) &&
 		       !is_slept_in(e, user) && make_ours(e);
 	if (!ours)
-		user = atomic_exchange(&e->common->user, EPOLL_MANY);
+		user = atomic_exchange(&e->shared->user, EPOLL_MANY);
 	engine_unlock(&saved);
 	if (!ours && user != EPOLL_MANY &&
-	    atomic_load(&e->common->sleepers) > 0)
-		rouse(e);
+	    atomic_load(&e->shared->sleepers) > 0)
+		wake_all(e);
 	return ours;
 }
 
@@ -307,21 +308,21 @@ static struct epoll_member *next_member(struct epoll *e)
 	return m;
 }
 
-void epoll_common_join(struct connection *c, int fd)
+void epoll_shared_join(struct connection *c, int fd)
 {
 	int error = errno;
 
-	demote_for_successor(c, fd, REASON_DEMOTED_EPOLL, HEIR_BESIDE);
+	demote_for_successor(c, fd, REASON_DEMOTED_EPOLL, SUCCESSOR_BESIDE);
 	errno = error;
 }
 
-void epoll_give(struct epoll *e)
+void epoll_release_to_kernel(struct epoll *e)
 {
 	struct epoll_member *m;
 	sigset_t saved;
 
 	while ((m = next_member(e)) != NULL)
-		epoll_common_join(m->connection, m->fd);
+		epoll_shared_join(m->connection, m->fd);
 	engine_lock(&saved);
 	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
 		m = member_at(e, i - 1);
@@ -337,21 +338,21 @@ void epoll_give(struct epoll *e)
 	engine_unlock(&saved);
 }
 
-void epoll_meet(struct epoll *e)
+void epoll_claim(struct epoll *e)
 {
 	int error = errno;
 
 	if (!take_over(e))
-		epoll_give(e);
+		epoll_release_to_kernel(e);
 	errno = error;
 }
 
-void epoll_pass(struct epoll *e)
+void epoll_release_unseen(struct epoll *e)
 {
-	uint32_t user = atomic_exchange(&e->common->user, EPOLL_MANY);
+	uint32_t user = atomic_exchange(&e->shared->user, EPOLL_MANY);
 
-	if (user != EPOLL_MANY && atomic_load(&e->common->sleepers) > 0)
-		rouse(e);
+	if (user != EPOLL_MANY && atomic_load(&e->shared->sleepers) > 0)
+		wake_all(e);
 	if (!e->given)
-		epoll_give(e);
+		epoll_release_to_kernel(e);
 }

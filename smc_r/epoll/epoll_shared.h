@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * epoll_common: instances that several processes have.
+ * epoll_shared: instances that several processes have.
  *
  * fork makes an instance common: what one process registers is told to any
  * process that waits (epoll(7)). But members are known to the process that
@@ -12,7 +12,7 @@
  * A process that makes no call on an instance that has become common keeps what
  * it registered alone after the fork: nobody else knows of that.
  *
- * Locking: as epoll_set.h; epoll_meet and epoll_common_join are called without
+ * Locking: as epoll_set.h; epoll_claim and epoll_shared_join are called without
  *          the engine lock. The shared words are atomic, and nothing follows
  *          from one that another process left behind but TCP.
  */
@@ -27,28 +27,29 @@
 #define EPOLL_MANY   UINT32_MAX
 
 /* It lies in memory that forked processes share, a cache line each. */
-struct epoll_common {
+struct epoll_shared {
 	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
 	_Atomic uint32_t sleepers; /* threads, of all processes */
-	_Atomic uint32_t roused;   /* sleepers that saw that it is common */
-	_Atomic uint32_t taken;    /* an instance has it */
+	_Atomic uint32_t
+	    woken_sleepers;     /* sleepers that saw that it is common */
+	_Atomic uint32_t taken; /* an instance has it */
 	uint32_t unused[12];
 };
 
 /* Called by the constructor. */
-void epoll_common_init(void);
+void epoll_shared_init(void);
 /* get gives a word to an instance that was made, or NULL without memory; put
  * takes it back. They run without the lock, which get takes where the words
  * that were made before are used up. */
-struct epoll_common *epoll_common_get(uint64_t *cookie);
-void epoll_common_put(struct epoll *e);
+struct epoll_shared *epoll_shared_get(uint64_t *cookie);
+void epoll_shared_put(struct epoll *e);
 /* They run around a fork, with the lock; and in the child. */
-void epoll_common_before_fork(void);
-void epoll_common_forked(void);
+void epoll_shared_before_fork(void);
+void epoll_shared_forked(void);
 
 static inline uint32_t epoll_user(const struct epoll *e)
 {
-	return atomic_load_explicit(&e->common->user, memory_order_relaxed);
+	return atomic_load_explicit(&e->shared->user, memory_order_relaxed);
 }
 
 static inline bool epoll_is_ours(const struct epoll *e)
@@ -70,28 +71,28 @@ static inline bool epoll_is_anothers(const struct epoll *e)
 	return !epoll_is_ours(e) && epoll_user(e) != EPOLL_MANY;
 }
 
-/* May this process use it as it is? If not, epoll_meet comes first. */
+/* May this process use it as it is? If not, epoll_claim comes first. */
 static inline bool epoll_is_settled(const struct epoll *e)
 {
 	return epoll_is_ours(e) || epoll_is_bare(e) || e->given;
 }
 
 /* Makes it ours, or the kernel's. errno stays. */
-void epoll_meet(struct epoll *e);
+void epoll_claim(struct epoll *e);
 
 /* Runs without the lock. From here on all registrations of e are the kernel's,
  * and connections that are registered go to TCP. */
-void epoll_give(struct epoll *e);
+void epoll_release_to_kernel(struct epoll *e);
 
-/* Gives e, as epoll_give() does, to a process of which we know nothing. Threads
- * that sleep in e are told. */
-void epoll_pass(struct epoll *e);
+/* Gives e, as epoll_release_to_kernel() does, to a process of which we know
+ * nothing. Threads that sleep in e are told. */
+void epoll_release_unseen(struct epoll *e);
 
 /* c is registered in a common instance: it goes to TCP. errno stays. */
-void epoll_common_join(struct connection *c, int fd);
+void epoll_shared_join(struct connection *c, int fd);
 
 /* They enclose a sleep in the kernel; a thread that is cancelled in it ends it
- * by sleeper_end(). begin: false when epoll_meet must come first; end: false
+ * by sleeper_end(). begin: false when epoll_claim must come first; end: false
  * when it must now. s is on the stack of the caller, all zeros at first, and
  * may be used again. */
 bool epoll_begin_sleep(struct epoll *e, struct sleeper *s);
@@ -100,7 +101,7 @@ bool epoll_end_sleep(struct epoll *e, struct sleeper *s);
 void epoll_begin_look(struct epoll *e, struct sleeper *s);
 /* What was taken in looks and sleeps was passed on: a thread that jumps now
  * owes nothing. */
-void epoll_passed_on(struct sleeper *s);
+void epoll_rewoken(struct sleeper *s);
 
 /* May the kernel report a cookie of ours? */
 static inline bool epoll_has_cookies(const struct epoll *e)

@@ -8,16 +8,16 @@
 
 #include "smc_r/connection/spin.h"
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_kernel.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
-#include "smc_r/epoll/epoll_self.h"
+#include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_scan.h"
+#include "smc_r/epoll/epoll_self.h"
 #include "smc_r/epoll/epoll_shadow.h"
-#include "smc_r/handshake/handshake.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/handshake/first_burst.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/real.h"
@@ -77,8 +77,8 @@ static int join_members(struct epoll *e, struct epoll_event *events, int n,
 {
 	if (n == max)
 		return n;
-	if (epoll_must_harvest(e))
-		epoll_harvest(e);
+	if (epoll_must_drain(e))
+		epoll_drain(e);
 	return n + epoll_gather(e, events + n, max - n);
 }
 
@@ -105,7 +105,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 		if (s->spent_ns - asked < SPIN_ASK_NS)
 			continue;
 		asked = s->spent_ns;
-		n = epoll_ask(e, events, max);
+		n = epoll_kernel(e, events, max);
 		if (n > 0) {
 			s->start_ns = 0;
 			return join_members(e, events, n, max);
@@ -192,8 +192,8 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	/* What woke us last time may have been the end of a peer as well. This
 	 * must not come after arming: a ring that is taken then would wake
 	 * nobody. */
-	if (epoll_must_harvest(e))
-		epoll_harvest(e);
+	if (epoll_must_drain(e))
+		epoll_drain(e);
 	armed = epoll_arm(e);
 	n = epoll_gather(e, events, max);
 	if (n == 0 && epoll_arm_again(&armed))
@@ -205,7 +205,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 		n = sleep_in_kernel(e, events, max, ms, mask, until->sleeper);
 		slept = true;
 		inject_step(STEP_WOKEN);
-		epoll_was_asked(e);
+		epoll_kernel_asked(e);
 	}
 	if (n > 0)
 		n = epoll_filter(e, events, n, &woken);
@@ -221,8 +221,8 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 	uint64_t now;
 	int n;
 
-	talk_end();
-	n = epoll_own_alone(e, events, max);
+	first_burst_end();
+	n = epoll_self_alone(e, events, max);
 	if (n == 0)
 		n = spin(e, events, max, until, &s);
 	if (n > 0)
@@ -279,7 +279,7 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 	struct wait_until until;
 	bool only_looks =
 	    timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
-	int n = epoll_ask_first(e, events, max, only_looks, &call->took);
+	int n = epoll_kernel_first(e, events, max, only_looks, &call->took);
 
 	call->took |= n == 0;
 	/* What the kernel told may be news of a member. */
@@ -287,9 +287,9 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 		e->moved = false;
 		n = epoll_gather(e, events, max);
 		if (n == 0 && e->moved)
-			n = epoll_ask(e, events, max);
+			n = epoll_kernel(e, events, max);
 		if (n == 0)
-			n = epoll_own_alone(e, events, max);
+			n = epoll_self_alone(e, events, max);
 		if (n == 0 && connections_undecided()) {
 			tell_overdue(e);
 			n = epoll_gather(e, events, max);
@@ -308,18 +308,18 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	struct wait_call call = {.timeout = timeout, .mask = mask};
 	int n;
 
-	if (atomic_load_explicit(&e->common->sleepers, memory_order_relaxed))
+	if (atomic_load_explicit(&e->shared->sleepers, memory_order_relaxed))
 		epoll_begin_look(e, &call.sleeper);
 	n = wait_members(e, events, max, &call);
 
 	/* If a listener is in E, the kernel must have been asked first. */
 	if (n > 0 && n < max && connections_starting() == 1 &&
 	    atomic_load(&e->asked_ns) != asked)
-		n = epoll_own_first(e, events, n, max);
+		n = epoll_self_first(e, events, n, max);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
 	if ((call.took || e->is_nested) && n != EPOLL_CHANGED)
-		epoll_pass_on(e);
-	epoll_passed_on(&call.sleeper);
+		epoll_rewake(e);
+	epoll_rewoken(&call.sleeper);
 	return n;
 }
 
@@ -408,7 +408,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		n = epoll_filter(e, events, n, &woken);
 	epoll_end_sleep(e, &sleeper);
 	if (n > 0 && woken)
-		epoll_pass_on(e);
-	epoll_passed_on(&sleeper);
+		epoll_rewake(e);
+	epoll_rewoken(&sleeper);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }

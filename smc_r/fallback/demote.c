@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/sleepers.h"
-#include "smc_r/fallback/send_for_peer.h"
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/relay.h"
+#include "smc_r/fallback/send_for_peer.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/memory/bell.h"
@@ -143,8 +143,8 @@ void demote_guard(struct connection *c, int fd)
 
 void demote_serve(struct connection *c, int fd)
 {
-	if (half_is_owed(c))
-		half_send(c, fd);
+	if (half_close_is_owed(c))
+		half_close_send(c, fd);
 	if (stream_is_recalled(c))
 		demote_recalled(c, fd);
 	if (stream_is_sealed(c))
@@ -230,16 +230,17 @@ bool demote_recalled(struct connection *c, int fd)
 /* The rest is in the ring for good, and a relay would give it to the successor
  * alone. If that just inherits the descriptor of a process that goes on, that
  * process is the one to read it. */
-static bool is_kept(enum heir heir)
+static bool is_kept(enum successor successor)
 {
-	return heir == HEIR_BESIDE ||
-	       (heir == HEIR_INHERITS && process_is_foreign());
+	return successor == SUCCESSOR_BESIDE ||
+	       (successor == SUCCESSOR_INHERITS && process_is_foreign());
 }
 
 /* The parent of one that inherits may go on, too, or is about to close. */
-static bool is_shared(struct connection *c, enum heir heir)
+static bool is_shared(struct connection *c, enum successor successor)
 {
-	return heir == HEIR_INHERITS && !segment_slot_is_mine(c->slot);
+	return successor == SUCCESSOR_INHERITS &&
+	       !segment_slot_is_mine(c->slot);
 }
 
 /* The peer closed, or its process ended. */
@@ -330,7 +331,7 @@ static bool rest_is_sent(struct connection *c, int fd)
 		return true;
 	if (connection_is_shut(c))
 		return false;
-	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && deputy_send_rest(c, fd))
+	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && send_for_peer_rest(c, fd))
 		return true;
 	return wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
 	       atomic_load(&c->in_consumer->rest) == REST_WRITER;
@@ -357,7 +358,7 @@ static void await_rest(int fd, uint64_t bytes)
 }
 
 static bool hand_over(struct connection *c, int fd, uint32_t reason,
-		      enum heir heir)
+		      enum successor successor)
 {
 	uint64_t left;
 
@@ -375,8 +376,9 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	ask_writer(c, CONSUMER_DEMOTE);
 	seal_output(c, fd);
 	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
-		bool kept = is_kept(heir) && leave_ring(c, fd);
-		bool shared = !kept && is_shared(c, heir) && leave_ring(c, fd);
+		bool kept = is_kept(successor) && leave_ring(c, fd);
+		bool shared =
+		    !kept && is_shared(c, successor) && leave_ring(c, fd);
 
 		if (kept || !relay_start(c, fd, shared))
 			return false;
@@ -391,7 +393,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 }
 
 bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
-			  enum heir heir)
+			  enum successor successor)
 {
 	uint32_t phase = connection_phase(c);
 
@@ -400,7 +402,7 @@ bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
 		handshake_for_successor(c, fd);
 		phase = connection_phase(c);
 	}
-	return phase != PHASE_ACTIVE || hand_over(c, fd, reason, heir);
+	return phase != PHASE_ACTIVE || hand_over(c, fd, reason, successor);
 }
 
 void demote_settle(struct connection *c)

@@ -31,10 +31,10 @@
 void demote(struct connection *c, int fd, uint32_t reason);
 
 /* It says how a successor comes to the descriptor. */
-enum heir {
-	HEIR_GIVEN,    /* on purpose */
-	HEIR_INHERITS, /* it survives exec: nobody took it away */
-	HEIR_BESIDE,   /* a spawned child has it: we go on as well */
+enum successor {
+	SUCCESSOR_GIVEN,    /* on purpose */
+	SUCCESSOR_INHERITS, /* it survives exec: nobody took it away */
+	SUCCESSOR_BESIDE,   /* a spawned child has it: we go on as well */
 };
 
 /*
@@ -44,7 +44,7 @@ enum heir {
  * that inherits.
  */
 bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
-			  enum heir heir);
+			  enum successor successor);
 
 /* Does what the peer asked for, if it did. Called from every wait. */
 void demote_serve(struct connection *c, int fd);

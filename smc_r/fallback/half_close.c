@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* half: the FIN of a half that is shut. */
+/* half_close: the FIN of a half that is shut. */
 #include "smc_r/fallback/half_close.h"
 
 #include <poll.h>
@@ -46,11 +46,11 @@ static bool has_come(const struct connection *c, int fd, int ms)
 /* The peer was first, and TCP is to see that order. */
 static bool must_follow(const struct connection *c, int fd)
 {
-	return (atomic_load(&c->slot->tx.flags) & STREAM_SECOND) &&
+	return (atomic_load(&c->slot->tx.flags) & STREAM_PEER_SHUT_FIRST) &&
 	       !has_come(c, fd, 0);
 }
 
-void half_send(struct connection *c, int fd)
+void half_close_send(struct connection *c, int fd)
 {
 	struct status_stream *tx = &c->slot->tx;
 	bool taken;
@@ -59,23 +59,23 @@ void half_send(struct connection *c, int fd)
 		return;
 	/* A handler must not do this on top of a call that goes back to TCP. */
 	taken = stream_lock(tx);
-	if (taken && half_is_owed(c) && is_read(c)) {
+	if (taken && half_close_is_owed(c) && is_read(c)) {
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_HALVED);
 		inject_nap();
 		SYS_CALL3(SYS_shutdown, connection_fd(c, fd), SHUT_WR, 0);
-		atomic_fetch_or(&tx->flags, STREAM_HALVED);
+		atomic_fetch_or(&tx->flags, STREAM_FIN_SENT);
 	}
 	stream_unlock(tx, taken);
 }
 
-void half_announce(struct connection *c, int fd)
+void half_close_announce(struct connection *c, int fd)
 {
 	struct rmb_producer *out = c->out_producer;
 
 	atomic_store(&out->shut_pid, (uint32_t)process.pid);
 	atomic_store(&out->shut_fd, (uint32_t)fd + 1);
 	if (atomic_load(&c->in_producer->flags) & PRODUCER_FIN)
-		atomic_fetch_or(&c->slot->tx.flags, STREAM_SECOND);
+		atomic_fetch_or(&c->slot->tx.flags, STREAM_PEER_SHUT_FIRST);
 }
 
 /* ---- the peer's ---- */
@@ -95,15 +95,16 @@ static bool is_sent(const struct connection *c)
 	return atomic_load(&c->in_producer->flags) & PRODUCER_HALVED;
 }
 
-void half_tell(struct connection *c)
+void half_close_tell(struct connection *c)
 {
 	struct status_stream *rx = &c->slot->rx;
 
-	if ((atomic_load(&rx->flags) & STREAM_TOLD) || is_sent(c) ||
+	if ((atomic_load(&rx->flags) & STREAM_DRAIN_TOLD) || is_sent(c) ||
 	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c))
 		return;
 	/* Our cursor is out before we look whether a thread sleeps. */
-	if (!(atomic_fetch_or(&rx->flags, STREAM_TOLD) & STREAM_TOLD))
+	if (!(atomic_fetch_or(&rx->flags, STREAM_DRAIN_TOLD) &
+	      STREAM_DRAIN_TOLD))
 		c->end_woke = connection_signal_data(c);
 }
 
@@ -112,8 +113,8 @@ static bool was_first(const struct connection *c)
 {
 	uint32_t own = atomic_load(&c->slot->tx.flags);
 
-	return !(own & (STREAM_HALVED | STREAM_TCP)) &&
-	       (own & (STREAM_SHUT | STREAM_SECOND)) != STREAM_SHUT;
+	return !(own & (STREAM_FIN_SENT | STREAM_TCP)) &&
+	       (own & (STREAM_SHUT | STREAM_PEER_SHUT_FIRST)) != STREAM_SHUT;
 }
 
 static bool is_ourselves(const struct connection *c)
@@ -121,13 +122,13 @@ static bool is_ourselves(const struct connection *c)
 	return c->slot->peer_pid == process.pid;
 }
 
-void half_follow(struct connection *c, int fd)
+void half_close_follow(struct connection *c, int fd)
 {
 	bool woke;
 
 	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) ||
 	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c) ||
-	    !was_first(c) || has_come(c, fd, 0) || deputy_send_end(c, fd))
+	    !was_first(c) || has_come(c, fd, 0) || send_for_peer_fin(c, fd))
 		return;
 	woke = connection_signal_data(c) || c->end_woke;
 	if (woke && !is_ourselves(c))

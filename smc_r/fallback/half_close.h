@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * half: the FIN of a half that is shut (shutdown(SHUT_WR)).
+ * half_close: the FIN of a half that is shut (shutdown(SHUT_WR)).
  *
  * The ring tells of it at once. TCP may still have to carry what is unread, for
  * example to a successor of the reader. When all is read only the FIN is left
@@ -24,31 +24,31 @@
 #include "smc_r/connection/connection.h"
 
 /* Is our FIN still owed? */
-static inline bool half_is_owed(const struct connection *c)
+static inline bool half_close_is_owed(const struct connection *c)
 {
 	return __builtin_expect(
 	    (atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) &
-	     (STREAM_SHUT | STREAM_TCP | STREAM_HALVED)) == STREAM_SHUT,
+	     (STREAM_SHUT | STREAM_TCP | STREAM_FIN_SENT)) == STREAM_SHUT,
 	    0);
 }
 
 /* Sends our FIN if it is owed, and all is read. */
-void half_send(struct connection *c, int fd);
+void half_close_send(struct connection *c, int fd);
 
 /* The program shuts its half now: tells the peer which process and descriptor
  * do. */
-void half_announce(struct connection *c, int fd);
+void half_close_announce(struct connection *c, int fd);
 
 /* Comes behind a read: when that was the last of a half that is shut, the peer
  * is woken for its FIN. */
-void half_tell(struct connection *c);
+void half_close_tell(struct connection *c);
 
 /*
  * Before our own FIN goes out with a close, or a shutdown of both halves: the
  * peer's goes first, if that shut its half first. In its place if need be
- * (deputy.h), or it is waited for for a few milliseconds if it was woken for
- * it.
+ * (send_for_peer.h), or it is waited for for a few milliseconds if it was woken
+ * for it.
  */
-void half_follow(struct connection *c, int fd);
+void half_close_follow(struct connection *c, int fd);
 
 #endif

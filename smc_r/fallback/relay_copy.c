@@ -30,7 +30,7 @@ struct flow {
 	const struct relay_hold *hold; /* NULL: nobody else reads `from` */
 	bool is_shared;                /* others hold `to` */
 	bool is_urgent;                /* the one byte */
-	bool is_heirs;                 /* `from` leads to the successor */
+	bool is_successors;            /* `from` leads to the successor */
 	bool is_over;                  /* the successor has closed it */
 };
 
@@ -44,13 +44,13 @@ enum end {
  * apart, and to the peer they are one. */
 static enum end end_of(int fd)
 {
-	struct peer_socket peer;
-	int result = peer_socket_of(fd, &peer);
+	struct sock_diag_socket peer;
+	int result = sock_diag_peer_of(fd, &peer);
 
 	if (result == 0)
 		return peer.inode == 0 ? END_CLOSED : END_SHUT;
 	return result == -ENOTCONN ||
-		       (result == -ENOENT && peer_socket_is_here(fd))
+		       (result == -ENOENT && sock_diag_is_here(fd))
 		   ? END_CLOSED
 		   : END_UNKNOWN;
 }
@@ -76,7 +76,7 @@ static bool fill(struct flow *f)
 	if (n > 0)
 		return true;
 	/* The kernel knows whether a process still has that end. */
-	end = f->is_heirs ? end_of(f->from) : END_SHUT;
+	end = f->is_successors ? end_of(f->from) : END_SHUT;
 	if (end == END_CLOSED) {
 		f->is_over = true;
 		return true;
@@ -259,8 +259,10 @@ static void run(int from, int to, const uint8_t *first, size_t bytes,
 	struct flow a = {
 	    .from = 0, .to = 1, .bytes = first, .count = bytes, .hold = hold};
 	/* What was shut before is shut for the successor, and no news. */
-	struct flow b = {
-	    .from = 1, .to = 0, .ended = hold && hold->shut, .is_heirs = true};
+	struct flow b = {.from = 1,
+			 .to = 0,
+			 .ended = hold && hold->shut,
+			 .is_successors = true};
 
 	/* Without memory both connections end, which both ends see. */
 	leave_program(from, to, gate);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* deputy: sends in the place of a busy writer. */
+/* send_for_peer: sends in the place of a busy writer. */
 #include "smc_r/fallback/send_for_peer.h"
 
 #include <errno.h>
@@ -121,11 +121,11 @@ static int borrow_from(void *owner, int pid)
 }
 
 /* False when nobody has it any more. */
-static bool find(int fd, struct peer_socket *peer, struct search *s)
+static bool find(int fd, struct sock_diag_socket *peer, struct search *s)
 {
 	char *at;
 
-	if (peer_socket_of(fd, peer) < 0 || peer->inode == 0)
+	if (sock_diag_peer_of(fd, peer) < 0 || peer->inode == 0)
 		return false;
 	at = text_put_number(text_put(s->wanted, "socket:["), peer->inode);
 	text_put(at, "]");
@@ -133,7 +133,7 @@ static bool find(int fd, struct peer_socket *peer, struct search *s)
 }
 
 /* The number may have become another file's meanwhile. */
-static int verified(int fd, const struct peer_socket *peer)
+static int verified(int fd, const struct sock_diag_socket *peer)
 {
 	uint64_t cookie = 0;
 	socklen_t n = sizeof(cookie);
@@ -149,7 +149,7 @@ static int verified(int fd, const struct peer_socket *peer)
 /* The process that made the link group has it most likely; else any. */
 static int borrow(struct connection *c, int fd)
 {
-	struct peer_socket peer;
+	struct sock_diag_socket peer;
 	struct search s = {0};
 	int result = -1;
 
@@ -175,7 +175,7 @@ static int borrow_told(struct connection *c, int fd)
 {
 	uint32_t pid = atomic_load(&c->in_producer->shut_pid);
 	uint32_t number = atomic_load(&c->in_producer->shut_fd) - 1;
-	struct peer_socket peer;
+	struct sock_diag_socket peer;
 	struct search s = {.pid = (int)pid};
 
 	if (pid - 1 >= INT_MAX || number >= INT_MAX ||
@@ -216,7 +216,7 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 	return true;
 }
 
-bool deputy_send_rest(struct connection *c, int fd)
+bool send_for_peer_rest(struct connection *c, int fd)
 {
 	uint32_t rest = REST_OPEN;
 	struct push push;
@@ -246,7 +246,7 @@ bool deputy_send_rest(struct connection *c, int fd)
 
 /* A child that is made meanwhile must not have it as well: it would keep the
  * peer's connection. */
-bool deputy_send_end(struct connection *c, int fd)
+bool send_for_peer_fin(struct connection *c, int fd)
 {
 	sigset_t saved;
 	int peer;
@@ -254,7 +254,7 @@ bool deputy_send_end(struct connection *c, int fd)
 	engine_lock(&saved);
 	peer = borrow_told(c, fd);
 	if (peer >= 0) {
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_HALVED);
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_FIN_SENT);
 		SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
 		sys_close(peer);
 	}

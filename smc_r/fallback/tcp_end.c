@@ -22,7 +22,7 @@ int tcp_error_of(struct connection *c, int error)
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
 	if ((error == ECONNRESET || error == EPIPE) &&
-	    (atomic_load(&c->slot->rx.flags) & STREAM_ENDED))
+	    (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED))
 		return 0;
 	if ((error != ECONNRESET && error != EPIPE) ||
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
@@ -104,7 +104,7 @@ static void forgive_confirm(struct connection *c, int fd)
 		return;
 	error = tcp_error(c, fd);
 	if (error == ECONNRESET || error == EPIPE)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
 	else if (error != 0)
 		atomic_store(&c->slot->error, (uint32_t)error);
 }
@@ -140,12 +140,12 @@ bool tcp_end_hangs_up(const struct connection *c)
  * namespace where we are not found either, its absence says nothing. */
 static bool has_gone(const struct connection *c, int fd)
 {
-	struct peer_socket peer;
-	int result = peer_socket_of(fd, &peer);
+	struct sock_diag_socket peer;
+	int result = sock_diag_peer_of(fd, &peer);
 
 	if (result == 0)
 		return peer.inode == 0;
-	return (result == -ENOENT && peer_socket_is_here(fd)) ||
+	return (result == -ENOENT && sock_diag_is_here(fd)) ||
 	       tcp_end_hangs_up(c);
 }
 

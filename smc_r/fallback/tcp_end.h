@@ -34,8 +34,8 @@
  * of a half alone is none; behind it, it tells when the peer has gone. */
 bool tcp_has_ended(struct connection *c, int fd);
 
-/* Is the peer's FIN that of a half (half.h), or of both, while the peer is
- * still there? */
+/* Is the peer's FIN that of a half (half_close.h), or of both, while the peer
+ * is still there? */
 static inline bool tcp_end_is_half(const struct connection *c)
 {
 	uint32_t peer =
@@ -44,7 +44,7 @@ static inline bool tcp_end_is_half(const struct connection *c)
 	return __builtin_expect(peer & PRODUCER_FIN, 0) &&
 	       !(peer & PRODUCER_CLOSED) &&
 	       ((peer & (PRODUCER_HALVED | PRODUCER_SHUT)) ||
-		(atomic_load(&c->slot->rx.flags) & STREAM_HALVED));
+		(atomic_load(&c->slot->rx.flags) & STREAM_FIN_SENT));
 }
 
 /* poll() of the socket tells by these events that the peer has ended. A half's

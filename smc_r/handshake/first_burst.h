@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * talk: what a client has to say first is heard in one piece.
+ * first_burst: what a client has to say first is heard in one piece.
  *
  * On TCP a client connects and writes while its acceptor is being woken. So the
  * acceptor finds as a whole what was written in pieces, and some programs count
  * on that. Here the first write waits for the acceptor, which is awake then and
  * would read the first piece before there is a second. So the client says that
- * it goes on talking, until it waits for anything else. When the handshake is
+ * it goes on writing, until it waits for anything else. When the handshake is
  * over the server waits for the end of that, no longer than a spin.
  *
  * Only for clients that wait in a write: others have more than one connection,
@@ -20,13 +20,13 @@
 #include "smc_r/connection/connection.h"
 
 /* The client: its first write has to wait, in this thread. */
-void talk_begin(struct connection *c);
+void first_burst_begin(struct connection *c);
 /* Its Confirm is sent now. */
-void talk_announce(struct connection *c);
+void first_burst_announce(struct connection *c);
 /* This thread is about to wait for something. */
-void talk_end(void);
+void first_burst_end(void);
 
 /* The server: the Confirm has come. */
-void talk_await(struct connection *c);
+void first_burst_await(struct connection *c);
 
 #endif

@@ -73,12 +73,12 @@ static void leave_uncounted(struct connection *c)
  * which nothing was said. */
 void handshake_end_offer(struct connection *c, int fd, uint32_t reason)
 {
-	if (c->quiet) {
-		c->quiet = false;
+	if (c->handshake.deferred) {
+		c->handshake.deferred = false;
 		handshake_stay_native(c, reason);
 		return;
 	}
-	if (knock_is_out(c) && !knock_take_back(c, fd))
+	if (knock_is_pending(c) && !knock_take_back(c, fd))
 		return;
 	if (!c->offer_entry || !registry_withdraw(c->offer_entry)) {
 		messages_carry_out(
@@ -120,11 +120,11 @@ static void start_client(struct connection *c, int fd)
  * connected. */
 static void keep_quiet(struct connection *c)
 {
-	uint64_t since = c->begun_ns;
+	uint64_t since = c->handshake.begun_ns;
 
 	handshake_begin(c, false);
-	c->begun_ns = since;
-	c->quiet = true;
+	c->handshake.begun_ns = since;
+	c->handshake.deferred = true;
 }
 
 static bool read_peer(struct connection *c, int fd)
@@ -175,8 +175,8 @@ static bool has_spoken(int fd)
  * which they began. */
 static void settle_knock(struct connection *c, int fd)
 {
-	uint64_t begun = c->begun_ns;
-	uint64_t hidden = c->hidden_until_ns;
+	uint64_t begun = c->handshake.begun_ns;
+	uint64_t hidden = c->handshake.hidden_until_ns;
 
 	if (!knock_take_back(c, fd))
 		return;
@@ -185,8 +185,8 @@ static void settle_knock(struct connection *c, int fd)
 		return;
 	}
 	start_client(c, fd);
-	c->begun_ns = begun;
-	c->hidden_until_ns = hidden;
+	c->handshake.begun_ns = begun;
+	c->handshake.hidden_until_ns = hidden;
 }
 
 /* The offer was taken by a listener whose process has what it needs: the next
@@ -224,7 +224,7 @@ static void client_connected(struct connection *c, int fd)
 	} else {
 		read_local(c, fd);
 	}
-	if (knock_is_out(c)) {
+	if (knock_is_pending(c)) {
 		leave_knock(c, fd);
 		if (connection_phase(c) == PHASE_ACTIVE)
 			return;
@@ -286,7 +286,7 @@ void handshake_connected(struct connection *c, int fd)
 
 	client_connected(c, fd);
 	/* A thread that sleeps in an instance that has c looks at TCP alone. */
-	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c) &&
+	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_pending(c) &&
 	    c->members)
 		settle_knock(c, fd);
 	if (connection_phase(c) == PHASE_ACTIVE)
@@ -306,7 +306,7 @@ static uint32_t step(struct connection *c, int fd, bool patient)
 	if (begins)
 		client_connected(c, fd);
 	knock_tidy(c);
-	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_out(c) &&
+	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_pending(c) &&
 	    !knock_was_taken(c, fd) &&
 	    !(patient && handshake_awaits_knock(c))) {
 		settle_knock(c, fd);
@@ -314,11 +314,11 @@ static uint32_t step(struct connection *c, int fd, bool patient)
 	}
 	if (connection_phase(c) == PHASE_HANDSHAKE && unclaimed(c))
 		leave_unclaimed(c, fd);
-	if (connection_phase(c) == PHASE_HANDSHAKE && c->quiet)
+	if (connection_phase(c) == PHASE_HANDSHAKE && c->handshake.deferred)
 		leave_quiet(c, fd);
 	/* Nobody can have answered what was sent only now. */
 	else if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c) &&
-		 !knock_is_out(c) &&
+		 !knock_is_pending(c) &&
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
 		messages_read(c, fd);
@@ -366,9 +366,9 @@ int handshake_error_of(struct connection *c, int fd, int error)
 
 	engine_lock(&saved);
 	taken = stream_lock(&c->slot->rx);
-	forgiven = connection_phase(c) == PHASE_HANDSHAKE && !c->quiet &&
-		   !knock_is_out(c) && !unclaimed(c) &&
-		   messages_forgive(c, fd, error);
+	forgiven = connection_phase(c) == PHASE_HANDSHAKE &&
+		   !c->handshake.deferred && !knock_is_pending(c) &&
+		   !unclaimed(c) && messages_forgive(c, fd, error);
 	drop_entry_when_over(c);
 	stream_unlock(&c->slot->rx, taken);
 	engine_unlock(&saved);
@@ -383,10 +383,11 @@ uint32_t handshake_speak(struct connection *c, int fd)
 
 	engine_lock(&saved);
 	taken = stream_lock(&c->slot->rx);
-	if (c->quiet && sys_now_ns() - c->begun_ns > QUIET_MS * 1000000u) {
+	if (c->handshake.deferred &&
+	    sys_now_ns() - c->handshake.begun_ns > QUIET_MS * 1000000u) {
 		handshake_end_offer(c, fd, REASON_TIMEOUT);
-	} else if (c->quiet) {
-		c->quiet = false;
+	} else if (c->handshake.deferred) {
+		c->handshake.deferred = false;
 		start_client(c, fd);
 	}
 	stream_unlock(&c->slot->rx, taken);
@@ -428,10 +429,10 @@ static bool is_proposal_due(struct connection *c)
 bool handshake_is_unheard(struct connection *c, int fd)
 {
 	if (is_proposal_due(c) && c->unread == 0) {
-		c->silent = true;
+		c->handshake.client_silent = true;
 		handshake_abort(c, fd, REASON_TIMEOUT);
 	}
-	return c->silent;
+	return c->handshake.client_silent;
 }
 
 /* A Proposal would only be followed by a Decline. */
@@ -439,7 +440,7 @@ static void leave_unsaid(struct connection *c, int fd)
 {
 	bool taken = stream_lock(&c->slot->rx);
 
-	if (knock_is_out(c) && knock_take_back(c, fd))
+	if (knock_is_pending(c) && knock_take_back(c, fd))
 		handshake_stay_native(c, REASON_CLOSED);
 	stream_unlock(&c->slot->rx, taken);
 }
@@ -528,8 +529,8 @@ void handshake_before_fork(void)
 		if (!c || connection_phase(c) > PHASE_HANDSHAKE)
 			continue;
 		handshake_step_locked(c, fd);
-		while (handshake_way(c, true) == WAY_AGAIN && !c->quiet &&
-		       sys_now_ns() < until) {
+		while (handshake_way(c, true) == WAY_AGAIN &&
+		       !c->handshake.deferred && sys_now_ns() < until) {
 			handshake_wait_until(fd, until);
 			handshake_step_locked(c, fd);
 		}

@@ -8,7 +8,7 @@
  * process.handshake_ms at most, and then the connection stays on TCP. A program
  * that must not wait is told that it can write when the peer has answered, or
  * after HIDDEN_MS; sooner when the time of its own wait is over (half of it in
- * an epoll instance), or where acceptors are late (grace.h).
+ * an epoll instance), or where acceptors are late (port_history.h).
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  *
@@ -65,8 +65,8 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 				       socklen_t n);
 void handshake_after_connect(int fd, int result, int error);
 /* Comes after connect() where there was nobody. */
-void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
-			   int result, int error);
+void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
+				 int result, int error);
 
 /* Comes after accept(): takes up the new connection when it matches. */
 void handshake_accepted(int fd, const struct sockaddr_storage *peer,

@@ -103,7 +103,7 @@ static void accept_locked(int fd, struct arrival *a,
 			  const struct sockaddr_storage *peer, bool nonblock)
 {
 	uint32_t reason = match_local(a);
-	struct traits t = traits_of(fd);
+	struct socket_history t = socket_history_of(fd);
 	struct connection *c;
 
 	a->claimed = 0;
@@ -164,17 +164,17 @@ static void meet_self(struct connection *c, int fd)
 }
 
 /* The BPF program knows it, and nothing was agreed. */
-static void keep_plain(int fd, const struct arrival *a,
-		       const struct sockaddr_storage *peer)
+static void keep_passthrough(int fd, const struct arrival *a,
+			     const struct sockaddr_storage *peer)
 {
-	struct plain p = {.role = STATUS_SERVER,
-			  .reason = REASON_PEER_NO_SMC,
-			  .local = a->local,
-			  .local_port = a->port};
+	struct passthrough p = {.role = STATUS_SERVER,
+				.reason = REASON_PEER_NO_SMC,
+				.local = a->local,
+				.local_port = a->port};
 
 	connection_name(peer, &p.peer, &p.peer_port);
 	if (handshake_is_served(&p.local, p.local_port))
-		plain_keep(fd, &p);
+		passthrough_keep(fd, &p);
 }
 
 void handshake_accepted(int fd, const struct sockaddr_storage *peer,
@@ -186,7 +186,7 @@ void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 
 	ask(fd, &a);
 	if (a.state >= 0 && !a.agreed) {
-		keep_plain(fd, &a, peer);
+		keep_passthrough(fd, &a, peer);
 		return;
 	}
 	engine_lock(&saved);

@@ -12,8 +12,8 @@
 #include "smc_r/handshake/knock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/peer/offer.h"
 #include "smc_r/peer/no_smc_cache.h"
+#include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
@@ -94,7 +94,8 @@ static bool is_near(const struct sockaddr *a, socklen_t n)
 
 /* Engine lock held. marked: the offer is made already. */
 static struct connection *begin_client(int fd, const struct sockaddr *a,
-				       socklen_t n, const struct traits *t,
+				       socklen_t n,
+				       const struct socket_history *t,
 				       uint32_t flags, bool marked)
 {
 	uint32_t reason;
@@ -106,7 +107,7 @@ static struct connection *begin_client(int fd, const struct sockaddr *a,
 	if (!c)
 		return NULL;
 	c->lingers = t->lingers;
-	c->begun_ns = sys_now_ns();
+	c->handshake.begun_ns = sys_now_ns();
 	fill_peer(c, a, n);
 	if (t->unsuitable || segment_is_crowded())
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
@@ -150,7 +151,8 @@ static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
 
 /* Engine lock held. The connection that begins, or NULL. */
 static struct connection *begin_near(int fd, const struct sockaddr *a,
-				     socklen_t n, const struct traits *t,
+				     socklen_t n,
+				     const struct socket_history *t,
 				     uint32_t flags, int *visit)
 {
 	uint16_t port = port_of(a, n);
@@ -178,11 +180,11 @@ static int visit_unlocked(int fd, uint16_t port)
 {
 	int error;
 
-	if (plain_server_was_met(port))
+	if (no_smc_cache_has(port))
 		return -ENOENT;
 	error = offer_mark_visitor(fd, port, NULL);
 	if (error == -ENOENT)
-		plain_server_asked(port);
+		no_smc_cache_note(port);
 	return error;
 }
 
@@ -191,7 +193,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 {
 	uint16_t port = port_of(a, n);
 	struct connection *c;
-	struct traits t;
+	struct socket_history t;
 	uint32_t flags;
 	bool near, marked;
 	int visit = -EAGAIN;
@@ -199,7 +201,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 
 	if (port == 0 || !settings_may_match(port))
 		return PROSPECT_NOT_OURS;
-	t = traits_of(fd);
+	t = socket_history_of(fd);
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
 	near = is_near(a, n) && !t.unsuitable;
@@ -253,22 +255,23 @@ bool handshake_local_name(int fd, struct sockaddr_storage *a)
 	return SYS_CALL3(SYS_getsockname, fd, a, &n) == 0;
 }
 
-void handshake_after_plain(int fd, const struct sockaddr *a, socklen_t n,
-			   int result, int error)
+void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
+				 int result, int error)
 {
-	struct plain p = {.role = STATUS_CLIENT, .reason = REASON_PEER_NO_SMC};
+	struct passthrough p = {.role = STATUS_CLIENT,
+				.reason = REASON_PEER_NO_SMC};
 	struct sockaddr_storage name;
 
 	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
 		return;
-	plain_server_connected(port_of(a, n));
+	no_smc_cache_confirm(port_of(a, n));
 	if (!handshake_local_name(fd, &name))
 		return;
 	connection_name(&name, &p.local, &p.local_port);
 	copy_name(&name, a, n);
 	connection_name(&name, &p.peer, &p.peer_port);
 	if (handshake_is_served(&p.local, p.peer_port))
-		plain_keep(fd, &p);
+		passthrough_keep(fd, &p);
 }
 
 /* A connect that failed leaves nothing; the program may try another. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* handshake_patience: for how long a handshake is waited for, and hidden. */
+/* handshake_timeout: for how long a handshake is waited for, and hidden. */
 #include "smc_r/handshake/handshake_timeout.h"
 
 #include <sys/single_threaded.h>
@@ -17,7 +17,7 @@
  * only one look is worth it. */
 #define NONBLOCK_PART 2 /* divides process.handshake_ms */
 #define OWN_MS        1
-/* Divides the patience of writes where one has waited in vain. */
+/* Divides the timeout of writes where one has waited in vain. */
 #define MISSED_PART   4u
 /* More clients of this process that begin beside each other are hidden as long
  * as a write may wait: in their writes they would wait one after another. They
@@ -32,9 +32,9 @@
 /* They note the ports to which polls told late that a program can write, and to
  * which writes waited in vain. A write that must not block keeps a whole
  * program from its other work: those count together. */
-static struct grace polls;
-static struct grace writes;
-static struct pace answers;
+static struct port_history polls;
+static struct port_history writes;
+static struct port_answers answers;
 #define ANY_PORT 0
 
 static uint64_t handshake_ns(void)
@@ -46,7 +46,8 @@ static uint64_t handshake_ns(void)
  * then; 0: it does not. */
 static uint64_t moving_until(const struct connection *c, uint64_t since)
 {
-	uint64_t met = pace_last(&answers, c->slot->peer_port) * NS_PER_MS;
+	uint64_t met =
+	    port_answers_last(&answers, c->slot->peer_port) * NS_PER_MS;
 	uint64_t until = met + handshake_ns() / NONBLOCK_PART;
 	uint64_t most = since + handshake_ns() * MOVING_MOST;
 
@@ -78,13 +79,13 @@ void handshake_start_clock(struct connection *c)
 {
 	uint64_t now = sys_now_ns();
 
-	c->begun_ns = now;
-	c->own = is_ours(own_listener(c));
-	c->hidden_until_ns = now;
+	c->handshake.begun_ns = now;
+	c->handshake.to_self = is_ours(own_listener(c));
+	c->handshake.hidden_until_ns = now;
 	if (c->slot->role != STATUS_CLIENT ||
-	    grace_misses(&polls, c->slot->peer_port, now / NS_PER_MS) <
-		GRACE_MISSES)
-		c->hidden_until_ns += HIDDEN_MS * NS_PER_MS;
+	    port_history_timeouts(&polls, c->slot->peer_port, now / NS_PER_MS) <
+		PORT_HISTORY_TIMEOUTS)
+		c->handshake.hidden_until_ns += HIDDEN_MS * NS_PER_MS;
 }
 
 /* If a listener of ours answers a connection that was not hidden, that may be
@@ -92,26 +93,28 @@ void handshake_start_clock(struct connection *c)
 void handshake_was_met(struct connection *c)
 {
 	uint64_t now = sys_now_ns();
-	uint64_t after = now - c->begun_ns;
+	uint64_t after = now - c->handshake.begun_ns;
 
 	if (c->slot->role != STATUS_CLIENT)
 		return;
-	pace_met(&answers, c->slot->peer_port, now / NS_PER_MS);
+	port_answers_note(&answers, c->slot->peer_port, now / NS_PER_MS);
 	if (after < HIDDEN_MS * NS_PER_MS &&
-	    (c->hidden_until_ns != c->begun_ns || !own_listener(c)))
-		grace_met(&polls, c->slot->peer_port);
+	    (c->handshake.hidden_until_ns != c->handshake.begun_ns ||
+	     !own_listener(c)))
+		port_history_note_answer(&polls, c->slot->peer_port);
 	if (after < handshake_ns() / NONBLOCK_PART) {
-		grace_met(&writes, c->slot->peer_port);
-		grace_met(&writes, ANY_PORT);
+		port_history_note_answer(&writes, c->slot->peer_port);
+		port_history_note_answer(&writes, ANY_PORT);
 	}
 }
 
-static void note_miss(const struct connection *c, struct grace *g,
+static void note_miss(const struct connection *c, struct port_history *g,
 		      uint16_t port)
 {
 	if (c->slot->role == STATUS_CLIENT)
-		grace_missed(g, port, c->begun_ns / NS_PER_MS,
-			     sys_now_ns() / NS_PER_MS);
+		port_history_note_timeout(g, port,
+					  c->handshake.begun_ns / NS_PER_MS,
+					  sys_now_ns() / NS_PER_MS);
 }
 
 /* Only this thread would accept, and it is here. */
@@ -132,20 +135,20 @@ static uint16_t port_of_write(const struct connection *c, bool wait)
 static uint64_t patient_until(const struct connection *c, bool wait)
 {
 	uint64_t now = sys_now_ns();
-	uint64_t patience = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
+	uint64_t timeout = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
 	uint32_t misses = 0;
 
 	if (c->slot->role == STATUS_CLIENT)
-		misses = grace_misses(&writes, port_of_write(c, wait),
-				      now / NS_PER_MS);
-	if (misses == GRACE_MISSES)
+		misses = port_history_timeouts(&writes, port_of_write(c, wait),
+					       now / NS_PER_MS);
+	if (misses == PORT_HISTORY_TIMEOUTS)
 		return now;
 	if (misses)
-		patience /= MISSED_PART;
+		timeout /= MISSED_PART;
 	/* It was hidden in vain meanwhile. */
-	if (c->late && !wait)
-		return c->begun_ns + patience;
-	return now + patience;
+	if (c->handshake.output_late && !wait)
+		return c->handshake.begun_ns + timeout;
+	return now + timeout;
 }
 
 uint64_t handshake_write_until(const struct connection *c, bool wait)
@@ -179,24 +182,25 @@ void handshake_write_missed(const struct connection *c, bool wait)
 /* Only this thread could accept, and it comes to that as it goes on. */
 static bool is_own(const struct connection *c)
 {
-	return c->own && !c->quiet && __libc_single_threaded;
+	return c->handshake.to_self && !c->handshake.deferred &&
+	       __libc_single_threaded;
 }
 
 static uint64_t hidden_until(const struct connection *c)
 {
-	uint64_t until = c->begun_ns + handshake_ns() / NONBLOCK_PART;
-	uint64_t moving = moving_until(c, c->begun_ns);
+	uint64_t until = c->handshake.begun_ns + handshake_ns() / NONBLOCK_PART;
+	uint64_t moving = moving_until(c, c->handshake.begun_ns);
 
 	if (is_own(c))
-		return c->begun_ns + handshake_ns();
+		return c->handshake.begun_ns + handshake_ns();
 	/* A program that was told once is not told otherwise. */
-	if (!c->crowded || c->late)
-		return c->hidden_until_ns;
+	if (!c->handshake.in_crowd || c->handshake.output_late)
+		return c->handshake.hidden_until_ns;
 	/* Others have waited in vain. */
-	if (c->hidden_until_ns == c->begun_ns)
-		until = c->begun_ns;
-	if (until < c->hidden_until_ns)
-		until = c->hidden_until_ns;
+	if (c->handshake.hidden_until_ns == c->handshake.begun_ns)
+		until = c->handshake.begun_ns;
+	if (until < c->handshake.hidden_until_ns)
+		until = c->handshake.hidden_until_ns;
 	return moving > until ? moving : until;
 }
 
@@ -208,10 +212,11 @@ static uint64_t hidden_until(const struct connection *c)
  */
 static uint64_t knock_until(const struct connection *c)
 {
-	uint64_t until = c->begun_ns + KNOCK_MS * NS_PER_MS;
+	uint64_t until = c->handshake.begun_ns + KNOCK_MS * NS_PER_MS;
 	uint64_t hidden = hidden_until(c);
 
-	return (c->crowded && c->knock.k.sure) || is_own(c)
+	return (c->handshake.in_crowd && c->knock.k.all_acceptors_known) ||
+		       is_own(c)
 		   ? (until > hidden ? until : hidden)
 		   : until;
 }
@@ -223,8 +228,8 @@ bool handshake_awaits_knock(const struct connection *c)
 
 static void note_crowd(struct connection *c)
 {
-	if (!c->crowded && c->slot->role == STATUS_CLIENT)
-		c->crowded = connections_starting() > CROWD_MIN;
+	if (!c->handshake.in_crowd && c->slot->role == STATUS_CLIENT)
+		c->handshake.in_crowd = connections_starting() > CROWD_MIN;
 }
 
 /* We were away ourselves: what was answered meanwhile is found by this look,
@@ -233,11 +238,13 @@ static bool looks_again(struct connection *c, uint64_t now)
 {
 	uint64_t hidden = hidden_until(c);
 
-	if (!c->crowded || c->late || c->looks_again || is_own(c) ||
-	    hidden == c->begun_ns || now - hidden < HIDDEN_MS * NS_PER_MS)
+	if (!c->handshake.in_crowd || c->handshake.output_late ||
+	    c->handshake.extended || is_own(c) ||
+	    hidden == c->handshake.begun_ns ||
+	    now - hidden < HIDDEN_MS * NS_PER_MS)
 		return false;
-	c->looks_again = true;
-	c->hidden_until_ns = now + HIDDEN_MS * NS_PER_MS;
+	c->handshake.extended = true;
+	c->handshake.hidden_until_ns = now + HIDDEN_MS * NS_PER_MS;
 	return true;
 }
 
@@ -245,17 +252,17 @@ bool handshake_hides_output(struct connection *c, int fd)
 {
 	uint64_t now = sys_now_ns();
 
-	if (handshake_way(c, true) != WAY_AGAIN || c->quiet)
+	if (handshake_way(c, true) != WAY_AGAIN || c->handshake.deferred)
 		return false;
 	note_crowd(c);
 	if (now < hidden_until(c))
-		return !c->told;
+		return !c->handshake.output_told;
 	if (looks_again(c, now))
-		return !c->told;
-	if (!c->late && !is_own(c))
+		return !c->handshake.output_told;
+	if (!c->handshake.output_late && !is_own(c))
 		note_miss(c, &polls, c->slot->peer_port);
-	c->late = true;
-	if (now < c->begun_ns + handshake_ns())
+	c->handshake.output_late = true;
+	if (now < c->handshake.begun_ns + handshake_ns())
 		return false;
 	handshake_abort(c, fd, REASON_TIMEOUT);
 	return handshake_way(c, true) == WAY_AGAIN;
@@ -263,24 +270,26 @@ bool handshake_hides_output(struct connection *c, int fd)
 
 bool handshake_tells_output(struct connection *c)
 {
-	if (connection_phase(c) != PHASE_HANDSHAKE || c->told || c->quiet ||
+	if (connection_phase(c) != PHASE_HANDSHAKE ||
+	    c->handshake.output_told || c->handshake.deferred ||
 	    handshake_way(c, true) != WAY_AGAIN)
 		return false;
-	c->told = true;
+	c->handshake.output_told = true;
 	return true;
 }
 
 bool handshake_is_own(const struct connection *c)
 {
-	return connection_phase(c) == PHASE_HANDSHAKE && !c->told && is_own(c);
+	return connection_phase(c) == PHASE_HANDSHAKE &&
+	       !c->handshake.output_told && is_own(c);
 }
 
 /* Other threads may accept as well: a thread that is told of the listener is
  * about to accept. A connection that is late is seen without that. */
 bool handshake_tells_first(struct connection *c)
 {
-	return connections_starting() == 1 && c->own && !c->late &&
-	       handshake_tells_output(c);
+	return connections_starting() == 1 && c->handshake.to_self &&
+	       !c->handshake.output_late && handshake_tells_output(c);
 }
 
 bool handshake_tells_alone(struct connection *c)
@@ -291,9 +300,10 @@ bool handshake_tells_alone(struct connection *c)
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
 {
 	uint64_t hidden = hidden_until(c);
-	uint64_t next =
-	    now < hidden && !c->told ? hidden : c->begun_ns + handshake_ns();
-	uint64_t knock = knock_is_out(c) ? knock_until(c) : now;
+	uint64_t next = now < hidden && !c->handshake.output_told
+			    ? hidden
+			    : c->handshake.begun_ns + handshake_ns();
+	uint64_t knock = knock_is_pending(c) ? knock_until(c) : now;
 
 	return now < knock && knock < next ? knock : next;
 }
@@ -305,6 +315,7 @@ int handshake_left_ms(const struct connection *c, uint64_t *now)
 	if (*now == 0)
 		*now = sys_now_ns();
 	next = handshake_changes_ns(c, *now);
-	return c->quiet || *now >= next ? 0
-					: (int)((next - *now) / NS_PER_MS) + 1;
+	return c->handshake.deferred || *now >= next
+		   ? 0
+		   : (int)((next - *now) / NS_PER_MS) + 1;
 }

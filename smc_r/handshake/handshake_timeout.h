@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * handshake_patience: for how long a write waits for the acceptor. For how long
+ * handshake_timeout: for how long a write waits for the acceptor. For how long
  * a handshake hides that the program can write is in handshake.h; both learn
  * from the same answers. Nobody but handshake_wait.c includes it.
  *

@@ -8,9 +8,9 @@
 
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/connection/spin.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/handshake_timeout.h"
 #include "smc_r/handshake/knock.h"
-#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
@@ -115,7 +115,7 @@ void handshake_wait_until(int fd, uint64_t until_ns)
 /* The first look of a call that may wait. */
 static void begin_waiting(struct connection *c, int fd, bool is_patient)
 {
-	if (is_patient && knock_is_out(c))
+	if (is_patient && knock_is_pending(c))
 		knock_await(c);
 	handshake_step(c, fd);
 }
@@ -147,7 +147,7 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 	handshake_step(c, fd);
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait &&
 	       !connection_reads_no_more(c)) {
-		talk_end();
+		first_burst_end();
 		if (!spin_for_message(fd, c->unread) &&
 		    wait_as_call(c, fd, seen, call) < 0)
 			return WAY_ERROR;
@@ -201,13 +201,13 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 
 	/* handshake_for_read() tells why this comes first. */
 	begin_waiting(c, fd, wait);
-	if (c->quiet)
+	if (c->handshake.deferred)
 		handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {
 		since = sys_now_ns();
 		until = handshake_write_until(c, wait);
 		if (wait)
-			talk_begin(c);
+			first_burst_begin(c);
 	}
 	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
 		if (wait)
@@ -241,7 +241,8 @@ static uint64_t owed_until(struct connection *c, uint64_t end)
 {
 	uint64_t crossing = sys_now_ns() + CROSSING_MS * 1000000u;
 
-	return (connection_clc(c)->state == CLC_LOOK || c->silent) &&
+	return (connection_clc(c)->state == CLC_LOOK ||
+		c->handshake.client_silent) &&
 		       crossing < end
 		   ? crossing
 		   : end;

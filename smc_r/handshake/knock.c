@@ -27,14 +27,14 @@
 void knock_begin(struct connection *c, const struct knocks *k)
 {
 	c->knock.k = *k;
-	c->knock.vain = false;
-	atomic_store(&c->knock.state, KNOCK_OUT);
+	c->knock.withdrawn = false;
+	atomic_store(&c->knock.state, KNOCK_PENDING);
 }
 
-bool knock_is_out(const struct connection *c)
+bool knock_is_pending(const struct connection *c)
 {
 	return atomic_load_explicit(&c->knock.state, memory_order_acquire) ==
-	       KNOCK_OUT;
+	       KNOCK_PENDING;
 }
 
 /*
@@ -46,7 +46,7 @@ bool knock_is_out(const struct connection *c)
 static bool look_begin(struct connection *c)
 {
 	atomic_fetch_add(&c->knock.lookers, 1);
-	return knock_is_out(c);
+	return knock_is_pending(c);
 }
 
 /* struct connection; void, as a cleanup handler has it. */
@@ -99,7 +99,8 @@ static bool all_will_ring(const struct connection *c)
 static void sleep_for_answer(struct connection *c)
 {
 	const struct timespec limit = sys_timespec(
-	    (c->knock.k.sure ? AWAIT_SURE_MS : AWAIT_MS) * 1000000ull);
+	    (c->knock.k.all_acceptors_known ? AWAIT_SURE_MS : AWAIT_MS) *
+	    1000000ull);
 	struct pollfd bells[OPTION_KNOCKS_MAX];
 	uint32_t n = c->knock.k.count;
 
@@ -126,7 +127,7 @@ bool knock_has_answer(struct connection *c)
 {
 	bool has;
 
-	if (!knock_is_out(c))
+	if (!knock_is_pending(c))
 		return false;
 	has = look_begin(c) && look(c) != KNOCKING_WAITS;
 	look_end(c);
@@ -181,7 +182,7 @@ static void enter(struct connection *c, int fd, struct knocked *at)
 	/* It is still on its way, or in the bell. */
 	c->drained_data -= atomic_load(&c->own_wait->rings_data) - at->rings;
 	proposal_remember_first(c, false);
-	allowance_tell(c, fd);
+	buffer_limit_tell(c, fd);
 	clc_skip(connection_clc(c));
 	linkgroup_knock_was_met(&c->knock.k, at);
 	linkgroup_knock_learn(rmb->group, c->slot->peer_port);
@@ -194,11 +195,11 @@ static bool decide(struct connection *c, int fd)
 	struct knocks *k = &c->knock.k;
 	int taken;
 
-	atomic_store(&c->knock.state, KNOCK_OVER);
+	atomic_store(&c->knock.state, KNOCK_SETTLED);
 	taken = take_all_back(k);
 	if (c->members)
-		connection_on_knock_over(c, taken);
-	c->knock.vain = taken < 0;
+		connection_on_knock_settled(c, taken);
+	c->knock.withdrawn = taken < 0;
 	if (taken >= 0)
 		enter(c, fd, &k->at[taken]);
 	knock_tidy(c);
@@ -207,7 +208,8 @@ static bool decide(struct connection *c, int fd)
 
 bool knock_was_taken(struct connection *c, int fd)
 {
-	return knock_is_out(c) && look(c) != KNOCKING_WAITS && decide(c, fd);
+	return knock_is_pending(c) && look(c) != KNOCKING_WAITS &&
+	       decide(c, fd);
 }
 
 bool knock_take_back(struct connection *c, int fd)
@@ -219,7 +221,7 @@ void knock_tidy(struct connection *c)
 {
 	struct knocks *k = &c->knock.k;
 
-	if (atomic_load(&c->knock.state) != KNOCK_OVER ||
+	if (atomic_load(&c->knock.state) != KNOCK_SETTLED ||
 	    atomic_load(&c->knock.lookers) > 0)
 		return;
 	for (struct knocked *at = k->at; at < k->at + k->count; at++)
@@ -243,7 +245,7 @@ void knock_learn(struct connection *c)
 
 	if (!g)
 		return;
-	if (c->knock.vain && !knocked_at(k, g->number))
+	if (c->knock.withdrawn && !knocked_at(k, g->number))
 		for (uint32_t i = 0; i < k->count; i++)
 			linkgroup_knock_was_vain(k->at[i].group);
 	linkgroup_knock_learn(g, c->slot->peer_port);
@@ -264,7 +266,7 @@ bool knock_answer(struct connection *c, int fd,
 	connection_attach(c, rmb, element, SIDE_SERVER);
 	atomic_store(&c->control->confirmed, atomic_load(&c->control->epoch));
 	proposal_remember_first(c, false);
-	allowance_tell(c, fd);
+	buffer_limit_tell(c, fd);
 	clc_skip(connection_clc(c));
 	segment_count(knocks);
 	connection_use_smc(c);

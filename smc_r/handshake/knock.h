@@ -17,7 +17,8 @@
  * exec and close meet nothing new.
  *
  * Locking: engine lock, and the connection's rx lock inside it; but for
- *          knock_is_out(), knock_await(), knock_has_answer() and knock_hear().
+ *          knock_is_pending(), knock_await(), knock_has_answer() and
+ * knock_hear().
  *
  * Bounds: a client knocks for at most eight processes that accepted at the port
  * lately. Its next write waits for 2 ms; for 10 ms where all processes that
@@ -38,7 +39,7 @@
 void knock_begin(struct connection *c, const struct knocks *k);
 
 /* Is it undecided? */
-bool knock_is_out(const struct connection *c);
+bool knock_is_pending(const struct connection *c);
 
 /* Waits a moment for the acceptor. A cancellation point. */
 void knock_await(struct connection *c);

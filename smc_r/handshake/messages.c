@@ -73,14 +73,15 @@ static void note_end(struct connection *c, int fd, const struct clc_message *m,
 	long length;
 
 	if (m->type == CLC_ACCEPT)
-		c->mute = ended;
+		c->peer_closed_early = ended;
 	if (m->type != CLC_PROPOSAL)
 		return;
 	length = decline_length(bytes, n, &behind);
 	c->declined = length > 0;
-	c->mute = ended ||
-		  (c->declined && (!waits_for_answer(behind.decline.reason) ||
-				   n > length || !came_just_now(fd)));
+	c->peer_closed_early =
+	    ended ||
+	    (c->declined && (!waits_for_answer(behind.decline.reason) ||
+			     n > length || !came_just_now(fd)));
 }
 
 void messages_look_behind(struct connection *c, int fd,
@@ -263,5 +264,5 @@ bool messages_forgive(struct connection *c, int fd, int error)
 		messages_read(c, fd);
 	else
 		messages_end(c, fd, messages_forgive_error(c, error));
-	return atomic_load(&c->slot->rx.flags) & STREAM_ENDED;
+	return atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED;
 }

@@ -12,10 +12,10 @@
 
 #include "smc_r/connection/buffer_limit.h"
 #include "smc_r/connection/proposal.h"
+#include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/messages_send.h"
-#include "smc_r/handshake/first_burst.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/real.h"
@@ -88,7 +88,7 @@ static void finish_tcp(struct connection *c, int fd)
 			    m->peer_reason == REASON_DESCRIPTORS)
 				linkgroup_out_of_step(c->rmb);
 		}
-		connection_detach(c, !c->spoilt);
+		connection_detach(c, !c->bell_dirty);
 	}
 	messages_forget(fd);
 	connection_use_tcp(c, m->reason, m->peer_reason);
@@ -206,7 +206,7 @@ static uint32_t attach_client(struct connection *c, int fd,
 	proposal_remember_first(c, a->first_contact);
 	if (decide(c, ACCEPT_TAKEN))
 		return REASON_NONE;
-	c->mute = true;
+	c->peer_closed_early = true;
 	return died_over_it(c, fd) ? REASON_NONE : REASON_PEER_DECLINED;
 }
 
@@ -216,12 +216,12 @@ static uint32_t answer_client(struct connection *c, int fd,
 {
 	uint32_t reason = REASON_CLOSED;
 
-	if (!c->mute && c->declined)
+	if (!c->peer_closed_early && c->declined)
 		return REASON_PEER_DECLINED;
-	if (!c->mute)
+	if (!c->peer_closed_early)
 		reason = attach_server(c, m);
 	if (messages_have_ended(fd)) {
-		c->mute = true;
+		c->peer_closed_early = true;
 		reason = REASON_CLOSED;
 	}
 	return reason;
@@ -249,7 +249,7 @@ static struct clc_action prepare(struct connection *c, int fd,
 static void end_forgiven(struct connection *c)
 {
 	rmb_element_release(rmb_element(&c->rmb->map, c->element));
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+	atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
 	atomic_store(&c->tcp_ended, 1);
 	connection_use_smc(c);
 }
@@ -259,7 +259,7 @@ bool messages_forgive_error(struct connection *c, int error)
 	if (error && error != ECONNRESET && error != EPIPE)
 		atomic_store(&c->slot->error, (uint32_t)error);
 	else if (connection_clc(c)->state == CLC_AWAIT_ACCEPT)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_ENDED);
+		atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
 	return error == ECONNRESET || error == EPIPE;
 }
 
@@ -347,13 +347,14 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 	if (a.next == CLC_PREPARE && m) {
 		a = prepare(c, fd, m);
 		if (c->rmb)
-			allowance_tell(c, fd);
+			buffer_limit_tell(c, fd);
 	}
-	if (a.send == CLC_SEND_CONFIRM && !c->mute && server_closes(c))
-		c->mute = true;
+	if (a.send == CLC_SEND_CONFIRM && !c->peer_closed_early &&
+	    server_closes(c))
+		c->peer_closed_early = true;
 	if (a.send == CLC_SEND_CONFIRM)
-		talk_announce(c);
-	if (!c->mute)
+		first_burst_announce(c);
+	if (!c->peer_closed_early)
 		messages_send(c, fd, a.send);
 	switch (a.next) {
 	case CLC_WAIT:
@@ -364,9 +365,9 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			if (c->side == SIDE_SERVER)
 				atomic_store(&c->control->confirmed,
 					     atomic_load(&c->control->epoch));
-			atomic_store(&c->tcp_ended, c->mute);
+			atomic_store(&c->tcp_ended, c->peer_closed_early);
 			if (c->side == SIDE_SERVER)
-				talk_await(c);
+				first_burst_await(c);
 			connection_use_smc(c);
 			break;
 		}

@@ -88,7 +88,7 @@ void bells_close_all(struct bells *b, unsigned elements, uint32_t which)
 	for (unsigned i = 0; i < elements; i++)
 		if (which >> i & 1)
 			n += take_each(&b[i], fds + n);
-	hidden_close_all(fds, n);
+	private_fd_close_all(fds, n);
 }
 
 void bells_close(struct bells *b)
@@ -122,7 +122,7 @@ static int open_ringer(int end)
 {
 	int fd = process_reopen(end, O_RDWR | O_NONBLOCK);
 
-	return fd < 0 ? fd : hidden_fd(fd);
+	return fd < 0 ? fd : private_fd(fd);
 }
 
 /* We sleep on this one: the peer gets the writing end. */
@@ -134,7 +134,7 @@ static int make_own(int *ours, int *theirs)
 	if (result < 0)
 		return result;
 	*theirs = ends[1];
-	*ours = hidden_fd(ends[0]);
+	*ours = private_fd(ends[0]);
 	return *ours < 0 ? *ours : 0;
 }
 
@@ -202,7 +202,7 @@ static int adopt_ringer(int *fd)
 
 	if (ringer < 0)
 		return ringer;
-	hidden_close(*fd);
+	private_fd_close(*fd);
 	*fd = ringer;
 	return 0;
 }
@@ -243,11 +243,11 @@ static int reopen_ringers(const struct bells *b, int flags)
 {
 	int result;
 
-	hidden_begin();
+	private_fd_begin();
 	result = reopen(b->peer_data, flags);
 	if (result == 0 && !bells_are_one(b))
 		result = reopen(b->peer_room, flags);
-	hidden_end();
+	private_fd_end();
 	return result;
 }
 
@@ -384,11 +384,11 @@ void bell_take(int bell, int rings)
 }
 
 /* An epoll instance, which is no pipe. */
-static bool drain_ear(int ear)
+static bool drain_monitor(int monitor)
 {
 	struct epoll_event e;
 
-	return SYS_CALL6(SYS_epoll_pwait, ear, &e, 1, 0, 0, 0) == 1 &&
+	return SYS_CALL6(SYS_epoll_pwait, monitor, &e, 1, 0, 0, 0) == 1 &&
 	       (e.events & (EPOLLHUP | EPOLLERR));
 }
 
@@ -399,5 +399,5 @@ bool bell_drain(int bell)
 
 	for (int i = 0; i < DRAINS_MAX && n == DRAIN_BYTES; i++)
 		n = take(bell, bytes, sizeof(bytes));
-	return n == -EBADF ? drain_ear(bell) : n == 0;
+	return n == -EBADF ? drain_monitor(bell) : n == 0;
 }

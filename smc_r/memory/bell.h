@@ -34,7 +34,7 @@
  *
  * Descriptors: both ends' bells make four for a connection. They count as
  * scarce when the engine has an eighth of the hard limit of the process, or
- * 4096 (hidden.c).
+ * 4096 (private_fd.c).
  */
 #ifndef SMC_R_BELL_H
 #define SMC_R_BELL_H
@@ -118,8 +118,8 @@ int bell_rings(int bell);
 void bell_take(int bell, int rings);
 
 /* Takes what is there, without sleeping; but no more than an honest peer rings.
- * True when nobody can ring any more. An ear (ear.h) takes nothing, and has
- * heard it then. */
+ * True when nobody can ring any more. A monitor (bell_monitor.h) takes nothing,
+ * and has heard it then. */
 bool bell_drain(int bell);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rings: the two rings of one direction, RMBE and annex (rmb.h), and where a
- * byte lies. A bit of the shift says in which.
+ * rings: the two rings of one direction, RMBE and overflow ring (rmb.h), and
+ * where a byte lies. A bit of the shift says in which.
  *
  * Shifts and cursors may be the peer's: whatever they are, the places named
  * here lie in the rings.
@@ -18,7 +18,8 @@
 
 #include "smc_r/memory/rmb.h"
 
-#define RINGS_ANNEX 0x80000000u /* in a shift: the bytes lie in the annex */
+#define RINGS_OVERFLOW                                                         \
+	0x80000000u /* in a shift: the bytes lie in the overflow ring */
 #define RINGS_SHIFT 0x7fffffffu /* the rest of it */
 
 struct ring {
@@ -26,7 +27,7 @@ struct ring {
 	uint32_t bytes; /* a power of two */
 };
 
-/* [0] the RMBE, [1] the annex; without one both are the RMBE. */
+/* [0] the RMBE, [1] the overflow ring; without one both are the RMBE. */
 struct rings {
 	struct ring ring[2];
 	uint32_t start; /* short bytes begin here in the RMBE */
@@ -44,7 +45,7 @@ static inline const struct ring *rings_of(const struct rings *r, uint32_t shift)
 	return &r->ring[shift >> 31];
 }
 
-static inline bool rings_have_annex(const struct rings *r)
+static inline bool rings_have_overflow(const struct rings *r)
 {
 	return r->ring[0].at != r->ring[1].at;
 }

@@ -24,9 +24,9 @@
 #endif
 
 bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes,
-		       uint32_t annex_bytes)
+		       uint32_t overflow_bytes)
 {
-	return (annex_bytes == 0 || annex_bytes == RMB_ANNEX) &&
+	return (overflow_bytes == 0 || overflow_bytes == RMB_OVERFLOW) &&
 	       elements >= 1 && elements <= RMB_ELEMENTS_MAX &&
 	       rmbe_bytes >= RMB_RMBE_MIN && rmbe_bytes <= RMB_RMBE_MAX &&
 	       (rmbe_bytes & (rmbe_bytes - 1)) == 0;
@@ -40,10 +40,10 @@ size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes)
 }
 
 static size_t all_bytes(uint32_t elements, uint32_t rmbe_bytes,
-			uint32_t annex_bytes)
+			uint32_t overflow_bytes)
 {
 	return rmb_bytes(elements, rmbe_bytes) +
-	       (size_t)elements * 2 * annex_bytes;
+	       (size_t)elements * 2 * overflow_bytes;
 }
 
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side)
@@ -54,30 +54,31 @@ uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side)
 				   : middle + sizeof(struct rmb_element);
 }
 
-uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side)
+uint8_t *rmb_overflow(const struct rmb_map *m, uint32_t element, int side)
 {
-	return m->annex_bytes
+	return m->overflow_bytes
 		   ? m->base + rmb_bytes(m->elements, m->rmbe_bytes) +
-			 ((size_t)element * 2 + (size_t)side) * m->annex_bytes
+			 ((size_t)element * 2 + (size_t)side) *
+			     m->overflow_bytes
 		   : NULL;
 }
 
-int rmb_annex_fill(const struct rmb_map *m, uint32_t element, int side)
+int rmb_overflow_fill(const struct rmb_map *m, uint32_t element, int side)
 {
-	uint8_t *at = rmb_annex(m, element, side);
+	uint8_t *at = rmb_overflow(m, element, side);
 
-	return at ? (int)SYS_CALL3(SYS_madvise, at, m->annex_bytes,
+	return at ? (int)SYS_CALL3(SYS_madvise, at, m->overflow_bytes,
 				   MADV_POPULATE_WRITE)
 		  : -ENOMEM;
 }
 
-void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side)
+void rmb_overflow_empty(const struct rmb_map *m, uint32_t element, int side)
 {
-	uint8_t *at = rmb_annex(m, element, side);
+	uint8_t *at = rmb_overflow(m, element, side);
 
 	if (at &&
 	    atomic_load(&rmb_element(m, element)->side[side].producer.switched))
-		SYS_CALL3(SYS_madvise, at, m->annex_bytes, MADV_REMOVE);
+		SYS_CALL3(SYS_madvise, at, m->overflow_bytes, MADV_REMOVE);
 }
 
 static bool allows(int resource, size_t bytes)
@@ -89,12 +90,12 @@ static bool allows(int resource, size_t bytes)
 }
 
 /* A program with a limit to its addresses needs them itself. */
-static uint32_t annex_bytes_for(uint32_t elements, uint32_t rmbe_bytes)
+static uint32_t overflow_bytes_for(uint32_t elements, uint32_t rmbe_bytes)
 {
 	return allows(RLIMIT_AS, RLIM_INFINITY) &&
 		       allows(RLIMIT_FSIZE,
-			      all_bytes(elements, rmbe_bytes, RMB_ANNEX))
-		   ? RMB_ANNEX
+			      all_bytes(elements, rmbe_bytes, RMB_OVERFLOW))
+		   ? RMB_OVERFLOW
 		   : 0;
 }
 
@@ -122,9 +123,9 @@ static int make_memfd(size_t bytes, size_t filled)
 }
 
 static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
-		     uint32_t rmbe_bytes, uint32_t annex_bytes)
+		     uint32_t rmbe_bytes, uint32_t overflow_bytes)
 {
-	size_t bytes = all_bytes(elements, rmbe_bytes, annex_bytes);
+	size_t bytes = all_bytes(elements, rmbe_bytes, overflow_bytes);
 	void *base =
 	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -134,7 +135,7 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 	m->bytes = bytes;
 	m->elements = elements;
 	m->rmbe_bytes = rmbe_bytes;
-	m->annex_bytes = annex_bytes;
+	m->overflow_bytes = overflow_bytes;
 	return 0;
 }
 
@@ -149,14 +150,14 @@ static uint32_t next_place(void)
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	       int *memfd)
 {
-	uint32_t annex_bytes = annex_bytes_for(elements, rmbe_bytes);
+	uint32_t overflow_bytes = overflow_bytes_for(elements, rmbe_bytes);
 	struct rmb_header *h;
-	int fd = make_memfd(all_bytes(elements, rmbe_bytes, annex_bytes),
+	int fd = make_memfd(all_bytes(elements, rmbe_bytes, overflow_bytes),
 			    rmb_bytes(elements, rmbe_bytes));
 
 	if (fd < 0)
 		return fd;
-	if (map_bytes(m, fd, elements, rmbe_bytes, annex_bytes) < 0 ||
+	if (map_bytes(m, fd, elements, rmbe_bytes, overflow_bytes) < 0 ||
 	    SYS_CALL3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_ALL) < 0) {
 		rmb_unmap(m);
 		sys_close(fd);
@@ -167,7 +168,7 @@ int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	h->version = RMB_VERSION;
 	h->elements = elements;
 	h->rmbe_bytes = rmbe_bytes;
-	h->annex_bytes = annex_bytes;
+	h->overflow_bytes = overflow_bytes;
 	h->place = m->place = next_place();
 	*memfd = fd;
 	return 0;
@@ -200,19 +201,20 @@ static bool take_header(struct rmb_map *m)
 }
 
 int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
-	    uint32_t rmbe_bytes, uint32_t annex_bytes)
+	    uint32_t rmbe_bytes, uint32_t overflow_bytes)
 {
 	int result;
 
-	if (!rmb_size_is_valid(elements, rmbe_bytes, annex_bytes))
+	if (!rmb_size_is_valid(elements, rmbe_bytes, overflow_bytes))
 		return -EPROTO;
 	result =
-	    check_memfd(memfd, all_bytes(elements, rmbe_bytes, annex_bytes));
+	    check_memfd(memfd, all_bytes(elements, rmbe_bytes, overflow_bytes));
 	if (result < 0)
 		return result;
 	result = -ENOMEM;
-	if (annex_bytes && allows(RLIMIT_AS, RLIM_INFINITY))
-		result = map_bytes(m, memfd, elements, rmbe_bytes, annex_bytes);
+	if (overflow_bytes && allows(RLIMIT_AS, RLIM_INFINITY))
+		result =
+		    map_bytes(m, memfd, elements, rmbe_bytes, overflow_bytes);
 	if (result < 0)
 		result = map_bytes(m, memfd, elements, rmbe_bytes, 0);
 	if (result == 0 && !take_header(m)) {
@@ -236,7 +238,7 @@ void rmb_element_reset(const struct rmb_map *m, uint32_t element)
 
 	for (int side = 0; side < 2; side++) {
 		/* The process that should have done so was killed. */
-		rmb_annex_empty(m, element, side);
+		rmb_overflow_empty(m, element, side);
 		atomic_store(&e->side[side].producer.cursor, 0);
 		atomic_store(&e->side[side].producer.shift, 0);
 		atomic_store(&e->side[side].producer.before, 0);
@@ -250,13 +252,13 @@ void rmb_element_reset(const struct rmb_map *m, uint32_t element)
 		atomic_store(&e->side[side].producer.shut_pid, 0);
 		atomic_store(&e->side[side].producer.shut_fd, 0);
 		atomic_store(&e->side[side].producer.sndbuf, 0);
-		atomic_store(&e->side[side].producer.allowed, 0);
+		atomic_store(&e->side[side].producer.limit, 0);
 		atomic_store(&e->side[side].consumer.cursor, 0);
 		atomic_store(&e->side[side].consumer.flags, 0);
 		atomic_store(&e->side[side].consumer.rest, REST_OPEN);
 		atomic_store(&e->side[side].consumer.barrier, 0);
 		atomic_store(&e->side[side].consumer.rcvbuf, 0);
-		atomic_store(&e->side[side].consumer.annex, 0);
+		atomic_store(&e->side[side].consumer.overflow, 0);
 		atomic_store(&e->side[side].wait.armed_data, 0);
 		atomic_store(&e->side[side].wait.armed_room, 0);
 		atomic_store(&e->side[side].wait.waiter, 0);

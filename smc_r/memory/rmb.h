@@ -7,7 +7,8 @@
  * element two RMBEs (one for each direction, a ring of rmbe_bytes) and a
  * control block with their cursors, as SMC-D keeps them in the segment:
  *
- *   header | RMBE 0, control, RMBE 1 | RMBE 0, control, RMBE 1 | ... | annexes
+ *   header | RMBE 0, control, RMBE 1 | RMBE 0, control, RMBE 1 | ... | overflow
+ * rings
  *
  * The control block lies between the RMBEs, and short messages at the end of
  * the one and the beginning of the other: so a conversation needs one page of
@@ -22,9 +23,9 @@
  * and not all of it, which no cache would hold for many connections. Side 0 is
  * the server end.
  *
- * Behind the RMBEs each direction has an *annex*: a second, larger ring, whose
- * memory is not there until a writer whose reader was late asks for it
- * (annex.h). A bit of the shift says which of the two rings is meant. The
+ * Behind the RMBEs each direction has an *overflow ring*: a second, larger
+ * ring, whose memory is not there until a writer whose reader was late asks for
+ * it (overflow.h). A bit of the shift says which of the two rings is meant. The
  * writer changes rings at a cursor, `switched`; bytes before it lie where the
  * shift `before` says. The ring that it goes to is empty then, so that there is
  * never more than one such cursor ahead of the reader.
@@ -32,11 +33,10 @@
  * side[s] is written by side s alone, as the producer of its own ring and the
  * consumer of the other one's; but for
  *
- *   allowed | either side, when its own sndbuf or rcvbuf changed (allowance.h)
- *   rings_* | the side that rings: fetch and add
- *   armed_* | s stores it; the other side takes it with an exchange, for
- *           | RMB_RINGING until it has rung
- *   knock   | either side: compare and swap
+ *   allowed | either side, when its own sndbuf or rcvbuf changed
+ * (buffer_limit.h) rings_* | the side that rings: fetch and add armed_* | s
+ * stores it; the other side takes it with an exchange, for | RMB_RINGING until
+ * it has rung knock   | either side: compare and swap
  *
  * The lines are apart so that neither side's busy stores disturb what the other
  * one polls.
@@ -58,13 +58,13 @@
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
-#define RMB_ANNEX        1048576u /* bytes of an annex, a power of two */
+#define RMB_OVERFLOW     1048576u /* bytes of an overflow ring, a power of two */
 #define RMB_PAGE         4096u
 #define RMB_LINE         64u
 #define RMB_GAP          2048u /* bytes of an element beside its RMBEs */
 #define RMB_SHORT        512u  /* bytes of a message beside the control block */
 #define RMB_SHIFTS       8u    /* places in a page where that may lie */
-#define RMB_ALLOWED_MIN  4096u /* bytes; less is never allowed */
+#define RMB_LIMIT_MIN    4096u /* bytes; less is never allowed */
 #define RMB_WAITERS      16    /* epoll instances with a bell word */
 #define RMB_PLACES       16u   /* where the ready words may lie */
 #define RMB_WAITER_BITS  256u  /* beside it: set the ready bit, too */
@@ -133,7 +133,7 @@ struct rmb_producer {
 	_Atomic uint32_t unfenced;
 	/* So many bytes of the ring may be in use, 0: all of it. Either side
 	 * writes it. */
-	_Atomic uint32_t allowed;
+	_Atomic uint32_t limit;
 	uint8_t pad2[112];
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
@@ -154,8 +154,8 @@ struct rmb_consumer {
 	uint8_t pad2[32];
 	_Atomic uint64_t cursor;
 	uint8_t pad3[84];
-	_Atomic uint32_t rcvbuf; /* bytes, 0: not set by the program */
-	_Atomic uint32_t annex;  /* bytes of it that the reader sees: or 0 */
+	_Atomic uint32_t rcvbuf;   /* bytes, 0: not set by the program */
+	_Atomic uint32_t overflow; /* bytes of it that the reader sees: or 0 */
 	uint8_t pad4[28];
 };
 
@@ -184,7 +184,8 @@ struct rmb_element {
 	_Atomic uint32_t released;  /* last epoch the client is done with */
 	_Atomic uint32_t confirmed; /* ... the server has read its Confirm */
 	_Atomic uint32_t confirms;  /* ... that the client is sending it for */
-	_Atomic uint32_t talks;  /* ... the client writes first in it: talk.h */
+	_Atomic uint32_t
+	    first_burst; /* ... the client writes first in it: first_burst.h */
 	_Atomic uint32_t accept; /* ACCEPT_*; both compare and swap */
 	_Atomic uint64_t knock;  /* linkgroup_knock.h */
 	uint8_t pad[32];
@@ -208,10 +209,10 @@ struct rmb_header {
 	uint32_t rmbe_bytes;
 	_Atomic uint32_t retired; /* the server gave it up; client: unmap */
 	uint32_t place;           /* which of the ready words are used */
-	uint32_t annex_bytes;     /* 0: there are none */
+	uint32_t overflow_bytes;  /* 0: there are none */
 	/* Counts connections with a client that found nothing open to knock
 	 * at. */
-	_Atomic uint32_t shut_out;
+	_Atomic uint32_t no_element_open;
 	uint8_t pad[32];
 	struct rmb_waiters waiters[2]; /* [side that sleeps] */
 	struct rmb_ready ready[RMB_PLACES];
@@ -221,7 +222,7 @@ _Static_assert(sizeof(struct rmb_producer) == 256, "four lines");
 _Static_assert(sizeof(struct rmb_consumer) == 256, "the same");
 _Static_assert(sizeof(struct rmb_wait) == 256, "the same");
 _Static_assert(offsetof(struct rmb_producer, flags) == 64 &&
-		   offsetof(struct rmb_producer, allowed) == 76 &&
+		   offsetof(struct rmb_producer, limit) == 76 &&
 		   offsetof(struct rmb_consumer, flags) == 80 &&
 		   offsetof(struct rmb_consumer, barrier) == 92 &&
 		   offsetof(struct rmb_wait, armed_data) == 96 &&
@@ -231,7 +232,7 @@ _Static_assert(offsetof(struct rmb_consumer, cursor) == 128, "the third");
 _Static_assert(offsetof(struct rmb_producer, recalled) == 192 &&
 		   offsetof(struct rmb_producer, sndbuf) == 216 &&
 		   offsetof(struct rmb_consumer, rcvbuf) == 220 &&
-		   offsetof(struct rmb_consumer, annex) == 224 &&
+		   offsetof(struct rmb_consumer, overflow) == 224 &&
 		   offsetof(struct rmb_wait, rings_data) == 228 &&
 		   offsetof(struct rmb_wait, rings_room) == 232,
 	       "the fourth, side by side");
@@ -248,7 +249,7 @@ struct rmb_map {
 	size_t bytes;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
-	uint32_t annex_bytes; /* 0: none, or none that we see */
+	uint32_t overflow_bytes; /* 0: none, or none that we see */
 	uint32_t place;
 };
 
@@ -256,17 +257,17 @@ struct rmb_map {
  * many. */
 size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes);
 
-/* Makes, fills, seals and maps an RMB, with annexes where the limits of this
- * process allow files and mappings of that size; *memfd is for the peer and is
- * the caller's to close. 0, -ENOMEM, -errno. */
+/* Makes, fills, seals and maps an RMB, with overflow rings where the limits of
+ * this process allow files and mappings of that size; *memfd is for the peer
+ * and is the caller's to close. 0, -ENOMEM, -errno. */
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	       int *memfd);
 
 /* Maps what the peer sent, if it is what it must be: a sealed memfd of tmpfs
- * whose size fits. Annexes are left out where there are no addresses for them.
- * memfd stays open. 0, or -EPROTO, -errno. */
+ * whose size fits. Overflow rings are left out where there are no addresses for
+ * them. memfd stays open. 0, or -EPROTO, -errno. */
 int rmb_map(struct rmb_map *m, int memfd, uint32_t elements,
-	    uint32_t rmbe_bytes, uint32_t annex_bytes);
+	    uint32_t rmbe_bytes, uint32_t overflow_bytes);
 
 void rmb_unmap(struct rmb_map *m);
 
@@ -291,15 +292,15 @@ static inline struct rmb_element *rmb_element(const struct rmb_map *m,
 					      shift + m->rmbe_bytes);
 }
 
-/* The ring that `side` writes, and its annex; NULL: none. */
+/* The ring that `side` writes, and its overflow ring; NULL: none. */
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side);
-uint8_t *rmb_annex(const struct rmb_map *m, uint32_t element, int side);
+uint8_t *rmb_overflow(const struct rmb_map *m, uint32_t element, int side);
 
-/* fill gives memory to the annex that `side` writes, if there is one, as its
- * writer must not be killed by the lack of it later: 0, -ENOMEM, -errno. empty
- * takes the memory away if it was ever used, from all processes. */
-int rmb_annex_fill(const struct rmb_map *m, uint32_t element, int side);
-void rmb_annex_empty(const struct rmb_map *m, uint32_t element, int side);
+/* fill gives memory to the overflow ring that `side` writes, if there is one,
+ * as its writer must not be killed by the lack of it later: 0, -ENOMEM, -errno.
+ * empty takes the memory away if it was ever used, from all processes. */
+int rmb_overflow_fill(const struct rmb_map *m, uint32_t element, int side);
+void rmb_overflow_empty(const struct rmb_map *m, uint32_t element, int side);
 
 /* Puts it back to the state of a new connection. Server side only. */
 void rmb_element_reset(const struct rmb_map *m, uint32_t element);
@@ -308,6 +309,6 @@ void rmb_element_reset(const struct rmb_map *m, uint32_t element);
 void rmb_element_release(struct rmb_element *e);
 
 bool rmb_size_is_valid(uint32_t elements, uint32_t rmbe_bytes,
-		       uint32_t annex_bytes);
+		       uint32_t overflow_bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* grave: where the addresses of memory wait that both ends are done with. */
+/* unmap_later: where the addresses of memory wait that both ends are done with.
+ */
 #include "smc_r/memory/unmap_later.h"
 
 #include <stdint.h>
@@ -12,21 +13,21 @@
 
 #define GRAVE_NS 1000000000u
 
-struct grave {
-	struct grave *next;
+struct waiting_map {
+	struct waiting_map *next;
 	struct rmb_map map;
 	uint64_t since_ns;
 };
 
-static struct grave *graves;
+static struct waiting_map *waiting_maps;
 
-static void open_old_graves(void)
+static void unmap_old(void)
 {
-	struct grave **at = &graves;
+	struct waiting_map **at = &waiting_maps;
 	uint64_t now = sys_now_ns();
 
 	while (*at) {
-		struct grave *g = *at;
+		struct waiting_map *g = *at;
 
 		if (now - g->since_ns < GRAVE_NS) {
 			at = &g->next;
@@ -38,11 +39,11 @@ static void open_old_graves(void)
 	}
 }
 
-void grave_bury(struct rmb_map *m, bool unused)
+void unmap_later(struct rmb_map *m, bool unused)
 {
-	struct grave *g;
+	struct waiting_map *g;
 
-	open_old_graves();
+	unmap_old();
 	if (!m->base)
 		return;
 	/* The peer is to find in its header that it is retired. */
@@ -52,12 +53,12 @@ void grave_bury(struct rmb_map *m, bool unused)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 		   0);
 	g = pool_get(sizeof(*g));
-	/* Without a grave, address space is lost, nothing else. */
+	/* Without a record, address space is lost, nothing else. */
 	if (g) {
 		g->map = *m;
 		g->since_ns = sys_now_ns();
-		g->next = graves;
-		graves = g;
+		g->next = waiting_maps;
+		waiting_maps = g;
 	}
 	memset(m, 0, sizeof(*m));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * grave: where the addresses of memory wait that both ends are done with.
+ * unmap_later: where the addresses of memory wait that both ends are done with.
  *
  * A thread that is late in a call, or goes through the members of an epoll
  * instance, may still look at the mapping of an RMB that ended. So the memory
@@ -20,6 +20,6 @@
  * memory any more, so that its pages go too; otherwise forked processes may go
  * on with theirs. An unmapped *m is left alone. Cannot fail: without memory to
  * remember them, the addresses are lost until exec. */
-void grave_bury(struct rmb_map *m, bool unused);
+void unmap_later(struct rmb_map *m, bool unused);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct fdentry *_Atomic *fdtable;
 
-static struct fdentry hidden_entry = {.kind = FDENTRY_HIDDEN};
+static struct fdentry private_fd_entry = {.kind = FDENTRY_HIDDEN};
 static _Atomic int end;
 static _Atomic int program_end;
 static _Atomic int connections_end;
@@ -86,7 +86,7 @@ bool fdtable_share(struct fdentry *e, int to)
 void fdtable_reserve(int fd)
 {
 	raise_end(&end, fd);
-	atomic_store_explicit(&fdtable[fd], &hidden_entry,
+	atomic_store_explicit(&fdtable[fd], &private_fd_entry,
 			      memory_order_release);
 }
 

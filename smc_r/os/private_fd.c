@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * hidden: where the engine's own descriptors live.
+ * private_fd: where the engine's own descriptors live.
  *
  * A program counts on low numbers (select, dup2 onto 3, loops up to
  * getdtablesize) and on its soft limit. So our numbers lie above the soft
@@ -35,7 +35,7 @@
 #define PLENTY_PART 8u    /* of what the process may have at most */
 #define PLENTY_MAX  4096u /* a user's pipes are limited, too: pipe(7) */
 
-static _Atomic unsigned hidden_count;
+static _Atomic unsigned private_fd_count;
 
 /* The program's own, while it is raised for a while; engine lock. */
 static struct rlimit limit_before;
@@ -80,14 +80,14 @@ static void limit_lower(const struct rlimit *old)
 		limit_set(&seen);
 }
 
-void hidden_begin(void)
+void private_fd_begin(void)
 {
 	if (limit_get(&limit_before) == 0 &&
 	    limit_before.rlim_max > limit_before.rlim_cur)
 		limit_is_raised = limit_raise(&limit_before);
 }
 
-void hidden_end(void)
+void private_fd_end(void)
 {
 	if (limit_is_raised)
 		limit_lower(&limit_before);
@@ -124,12 +124,12 @@ static long move_high(int fd, const struct rlimit *old)
 
 	/* fd was the lowest free number: so many are in use, ours or not. */
 	if ((rlim_t)fd >= old->rlim_cur - spare ||
-	    atomic_load(&hidden_count) > old->rlim_cur - spare)
+	    atomic_load(&private_fd_count) > old->rlim_cur - spare)
 		return -EMFILE;
 	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
 }
 
-int hidden_fd(int fd)
+int private_fd(int fd)
 {
 	struct rlimit old;
 	long moved = -EMFILE;
@@ -150,7 +150,7 @@ int hidden_fd(int fd)
 		return -EMFILE;
 	}
 	fdtable_reserve((int)moved);
-	atomic_fetch_add(&hidden_count, 1);
+	atomic_fetch_add(&private_fd_count, 1);
 	return (int)moved;
 }
 
@@ -168,15 +168,15 @@ static void make_room(void)
 	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	hidden_begin();
+	private_fd_begin();
 	moved = SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base + ROOM);
-	hidden_end();
+	private_fd_end();
 	if (moved >= 0)
 		sys_close((int)moved);
 	sys_close((int)fd);
 }
 
-void hidden_make_room(void)
+void private_fd_make_room(void)
 {
 	static _Atomic pid_t made_by;
 	sigset_t saved;
@@ -190,7 +190,7 @@ void hidden_make_room(void)
 	engine_unlock(&saved);
 }
 
-bool hidden_has_plenty(unsigned more)
+bool private_fd_has_plenty(unsigned more)
 {
 	struct rlimit l;
 	rlim_t most;
@@ -198,16 +198,16 @@ bool hidden_has_plenty(unsigned more)
 	if (limit_get(&l) < 0)
 		return false;
 	most = l.rlim_max / PLENTY_PART;
-	return atomic_load(&hidden_count) + more <=
+	return atomic_load(&private_fd_count) + more <=
 	       (most < PLENTY_MAX ? most : PLENTY_MAX);
 }
 
-void hidden_close(int fd)
+void private_fd_close(int fd)
 {
 	if (fd < 0)
 		return;
 	fdtable_release(fd);
-	atomic_fetch_sub(&hidden_count, 1);
+	atomic_fetch_sub(&private_fd_count, 1);
 	sys_close(fd);
 }
 
@@ -222,19 +222,19 @@ static void close_run(int first, unsigned n)
 		sys_close(first + (int)i);
 }
 
-void hidden_close_all(const int *fds, unsigned count)
+void private_fd_close_all(const int *fds, unsigned count)
 {
 	for (unsigned i = 0, n; i < count; i += n) {
 		for (n = 1; i + n < count && fds[i + n] == fds[i] + (int)n;)
 			n++;
 		for (unsigned k = 0; k < n; k++)
 			fdtable_release(fds[i + k]);
-		atomic_fetch_sub(&hidden_count, n);
+		atomic_fetch_sub(&private_fd_count, n);
 		close_run(fds[i], n);
 	}
 }
 
-int hidden_directory(const char *name, int *kept)
+int private_fd_directory(const char *name, int *kept)
 {
 	int fd;
 
@@ -243,6 +243,6 @@ int hidden_directory(const char *name, int *kept)
 	fd = found_part(rundir_path(), name);
 	if (fd < 0)
 		return fd;
-	*kept = hidden_fd(fd);
+	*kept = private_fd(fd);
 	return *kept < 0 ? *kept : 0;
 }

@@ -115,29 +115,29 @@ void engine_unlock_after_fork(bool child);
  * number, or -errno and fd is closed. -EMFILE also when the program would be
  * left with less than half of its descriptors, or an eighth of many.
  */
-int hidden_fd(int fd);
+int private_fd(int fd);
 /*
  * Before the first thread: the kernel's table of numbers grows at once, so that
  * it does not when there are threads, which then takes some 10 milliseconds.
  * Nothing where that was done, or would cost much for numbers so high.
  */
-void hidden_make_room(void);
-void hidden_close(int fd);
+void private_fd_make_room(void);
+void private_fd_close(int fd);
 /* Closes several, all of them ours: those whose numbers follow each other cost
  * one call. */
-void hidden_close_all(const int *fds, unsigned count);
+void private_fd_close_all(const int *fds, unsigned count);
 /* Would so many more leave the program, and what follows, plenty? */
-bool hidden_has_plenty(unsigned more);
+bool private_fd_has_plenty(unsigned more);
 /* Opens a directory of the run directory, once: *kept is -1 before, and the
  * hidden descriptor after it. 0 or -errno. */
-int hidden_directory(const char *name, int *kept);
+int private_fd_directory(const char *name, int *kept);
 
 /*
  * Around calls that make many descriptors before they are moved: a program that
  * uses nearly all that its soft limit allows has no numbers left for them, but
  * the hard limit may. Engine lock held; they do not nest.
  */
-void hidden_begin(void);
-void hidden_end(void);
+void private_fd_begin(void);
+void private_fd_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* raw_calls: does the program enter the kernel past libc? */
+/* raw_syscalls: does the program enter the kernel past libc? */
 #include "smc_r/os/raw_syscalls.h"
 
 #include <link.h>
@@ -97,7 +97,7 @@ static unsigned calls_in(const uint8_t *at)
 }
 
 /* Looks for the calls first, as programs have hardly any of them. */
-bool raw_calls_in(const void *text, size_t bytes)
+bool raw_syscalls_in(const void *text, size_t bytes)
 {
 	const uint8_t *begin = text;
 	const uint8_t *end = begin + bytes;
@@ -114,7 +114,7 @@ bool raw_calls_in(const void *text, size_t bytes)
 	return false;
 }
 #else
-bool raw_calls_in(const void *text, size_t bytes)
+bool raw_syscalls_in(const void *text, size_t bytes)
 {
 	(void)text;
 	(void)bytes;
@@ -149,21 +149,21 @@ static bool look(void)
 
 		/* What cannot be read, or may change, is left alone. */
 		if (h->p_type == PT_LOAD && h->p_flags == (PF_R | PF_X) &&
-		    raw_calls_in((const void *)(base + h->p_vaddr),
-				 h->p_filesz))
+		    raw_syscalls_in((const void *)(base + h->p_vaddr),
+				    h->p_filesz))
 			return true;
 	}
 	return false;
 }
 
-bool raw_calls_are_likely(void)
+bool raw_syscalls_are_likely(void)
 {
 	if (atomic_load_explicit(&answer, memory_order_relaxed) == NOT_ASKED)
 		atomic_store(&answer, look() ? YES : NO);
-	return raw_calls_were_found();
+	return raw_syscalls_were_found();
 }
 
-bool raw_calls_were_found(void)
+bool raw_syscalls_were_found(void)
 {
 	return atomic_load_explicit(&answer, memory_order_relaxed) == YES;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * raw_calls: does the program enter the kernel past libc?
+ * raw_syscalls: does the program enter the kernel past libc?
  *
  * A program may wait for its connections by system call instructions of its own
  * (rustix's in Rust, Bun's), or be linked with a static liburing. We do not see
@@ -17,12 +17,12 @@
 
 /* Looked at once. False as well for what cannot be known: another kind of
  * processor. */
-bool raw_calls_are_likely(void);
+bool raw_syscalls_are_likely(void);
 /* Were they found by an earlier look? Does not look. */
-bool raw_calls_were_found(void);
+bool raw_syscalls_were_found(void);
 
 /* An instruction among these bytes that waits, accepts, sends, receives, or
  * sets up io_uring. */
-bool raw_calls_in(const void *text, size_t bytes);
+bool raw_syscalls_in(const void *text, size_t bytes);
 
 #endif

@@ -50,7 +50,7 @@ int identity_accept(void)
 void identity_forked(void)
 {
 	if (listener >= 0)
-		hidden_close(listener);
+		private_fd_close(listener);
 	listener = -1;
 }
 

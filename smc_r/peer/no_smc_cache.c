@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* plain_server: the server without the engine that this process met last. */
+/* no_smc_cache: the server without the engine that this process met last. */
 #include "smc_r/peer/no_smc_cache.h"
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ static uint64_t word_of(uint16_t port, uint64_t ms)
 	return (uint64_t)port << TIME_BITS | (ms & ((1ull << TIME_BITS) - 1));
 }
 
-bool plain_server_was_met(uint16_t port)
+bool no_smc_cache_has(uint16_t port)
 {
 	uint64_t seen = atomic_load_explicit(&met, memory_order_relaxed);
 	uint64_t ms = seen & ((1ull << TIME_BITS) - 1);
@@ -34,12 +34,12 @@ bool plain_server_was_met(uint16_t port)
 	       now_ms() - ms < PLAIN_SERVER_MS;
 }
 
-void plain_server_asked(uint16_t port)
+void no_smc_cache_note(uint16_t port)
 {
 	atomic_store_explicit(&met, word_of(port, 0), memory_order_relaxed);
 }
 
-void plain_server_connected(uint16_t port)
+void no_smc_cache_confirm(uint16_t port)
 {
 	uint64_t asked = word_of(port, 0);
 
@@ -48,7 +48,7 @@ void plain_server_connected(uint16_t port)
 					       word_of(port, now_ms()));
 }
 
-void plain_server_forget(void)
+void no_smc_cache_clear(void)
 {
 	atomic_store_explicit(&met, 0, memory_order_relaxed);
 }

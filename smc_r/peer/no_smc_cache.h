@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * plain_server: the server without the engine that this process met last.
+ * no_smc_cache: the server without the engine that this process met last.
  *
  * Before a client connects to an address of its own host it asks the kernel
  * whether any listener at the port has the engine. A client of a server without
@@ -20,15 +20,15 @@
 #define PLAIN_SERVER_MS 10
 
 /* A moment ago there was nobody with the engine, and somebody without. */
-bool plain_server_was_met(uint16_t port);
+bool no_smc_cache_has(uint16_t port);
 
 /* The kernel has said that there is nobody with the engine. */
-void plain_server_asked(uint16_t port);
+void no_smc_cache_note(uint16_t port);
 
 /* A connection came about behind that; later ones change nothing. */
-void plain_server_connected(uint16_t port);
+void no_smc_cache_confirm(uint16_t port);
 
 /* This process listens itself. */
-void plain_server_forget(void);
+void no_smc_cache_clear(void);
 
 #endif

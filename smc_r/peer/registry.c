@@ -355,11 +355,11 @@ static uint32_t claim_cookie(uint64_t cookie, void *proposal)
 uint32_t registry_claim(const struct sockaddr_storage *local,
 			const struct sockaddr_storage *peer, void *proposal)
 {
-	struct peer_socket found;
+	struct sock_diag_socket found;
 
 	if (!open_registry() || atomic_load(&registry->offers) == 0)
 		return 0;
-	if (peer_socket_find(peer, local, &found) < 0)
+	if (sock_diag_find(peer, local, &found) < 0)
 		return 0;
 	return claim_cookie(found.cookie, proposal);
 }

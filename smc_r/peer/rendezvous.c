@@ -24,7 +24,7 @@ static int peer_dir = -1;
 
 static int open_dir(void)
 {
-	return hidden_directory(RUNDIR_PEER, &peer_dir);
+	return private_fd_directory(RUNDIR_PEER, &peer_dir);
 }
 
 static void name_of(char out[NAME_BYTES], const uint8_t id[8])
@@ -58,7 +58,7 @@ static int new_socket(void)
 	long fd =
 	    SYS_CALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	return fd < 0 ? (int)fd : hidden_fd((int)fd);
+	return fd < 0 ? (int)fd : private_fd((int)fd);
 }
 
 int rendezvous_listen(const uint8_t id[8])
@@ -84,7 +84,7 @@ int rendezvous_listen(const uint8_t id[8])
 	if (result == 0)
 		result = SYS_CALL3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
 	if (result < 0) {
-		hidden_close(fd);
+		private_fd_close(fd);
 		return (int)result;
 	}
 	return fd;
@@ -111,7 +111,7 @@ static int connect_name(const char *name)
 	SYS_CALL3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
 	result = SYS_CALL3(SYS_connect, fd, &a, address_of(&a, name));
 	if (result < 0) {
-		hidden_close(fd);
+		private_fd_close(fd);
 		return (int)result;
 	}
 	return fd;
@@ -132,12 +132,12 @@ int rendezvous_accept(int listener)
 {
 	long fd;
 
-	hidden_begin();
+	private_fd_begin();
 	fd = SYS_CALL4(SYS_accept4, listener, NULL, NULL,
 		       SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		fd = hidden_fd((int)fd);
-	hidden_end();
+		fd = private_fd((int)fd);
+	private_fd_end();
 	return (int)fd;
 }
 
@@ -178,10 +178,10 @@ int rendezvous_send(int channel, const struct rendezvous_message *m,
 	/* An ordinary user has no more descriptors under way than this process
 	 * may have open. */
 	if (n == -ETOOMANYREFS) {
-		hidden_begin();
+		private_fd_begin();
 		n = SYS_CALL3(SYS_sendmsg, channel, &h,
 			      MSG_DONTWAIT | MSG_NOSIGNAL);
-		hidden_end();
+		private_fd_end();
 	}
 	if (n < 0)
 		return (int)n;
@@ -203,19 +203,19 @@ static int take_rights(struct msghdr *h, int *fds)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			fd = hidden_fd(fd);
+			fd = private_fd(fd);
 			if (fd < 0)
 				failed = fd;
 			else if (kept < (int)RENDEZVOUS_FDS_MAX)
 				fds[kept++] = fd;
 			else
-				hidden_close(fd);
+				private_fd_close(fd);
 		}
 	}
 	if (!failed)
 		return kept;
 	while (kept > 0)
-		hidden_close(fds[--kept]);
+		private_fd_close(fds[--kept]);
 	return failed;
 }
 
@@ -231,12 +231,12 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	long n;
 	int count;
 
-	hidden_begin();
+	private_fd_begin();
 	n = SYS_CALL3(SYS_recvmsg, channel, &h,
 		      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	/* A message of no bytes looks like the end, and may bring some. */
 	count = n >= 0 ? take_rights(&h, fds) : 0;
-	hidden_end();
+	private_fd_end();
 	if (n < 0)
 		return (int)n;
 	if (count < 0)
@@ -244,12 +244,12 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 	if (n == (long)sizeof(*m) &&
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
-	    rmb_size_is_valid(m->elements, m->rmbe_bytes, m->annex_bytes) &&
+	    rmb_size_is_valid(m->elements, m->rmbe_bytes, m->overflow_bytes) &&
 	    (m->bells == BELLS_ONE || m->bells == BELLS_APART) &&
 	    count == (int)RENDEZVOUS_FDS(m->elements, m->bells))
 		return count;
 	while (count > 0)
-		hidden_close(fds[--count]);
+		private_fd_close(fds[--count]);
 	return n > 0 ? -EPROTO : -ECONNRESET;
 }
 
@@ -271,7 +271,7 @@ static void sweep_name(const char *name)
 	fd = connect_name(name);
 	if (fd == -ECONNREFUSED)
 		SYS_CALL3(SYS_unlinkat, peer_dir, name, 0);
-	hidden_close(fd);
+	private_fd_close(fd);
 }
 
 void rendezvous_sweep(void)

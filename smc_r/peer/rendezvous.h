@@ -36,8 +36,8 @@ struct rendezvous_message {
 	uint32_t rmb_number;
 	uint32_t elements;
 	uint32_t rmbe_bytes;
-	uint32_t bells;       /* descriptors of an element: BELLS_... */
-	uint32_t annex_bytes; /* of each direction, 0: none */
+	uint32_t bells;          /* descriptors of an element: BELLS_... */
+	uint32_t overflow_bytes; /* of each direction, 0: none */
 };
 
 #define RENDEZVOUS_MAGIC   0x5a444e52u

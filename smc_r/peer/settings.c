@@ -76,7 +76,7 @@ static void note_addresses(void)
 static void note_ports(void)
 {
 	bool serves = available && current.enabled && !is_excluded() &&
-		      !raw_calls_were_found();
+		      !raw_syscalls_were_found();
 
 	for (unsigned i = 0; i < 1024; i++)
 		atomic_store_explicit(&port_bits[i],
@@ -170,7 +170,7 @@ const struct snapshot *settings_now(uint32_t *reason)
 		*reason = REASON_PROGRAM;
 		return NULL;
 	}
-	if (raw_calls_were_found()) {
+	if (raw_syscalls_were_found()) {
 		*reason = REASON_RAW_CALLS;
 		return NULL;
 	}
@@ -180,7 +180,7 @@ const struct snapshot *settings_now(uint32_t *reason)
 
 bool settings_serve(void)
 {
-	if (!raw_calls_are_likely())
+	if (!raw_syscalls_are_likely())
 		return true;
 	note_ports();
 	return false;

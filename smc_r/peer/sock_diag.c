@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* peer_socket: which socket of this network namespace has these addresses? */
+/* sock_diag: which socket of this network namespace has these addresses? */
 #include "smc_r/peer/sock_diag.h"
 
 #include <arpa/inet.h>
@@ -48,7 +48,7 @@ static int to_end(const struct sockaddr_storage *a, struct end *e)
 	return -EAFNOSUPPORT;
 }
 
-static int ask(int fd, const struct question *q, struct peer_socket *out)
+static int ask(int fd, const struct question *q, struct sock_diag_socket *out)
 {
 	char answer[4096] __attribute__((aligned(8)));
 	const struct nlmsghdr *h = (const void *)answer;
@@ -74,9 +74,9 @@ static int ask(int fd, const struct question *q, struct peer_socket *out)
 	return 0;
 }
 
-int peer_socket_find(const struct sockaddr_storage *own,
-		     const struct sockaddr_storage *other,
-		     struct peer_socket *out)
+int sock_diag_find(const struct sockaddr_storage *own,
+		   const struct sockaddr_storage *other,
+		   struct sock_diag_socket *out)
 {
 	struct question q;
 	struct end from;
@@ -109,7 +109,7 @@ int peer_socket_find(const struct sockaddr_storage *own,
 	return result;
 }
 
-static int of(int fd, bool self, struct peer_socket *out)
+static int of(int fd, bool self, struct sock_diag_socket *out)
 {
 	struct sockaddr_storage own, other;
 	socklen_t own_bytes = sizeof(own), other_bytes = sizeof(other);
@@ -117,18 +117,18 @@ static int of(int fd, bool self, struct peer_socket *out)
 	if (SYS_CALL3(SYS_getsockname, fd, &own, &own_bytes) < 0 ||
 	    SYS_CALL3(SYS_getpeername, fd, &other, &other_bytes) < 0)
 		return -ENOTCONN;
-	return self ? peer_socket_find(&own, &other, out)
-		    : peer_socket_find(&other, &own, out);
+	return self ? sock_diag_find(&own, &other, out)
+		    : sock_diag_find(&other, &own, out);
 }
 
-int peer_socket_of(int fd, struct peer_socket *out)
+int sock_diag_peer_of(int fd, struct sock_diag_socket *out)
 {
 	return of(fd, false, out);
 }
 
-bool peer_socket_is_here(int fd)
+bool sock_diag_is_here(int fd)
 {
-	struct peer_socket own;
+	struct sock_diag_socket own;
 
 	return of(fd, true, &own) == 0;
 }

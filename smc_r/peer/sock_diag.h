@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * peer_socket: asks the kernel which socket of this network namespace has the
+ * sock_diag: asks the kernel which socket of this network namespace has the
  * given addresses (sock_diag(7), as ss does). Needs no privileges.
  *
  * Locking: none; each call has a netlink socket of its own.
@@ -12,21 +12,21 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-struct peer_socket {
+struct sock_diag_socket {
 	uint64_t cookie; /* SO_COOKIE */
 	uint32_t inode;  /* as /proc/<pid>/fd shows it */
 };
 
 /* The TCP socket whose own address is `own` and whose peer is `other`. 0,
  * -ENOENT when there is none, -errno. */
-int peer_socket_find(const struct sockaddr_storage *own,
-		     const struct sockaddr_storage *other,
-		     struct peer_socket *out);
+int sock_diag_find(const struct sockaddr_storage *own,
+		   const struct sockaddr_storage *other,
+		   struct sock_diag_socket *out);
 
 /* The one at the other end of our socket; -ENOTCONN when that has none. */
-int peer_socket_of(int fd, struct peer_socket *out);
+int sock_diag_peer_of(int fd, struct sock_diag_socket *out);
 
 /* Is ours one of this network namespace? */
-bool peer_socket_is_here(int fd);
+bool sock_diag_is_here(int fd);
 
 #endif

@@ -20,7 +20,7 @@
 #define NS_PER_MS 1000000u
 
 /* Counts, for ports of ours, clients that proposed and wrote nothing. */
-static struct grace firsts;
+static struct port_history firsts;
 
 /* No thread may be cancelled here: the program does not know the descriptor. */
 static int await_input(int fd)
@@ -49,11 +49,12 @@ void deferred_accepted(int fd)
 	if (handshake_is_unheard(c, fd))
 		return;
 	port = c->slot->local_port;
-	if (grace_misses(&firsts, port, now) == GRACE_MISSES)
+	if (port_history_timeouts(&firsts, port, now) == PORT_HISTORY_TIMEOUTS)
 		return;
 	n = await_input(fd);
 	if (n > 0)
-		grace_met(&firsts, port);
+		port_history_note_answer(&firsts, port);
 	else if (n == 0)
-		grace_missed(&firsts, port, now, sys_now_ns() / NS_PER_MS);
+		port_history_note_timeout(&firsts, port, now,
+					  sys_now_ns() / NS_PER_MS);
 }

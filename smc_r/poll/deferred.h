@@ -21,8 +21,8 @@
  *
  * Locking: none held.
  *
- * Bounds: accept() waits for these bytes where that pays (grace.h), for a
- * quarter of the handshake's patience at most.
+ * Bounds: accept() waits for these bytes where that pays (port_history.h), for
+ * a quarter of the handshake's timeout at most.
  */
 #ifndef SMC_R_DEFERRED_H
 #define SMC_R_DEFERRED_H

@@ -16,7 +16,7 @@ struct epoll *poll_instance(int fd)
 	struct epoll *e = epoll_of(fd);
 
 	if (e && !epoll_is_settled(e))
-		epoll_meet(e);
+		epoll_claim(e);
 	return epoll_has_members(e) ? e : NULL;
 }
 

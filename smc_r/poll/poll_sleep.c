@@ -217,7 +217,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 		p->crowded |= c->unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
 			*events |= POLLOUT;
-		return knock_is_out(c) ? add_knock(p, at, c, i) : at;
+		return knock_is_pending(c) ? add_knock(p, at, c, i) : at;
 	}
 	*events = kernel_share(c) & (asked | everybodys(c));
 	*note |= join(p, place_for_data(c), ON_DATA, FIRST_DATA);
@@ -228,13 +228,13 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
 	/* It would end every sleep, and only we ourselves could ring. */
-	if (atomic_load_explicit(&c->deaf, memory_order_relaxed)) {
+	if (atomic_load_explicit(&c->bell_dead, memory_order_relaxed)) {
 		p->crowded = true;
 		return at;
 	}
-	at = add_bell(p, at, ear_data(c), *note & FIRST_DATA);
+	at = add_bell(p, at, bell_monitor_data(c), *note & FIRST_DATA);
 	if (*note & ON_ROOM)
-		at = add_bell(p, at, ear_room(c), *note & FIRST_ROOM);
+		at = add_bell(p, at, bell_monitor_room(c), *note & FIRST_ROOM);
 	return at;
 }
 
@@ -314,13 +314,13 @@ static void drain_member(const struct poll_call *p, nfds_t *at,
 {
 	short on = p->notes[i];
 
-	if ((on & FIRST_DATA) && has_rung(p, at, ear_data(c)) &&
-	    ear_drain(c, ear_data(c))) {
-		atomic_store(&c->deaf, 1);
+	if ((on & FIRST_DATA) && has_rung(p, at, bell_monitor_data(c)) &&
+	    bell_monitor_drain(c, bell_monitor_data(c))) {
+		atomic_store(&c->bell_dead, 1);
 		tcp_has_ended(c, p->fds[i].fd);
 	}
-	if ((on & FIRST_ROOM) && has_rung(p, at, ear_room(c)))
-		ear_drain(c, ear_room(c));
+	if ((on & FIRST_ROOM) && has_rung(p, at, bell_monitor_room(c)))
+		bell_monitor_drain(c, bell_monitor_room(c));
 }
 
 /* From here on another thread takes the rings. One that waits for the same in
@@ -332,7 +332,7 @@ static void leave_member(const struct poll_call *p, struct connection *c,
 	if (p->notes[i] & ON_ROOM)
 		sleepers_leave(place_for_room(c));
 	if (is_on_rings(c) && c->members)
-		epoll_poke(c);
+		epoll_wake_members(c);
 }
 
 /* All bells come first: two entries may name one connection, and the first of
@@ -396,11 +396,11 @@ static int gather_bells(struct poll_call *p, nfds_t entries)
 	long instance;
 
 	engine_lock(&saved);
-	hidden_begin();
+	private_fd_begin();
 	instance = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
 	if (instance >= 0)
-		instance = hidden_fd((int)instance);
-	hidden_end();
+		instance = private_fd((int)instance);
+	private_fd_end();
 	engine_unlock(&saved);
 	for (nfds_t i = p->n; i < entries && instance >= 0; i++) {
 		long result = sys_epoll_ctl((int)instance, EPOLL_CTL_ADD,
@@ -419,7 +419,7 @@ static void drop_bells(int instance)
 	if (instance < 0)
 		return;
 	engine_lock(&saved);
-	hidden_close(instance);
+	private_fd_close(instance);
 	engine_unlock(&saved);
 }
 

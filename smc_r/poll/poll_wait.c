@@ -7,8 +7,8 @@
 
 #include "smc_r/connection/connection.h"
 #include "smc_r/connection/spin.h"
-#include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/first_burst.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/poll/poll_call.h"
@@ -102,7 +102,7 @@ static int wait_rounds(struct poll_call *p)
 	int ready = poll_look_members(p->fds, p->n);
 
 	if (ready == 0) {
-		talk_end();
+		first_burst_end();
 		start_clock(p);
 		ready = spin(p);
 	}

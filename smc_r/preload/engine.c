@@ -55,12 +55,12 @@ static void before_fork(void)
 	engine_lock_for_fork();
 	atomic_store(&forking, process_tid());
 	handshake_before_fork();
-	epoll_common_before_fork();
+	epoll_shared_before_fork();
 	registry_before_fork();
 	process_before_fork();
 	if (!segment_before_fork()) {
 		connection_drop_native();
-		plain_drop_all();
+		passthrough_drop_all();
 		segment_before_uncounted_fork();
 	}
 }
@@ -89,7 +89,7 @@ static void after_fork_in_child(void)
 	linkgroup_forked();
 	registry_forked();
 	connection_forked();
-	epoll_common_forked();
+	epoll_shared_forked();
 	engine_unlock_after_fork(true);
 }
 
@@ -104,7 +104,7 @@ static void join_late(void)
 	linkgroup_forked();
 	registry_forked();
 	connection_forked();
-	epoll_common_forked();
+	epoll_shared_forked();
 }
 
 void engine_before_fork(void)
@@ -138,7 +138,7 @@ void engine_leave(void)
 	process.off = true;
 	process_on_copy = NULL;
 	fdtable = NULL;
-	plain_leave();
+	passthrough_leave();
 }
 
 /* A filter that was set before exec allows no more than what the loader has
@@ -149,8 +149,8 @@ void engine_start(void)
 	process_read_environment();
 	if (process.off)
 		return;
-	image_init();
-	epoll_common_init();
+	exec_check_init();
+	epoll_shared_init();
 	if (fdtable_init() < 0) {
 		process.off = true;
 		return;
@@ -189,7 +189,7 @@ static void leave_halves(void)
 
 		if (c && !atomic_load(&c->dead) && c->rmb &&
 		    segment_slot_is_mine(c->slot))
-			half_follow(c, fd);
+			half_close_follow(c, fd);
 	}
 }
 
@@ -233,7 +233,7 @@ void engine_retire(uint32_t reason)
 	}
 	/* So that a close needs nothing but the kernel's. */
 	connection_drop_native();
-	plain_drop_all();
+	passthrough_drop_all();
 	engine_unlock(&saved);
 }
 
@@ -242,15 +242,15 @@ static void leave_instances(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++)
 		if (epoll_of(fd) && epoll_of(fd)->shadow >= 0)
-			epoll_give(epoll_of(fd));
+			epoll_release_to_kernel(epoll_of(fd));
 }
 
 void engine_confine(void)
 {
-	if (image_has_heirlooms())
+	if (exec_check_inherits_listeners())
 		engine_begin();
 	if (process.begun) {
-		successor_meet_heirlooms();
+		successor_adopt_listeners();
 		sandbox_leave_listeners();
 		engine_retire(REASON_DEMOTED_SANDBOX);
 		leave_instances();

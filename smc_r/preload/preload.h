@@ -48,7 +48,7 @@ static inline struct connection *served_end(int fd)
 	return connection_phase(c) == PHASE_NATIVE &&
 		       !(atomic_load_explicit(&c->slot->rx.flags,
 					      memory_order_relaxed) &
-			 STREAM_ENDED)
+			 STREAM_PEER_CLOSED)
 		   ? NULL
 		   : c;
 }

@@ -37,9 +37,9 @@ static int fresh(int fd)
 	if (fd < 0)
 		return fd;
 	socket_number_is_new(fd);
-	if (__builtin_expect(plain_is(fd), 0))
-		plain_drop(fd);
-	traits_gone(fd);
+	if (__builtin_expect(passthrough_is(fd), 0))
+		passthrough_drop(fd);
+	socket_history_gone(fd);
 	return fd;
 }
 
@@ -62,7 +62,7 @@ PRELOAD int socket(int domain, int type, int protocol)
 	}
 	fd = fresh(real.socket(domain, type, protocol));
 	if (fd >= 0 && !process.off)
-		traits_made(fd, domain, type, protocol);
+		socket_history_made(fd, domain, type, protocol);
 	return fd;
 }
 
@@ -70,7 +70,7 @@ PRELOAD int socket(int domain, int type, int protocol)
  * serve, and not a call of ours is made. */
 static inline bool may_begin(int fd)
 {
-	if (!fdtable || process.off || traits_are_other(fd))
+	if (!fdtable || process.off || socket_history_is_other(fd))
 		return false;
 	if (__builtin_expect(!process.begun, 0))
 		engine_begin();
@@ -99,8 +99,8 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 		handshake_before_reset(c, fd);
 	result = real.connect(fd, a, n);
 	error = errno;
-	if (result == 0 && plain_is(fd))
-		plain_drop(fd);
+	if (result == 0 && passthrough_is(fd))
+		passthrough_drop(fd);
 	else if (result == 0)
 		socket_disconnected(fd);
 	errno = error;
@@ -112,7 +112,7 @@ static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
 	int result = real.connect(fd, a, n);
 	int error = errno;
 
-	handshake_after_plain(fd, a, n, result, error);
+	handshake_after_passthrough(fd, a, n, result, error);
 	errno = error;
 	return result;
 }
@@ -160,15 +160,15 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	int result;
 	int error;
 
-	if (!c && !plain_is(fd) && !may_begin(fd))
+	if (!c && !passthrough_is(fd) && !may_begin(fd))
 		return real.connect(fd, a, n);
 	if (!pages_hold(a, n, false))
 		return real.connect(fd, a, n);
-	if ((c || plain_is(fd)) && a && n >= sizeof(a->sa_family) &&
+	if ((c || passthrough_is(fd)) && a && n >= sizeof(a->sa_family) &&
 	    a->sa_family == AF_UNSPEC)
 		return disconnect(fd, a, n);
 	/* It was connected, and the kernel knows what it is now. */
-	if (plain_is(fd))
+	if (passthrough_is(fd))
 		return real.connect(fd, a, n);
 	/* Asked again while it is on its way: the kernel answers. */
 	if (c && connection_phase(c) != PHASE_CONNECTING)
@@ -185,7 +185,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	error = errno;
 	handshake_after_connect(fd, result, error);
 	if (common && connection_of(fd))
-		epoll_common_join(connection_of(fd), fd);
+		epoll_shared_join(connection_of(fd), fd);
 	errno = error;
 	return result;
 }
@@ -226,7 +226,7 @@ static int kernel_accepts(int fd, struct sockaddr *a, socklen_t *n, int flags)
 static void begin_accepted(int listener, int fd,
 			   const struct sockaddr_storage *peer, int flags)
 {
-	traits_accepted(listener, fd);
+	socket_history_accepted(listener, fd);
 	handshake_accepted(fd, peer,
 			   flags != BY_ACCEPT && (flags & SOCK_NONBLOCK));
 	if (socket_is_deferred(listener))
@@ -300,7 +300,7 @@ static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	if (!fdtable || process.confined || (process.off && !listener_of(fd)))
 		return kernel_accepts(fd, a, n, flags);
-	if (!listener_of(fd) && !traits_are_tcp(fd))
+	if (!listener_of(fd) && !socket_history_is_tcp(fd))
 		return accept_unknown(fd, a, n, flags);
 	if ((process.off || may_begin(fd)) && can_tell(a, n) &&
 	    socket_before_accept(fd))
@@ -353,11 +353,11 @@ PRELOAD int shutdown(int fd, int how)
 
 PRELOAD int close(int fd)
 {
-	traits_gone(fd);
+	socket_history_gone(fd);
 	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
 		return socket_close(fd);
-	if (__builtin_expect(plain_is(fd), 0))
-		plain_drop(fd);
+	if (__builtin_expect(passthrough_is(fd), 0))
+		passthrough_drop(fd);
 	return real.close(fd);
 }
 
@@ -415,11 +415,11 @@ PRELOAD int dup(int fd)
 {
 	int result;
 
-	plain_share(fd);
+	passthrough_share(fd);
 	result = real.dup(fd);
-	if (plain_is(result))
-		plain_drop(result);
-	traits_copied(fd, result);
+	if (passthrough_is(result))
+		passthrough_drop(result);
+	socket_history_copied(fd, result);
 	if (result >= 0 && (fdtable_get(fd) || fdtable_get(result)))
 		socket_dup(fd, result);
 	return result;
@@ -427,8 +427,8 @@ PRELOAD int dup(int fd)
 
 static bool dup_is_ours(int from, int to)
 {
-	plain_share(from);
-	plain_share(to);
+	passthrough_share(from);
+	passthrough_share(to);
 	return from != to && (fdtable_get(from) || fdtable_get(to));
 }
 
@@ -451,7 +451,7 @@ static int dup_over(int from, int to, int flags, bool three)
 
 		if (simple)
 			socket_drop(to);
-		traits_copied(from, to);
+		socket_history_copied(from, to);
 		socket_dup(from, to);
 		errno = error;
 	}
@@ -465,7 +465,7 @@ PRELOAD int dup2(int from, int to)
 	if (dup_is_ours(from, to))
 		return dup_over(from, to, 0, false);
 	result = real.dup2(from, to);
-	traits_copied(from, result);
+	socket_history_copied(from, result);
 	return result;
 }
 
@@ -477,7 +477,7 @@ PRELOAD int dup3(int from, int to, int flags)
 	if (!(flags & ~O_CLOEXEC) && dup_is_ours(from, to))
 		return dup_over(from, to, flags, true);
 	result = real.dup3(from, to, flags);
-	traits_copied(from, result);
+	socket_history_copied(from, result);
 	return result;
 }
 
@@ -510,7 +510,7 @@ PRELOAD int pidfd_getfd(int pidfd, int fd, unsigned flags)
 		return -1;
 	}
 	fresh((int)result);
-	plain_share(fd);
+	passthrough_share(fd);
 	if (connection_of(fd) && is_same_socket(fd, (int)result))
 		socket_dup(fd, (int)result);
 	return (int)result;

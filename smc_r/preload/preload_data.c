@@ -101,7 +101,7 @@ static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 				  size_t n, int flags)
 {
 	struct iovec v = {p, capped(n)};
-	ssize_t r = flat_receive(c, p, n, flags);
+	ssize_t r = fastpath_receive(c, p, n, flags);
 
 	return r ? r : socket_receive(c, fd, &v, 1, flags);
 }
@@ -429,7 +429,7 @@ static inline ssize_t send_one(struct connection *c, int fd, const void *p,
 			       size_t n, int flags)
 {
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
-	ssize_t r = flat_send(c, fd, p, n, flags);
+	ssize_t r = fastpath_send(c, fd, p, n, flags);
 
 	return r ? r : socket_send(c, fd, &v, 1, flags);
 }

@@ -52,8 +52,8 @@ uint64_t descriptor_limit(void)
 	return limit;
 }
 
-/* What the engine raises it puts back only if it is as it was left: hidden.c.
- * What poll() may have is asked anew. */
+/* What the engine raises it puts back only if it is as it was left:
+ * private_fd.c. What poll() may have is asked anew. */
 static int limit_change(pid_t pid, int resource, const struct rlimit *new,
 			struct rlimit *old)
 {

@@ -2,7 +2,7 @@
 /*
  * preload_limits: the soft limit of descriptors as the program set it, and the
  * sandboxes that it begins. The kernel's own value of the limit is raised for
- * moments (hidden.c), so this is not asked of the kernel when it matters.
+ * moments (private_fd.c), so this is not asked of the kernel when it matters.
  *
  * Locking: descriptor_limit takes the engine lock the first time.
  */

@@ -37,9 +37,9 @@ static int after_fcntl(int fd, int command, long argument, int result)
 	switch (command) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		if (plain_is(result))
-			plain_drop(result);
-		traits_copied(fd, result);
+		if (passthrough_is(result))
+			passthrough_drop(result);
+		socket_history_copied(fd, result);
 		if (fdtable_get(fd) || fdtable_get(result))
 			socket_dup(fd, result);
 		break;
@@ -64,7 +64,7 @@ static void begin_signals(struct connection *c, int fd)
 
 	ended = connection_phase(c) == PHASE_ACTIVE &&
 		(atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
-	if (demote_for_successor(c, fd, REASON_DEMOTED_AIO, HEIR_BESIDE) &&
+	if (demote_for_successor(c, fd, REASON_DEMOTED_AIO, SUCCESSOR_BESIDE) &&
 	    ended)
 		SYS_CALL3(SYS_poll, &p, 1, DEMOTE_WAIT_MS);
 	errno = error;
@@ -85,7 +85,7 @@ PRELOAD int fcntl(int fd, int command, ...)
 		  (command == F_SETFL && (argument & O_ASYNC))))
 		begin_signals(c, fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		plain_share(fd);
+		passthrough_share(fd);
 	result = real.fcntl(fd, command, argument);
 	if (result >= 0 && fdtable)
 		return after_fcntl(fd, command, argument, result);
@@ -228,7 +228,7 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	int result;
 
 	if (!process.off)
-		traits_option(fd, level, name);
+		socket_history_option(fd, level, name);
 	if (__builtin_expect(!c, 1)) {
 		result = real.setsockopt(fd, level, name, v, n);
 		if (result == 0 && fdtable && !process.off)

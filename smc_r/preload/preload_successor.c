@@ -59,18 +59,19 @@ PRELOAD pid_t _Fork(void)
 /* ---- exec ---- */
 
 /* On the stack of the caller, as exec may follow vfork. */
-#define PREPARE(from, file, in_path, env, heir)                                \
+#define PREPARE(from, file, in_path, env, successor)                           \
 	do {                                                                   \
-		struct image image = {from, file, in_path, env};               \
-		enum image_words words = successor_exec(&image, heir);         \
-		if (words != IMAGE_AS_IS)                                      \
-			(env) = image_environment(                             \
-			    words, env, alloca(image_environment_bytes(env))); \
+		struct exec_image image = {from, file, in_path, env};          \
+		enum exec_words words = successor_exec(&image, successor);     \
+		if (words != EXEC_AS_IS)                                       \
+			(env) = exec_check_environment(                        \
+			    words, env,                                        \
+			    alloca(exec_check_environment_bytes(env)));        \
 	} while (0)
 
 PRELOAD int execve(const char *path, char *const argv[], char *const env[])
 {
-	PREPARE(AT_FDCWD, path, false, env, HEIR_INHERITS);
+	PREPARE(AT_FDCWD, path, false, env, SUCCESSOR_INHERITS);
 	return real.execve(path, argv, env);
 }
 
@@ -81,7 +82,7 @@ PRELOAD int execv(const char *path, char *const argv[])
 
 PRELOAD int execvpe(const char *file, char *const argv[], char *const env[])
 {
-	PREPARE(AT_FDCWD, file, true, env, HEIR_INHERITS);
+	PREPARE(AT_FDCWD, file, true, env, SUCCESSOR_INHERITS);
 	real_need();
 	return real.execvpe(file, argv, env);
 }
@@ -94,13 +95,13 @@ PRELOAD int execvp(const char *file, char *const argv[])
 PRELOAD int execveat(int dir, const char *path, char *const argv[],
 		     char *const env[], int flags)
 {
-	PREPARE(dir, path, false, env, HEIR_INHERITS);
+	PREPARE(dir, path, false, env, SUCCESSOR_INHERITS);
 	return real.execveat(dir, path, argv, env, flags);
 }
 
 PRELOAD int fexecve(int fd, char *const argv[], char *const env[])
 {
-	PREPARE(fd, "", false, env, HEIR_INHERITS);
+	PREPARE(fd, "", false, env, SUCCESSOR_INHERITS);
 	real_need();
 	return real.fexecve(fd, argv, env);
 }
@@ -163,7 +164,7 @@ PRELOAD int posix_spawn(pid_t *restrict pid, const char *restrict path,
 			const posix_spawnattr_t *restrict attr,
 			char *const argv[restrict], char *const env[restrict])
 {
-	PREPARE(AT_FDCWD, path, false, env, HEIR_BESIDE);
+	PREPARE(AT_FDCWD, path, false, env, SUCCESSOR_BESIDE);
 	real_need();
 	return real.posix_spawn(pid, path, actions, attr, argv, env);
 }
@@ -173,7 +174,7 @@ PRELOAD int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			 const posix_spawnattr_t *restrict attr,
 			 char *const argv[restrict], char *const env[restrict])
 {
-	PREPARE(AT_FDCWD, file, true, env, HEIR_BESIDE);
+	PREPARE(AT_FDCWD, file, true, env, SUCCESSOR_BESIDE);
 	real_need();
 	return real.posix_spawnp(pid, file, actions, attr, argv, env);
 }
@@ -193,7 +194,7 @@ PRELOAD FILE *fdopen(int fd, const char *mode)
 {
 	successor_descriptor(fd, REASON_DEMOTED_STDIO);
 	if (!process.off)
-		traits_stream(fd);
+		socket_history_stream(fd);
 	real_need();
 	return real.fdopen(fd, mode);
 }
@@ -205,11 +206,11 @@ static void forget_stream(FILE *f)
 	int fd = f ? fileno(f) : -1;
 
 	if (fd >= 0)
-		traits_gone(fd);
+		socket_history_gone(fd);
 	if (fd >= 0 && fdtable_get(fd) && !socket_drop(fd))
 		socket_forget(fd);
-	if (plain_is(fd))
-		plain_drop(fd);
+	if (passthrough_is(fd))
+		passthrough_drop(fd);
 	errno = error;
 }
 
@@ -218,7 +219,7 @@ PRELOAD int fclose(FILE *f)
 	int fd = f && fdtable ? fileno(f) : -1;
 
 	/* What it holds back goes while the number is known. */
-	if (fd >= 0 && (connection_of(fd) || plain_is(fd)))
+	if (fd >= 0 && (connection_of(fd) || passthrough_is(fd)))
 		fflush(f);
 	forget_stream(f);
 	real_need();

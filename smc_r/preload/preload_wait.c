@@ -7,10 +7,10 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_ctl.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_set.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/os/pages.h"
 #include "smc_r/os/sys.h"
@@ -232,7 +232,7 @@ static int wait_tracked(struct epoll *e, struct epoll_event *events, int max,
 	cancellation_point();
 	do {
 		if (__builtin_expect(!epoll_is_settled(e), 0))
-			epoll_meet(e);
+			epoll_claim(e);
 		n = epoll_has_members(e)
 			? wait_checked(e, events, max, t, way->mask)
 			: epoll_wait_plain(e, events, max, t, way);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* grace: whether the acceptors of a port are worth waiting for. */
+/* port_history: whether the acceptors of a port are worth waiting for. */
 #include "smc_r/protocol/port_history.h"
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@ struct misses {
 	uint64_t last_ms;
 };
 
-_Static_assert(GRACE_MISSES < 4, "two bits");
-_Static_assert(GRACE_MS < LATER_MAX, "fits");
+_Static_assert(PORT_HISTORY_TIMEOUTS < 4, "two bits");
+_Static_assert(PORT_HISTORY_MS < LATER_MAX, "fits");
 
 static struct misses unpack(uint64_t word)
 {
@@ -35,26 +35,28 @@ static uint64_t pack(const struct misses *m)
 
 static bool is_over(const struct misses *m, uint64_t now_ms)
 {
-	return m->count == 0 || now_ms - m->first_ms >= GRACE_MS;
+	return m->count == 0 || now_ms - m->first_ms >= PORT_HISTORY_MS;
 }
 
-uint32_t grace_misses(const struct grace *g, uint16_t port, uint64_t now_ms)
+uint32_t port_history_timeouts(const struct port_history *g, uint16_t port,
+			       uint64_t now_ms)
 {
-	struct misses m = unpack(atomic_load(&g->ports[port % GRACE_PORTS]));
+	struct misses m =
+	    unpack(atomic_load(&g->ports[port % PORT_HISTORY_PORTS]));
 
 	return is_over(&m, now_ms) ? 0 : m.count;
 }
 
-void grace_missed(struct grace *g, uint16_t port, uint64_t began_ms,
-		  uint64_t now_ms)
+void port_history_note_timeout(struct port_history *g, uint16_t port,
+			       uint64_t began_ms, uint64_t now_ms)
 {
-	_Atomic uint64_t *at = &g->ports[port % GRACE_PORTS];
+	_Atomic uint64_t *at = &g->ports[port % PORT_HISTORY_PORTS];
 	uint64_t word = atomic_load(at);
 	struct misses m = unpack(word);
 
 	if (is_over(&m, now_ms))
 		m = (struct misses){1, now_ms, now_ms};
-	else if (m.count < GRACE_MISSES && began_ms >= m.last_ms)
+	else if (m.count < PORT_HISTORY_TIMEOUTS && began_ms >= m.last_ms)
 		m = (struct misses){m.count + 1, m.first_ms, now_ms};
 	else
 		return;
@@ -63,22 +65,22 @@ void grace_missed(struct grace *g, uint16_t port, uint64_t began_ms,
 	atomic_compare_exchange_strong(at, &word, pack(&m));
 }
 
-void grace_met(struct grace *g, uint16_t port)
+void port_history_note_answer(struct port_history *g, uint16_t port)
 {
-	_Atomic uint64_t *at = &g->ports[port % GRACE_PORTS];
+	_Atomic uint64_t *at = &g->ports[port % PORT_HISTORY_PORTS];
 
 	if (atomic_load_explicit(at, memory_order_relaxed))
 		atomic_store(at, 0);
 }
 
-void pace_met(struct pace *p, uint16_t port, uint64_t now_ms)
+void port_answers_note(struct port_answers *p, uint16_t port, uint64_t now_ms)
 {
-	atomic_store_explicit(&p->ports[port % GRACE_PORTS], now_ms,
+	atomic_store_explicit(&p->ports[port % PORT_HISTORY_PORTS], now_ms,
 			      memory_order_relaxed);
 }
 
-uint64_t pace_last(const struct pace *p, uint16_t port)
+uint64_t port_answers_last(const struct port_answers *p, uint16_t port)
 {
-	return atomic_load_explicit(&p->ports[port % GRACE_PORTS],
+	return atomic_load_explicit(&p->ports[port % PORT_HISTORY_PORTS],
 				    memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* image: would a program that is about to be executed have the engine? */
+/* exec_check: would a program that is about to be executed have the engine? */
 #include "smc_r/socket/exec_check.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ static const char *name = "";
  * the environment that they were started with. */
 static char rundir_entry[512];
 static const char *rundir;
-static bool has_heirlooms;
+static bool inherits_listeners;
 
 static const char *entry_of(char *const *env, const char *variable)
 {
@@ -45,26 +45,27 @@ static const char *entry_of(char *const *env, const char *variable)
 	return NULL;
 }
 
-void image_init(void)
+void exec_check_init(void)
 {
 	const char *place =
 	    secure_getenv(RUNDIR_VARIABLE) ? entry_of(environ, RUNDIR) : NULL;
 	const char *slash;
 	Dl_info info;
 
-	has_heirlooms = entry_of(environ, HEIR);
+	inherits_listeners = entry_of(environ, HEIR);
 	if (place && strlen(place) < sizeof(rundir_entry))
 		rundir = strcpy(rundir_entry, place);
-	if (!dladdr((void *)(uintptr_t)image_init, &info) || !info.dli_fname)
+	if (!dladdr((void *)(uintptr_t)exec_check_init, &info) ||
+	    !info.dli_fname)
 		return;
 	library = info.dli_fname;
 	slash = strrchr(library, '/');
 	name = slash ? slash + 1 : library;
 }
 
-bool image_has_heirlooms(void)
+bool exec_check_inherits_listeners(void)
 {
-	return has_heirlooms;
+	return inherits_listeners;
 }
 
 /* ---- the file ---- */
@@ -199,14 +200,14 @@ static enum namer namer_of(int fd)
 	return loader == LOADER_OURS ? NAMER_ENVIRONMENT : NAMER_IN_VAIN;
 }
 
-static int open_image(const struct image *image)
+static int open_image(const struct exec_image *image)
 {
 	return image->search && !strchr(image->path, '/')
 		   ? open_in_path(image->path)
 		   : open_file(image->dir, image->path);
 }
 
-static enum namer find_namer(const struct image *image)
+static enum namer find_namer(const struct exec_image *image)
 {
 	int fd = open_image(image);
 	char head[HEAD_BYTES];
@@ -281,7 +282,7 @@ static bool is_named(const char *list)
 	return list && strstr(list, name);
 }
 
-enum image_engine image_engine(const struct image *image)
+enum exec_check_engine exec_check_engine(const struct exec_image *image)
 {
 	const char *off = entry_of(image->env, "SMC_R=");
 	const char *list = entry_of(image->env, PRELOAD);
@@ -291,21 +292,21 @@ enum image_engine image_engine(const struct image *image)
 	/* Another run directory is another device's. */
 	if ((off && strcmp(off, "SMC_R=0") == 0) ||
 	    (place && (!rundir || strcmp(place, rundir) != 0)))
-		return IMAGE_NONE;
+		return EXEC_NONE;
 	namer = find_namer(image);
 	/* One that gains rights has the default run directory. */
 	if (namer == NAMER_NONE || namer == NAMER_IN_VAIN ||
 	    (namer == NAMER_HOST && rundir) || !is_library_there())
-		return IMAGE_NONE;
+		return EXEC_NONE;
 	if (((namer == NAMER_ENVIRONMENT && is_named(list)) ||
 	     host_names_us()) &&
 	    (place || !rundir))
-		return IMAGE_LOADS;
-	return namer == NAMER_ENVIRONMENT && *library == '/' ? IMAGE_ASKED
-							     : IMAGE_NONE;
+		return EXEC_LOADS;
+	return namer == NAMER_ENVIRONMENT && *library == '/' ? EXEC_ASKED
+							     : EXEC_NONE;
 }
 
-bool image_is_misled(const struct image *image)
+bool exec_check_is_misled(const struct exec_image *image)
 {
 	return is_named(entry_of(image->env, PRELOAD)) && *library == '/' &&
 	       (!is_library_there() || find_namer(image) == NAMER_IN_VAIN);
@@ -320,7 +321,7 @@ static size_t count_of(char *const *env)
 	return n;
 }
 
-size_t image_environment_bytes(char *const *env)
+size_t exec_check_environment_bytes(char *const *env)
 {
 	const char *list = entry_of(env, PRELOAD);
 
@@ -346,31 +347,31 @@ static void add_others(char *text, const char *list)
 }
 
 /* LD_PRELOAD as it is to be; NULL: without it. */
-static char *preload_entry(enum image_words words, const char *list, char *text)
+static char *preload_entry(enum exec_words words, const char *list, char *text)
 {
 	strcpy(text, PRELOAD);
 	/* Where the host's comes by itself, only our run directory is missing.
 	 */
-	if (words == IMAGE_WITH_US && !host_names_us())
+	if (words == EXEC_WITH_US && !host_names_us())
 		strcat(text, library);
 	if (list)
 		add_others(text, list + PRELOAD_BYTES);
 	return text[PRELOAD_BYTES] ? text : NULL;
 }
 
-char *const *image_environment(enum image_words words, char *const *env,
-			       void *memory)
+char *const *exec_check_environment(enum exec_words words, char *const *env,
+				    void *memory)
 {
 	const char *list = entry_of(env, PRELOAD);
-	bool keeps_list = words == IMAGE_TOLD;
+	bool keeps_list = words == EXEC_TOLD;
 	char **out = memory;
 	char *text = (char *)(out + count_of(env) + 4);
 
 	if (!keeps_list && preload_entry(words, list, text))
 		*out++ = text;
-	if (words == IMAGE_WITH_US && rundir && !entry_of(env, RUNDIR))
+	if (words == EXEC_WITH_US && rundir && !entry_of(env, RUNDIR))
 		*out++ = (char *)(uintptr_t)rundir;
-	if (words != IMAGE_WITHOUT_US && !entry_of(env, HEIR))
+	if (words != EXEC_WITHOUT_US && !entry_of(env, HEIR))
 		*out++ = (char *)(uintptr_t)HEIR "1";
 	for (; env && *env; env++)
 		if (keeps_list || strncmp(*env, PRELOAD, PRELOAD_BYTES) != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * image: would a program that is about to be executed have the engine?
+ * exec_check: would a program that is about to be executed have the engine?
  *
  * Only system calls: it is called between vfork and exec as well.
  *
@@ -21,44 +21,44 @@
 #include <stddef.h>
 
 /* What is given to one of the exec functions. */
-struct image {
+struct exec_image {
 	int dir; /* of a relative path, AT_FDCWD; path "": the file itself */
 	const char *path;
 	bool search; /* a name without a slash is looked for in PATH */
 	char *const *env;
 };
 
-enum image_engine {
-	IMAGE_NONE,  /* static, of another kind, with SMC_R=0, out of the
-		      * library's sight, cannot tell */
-	IMAGE_LOADS, /* it comes by itself */
-	IMAGE_ASKED, /* it would, were it told by the environment */
+enum exec_check_engine {
+	EXEC_NONE,  /* static, of another kind, with SMC_R=0, out of the
+		     * library's sight, cannot tell */
+	EXEC_LOADS, /* it comes by itself */
+	EXEC_ASKED, /* it would, were it told by the environment */
 };
 
 /* At the start of the process: remembers which library we are. */
-void image_init(void);
+void exec_check_init(void);
 
-enum image_engine image_engine(const struct image *image);
+enum exec_check_engine exec_check_engine(const struct exec_image *image);
 
 /* Would its loader stumble over our name in LD_PRELOAD? That of another C
  * library dies of us; ours complains where, behind chroot, we are not. */
-bool image_is_misled(const struct image *image);
+bool exec_check_is_misled(const struct exec_image *image);
 
 /* Was this program executed by one that had a marked listener to hand on? */
-bool image_has_heirlooms(void);
+bool exec_check_inherits_listeners(void);
 
-enum image_words {
-	IMAGE_AS_IS,
-	IMAGE_TOLD,       /* that it inherits a marked listener */
-	IMAGE_WITH_US,    /* the same, our library first in LD_PRELOAD, our run
-			   * directory */
-	IMAGE_WITHOUT_US, /* not in LD_PRELOAD */
+enum exec_words {
+	EXEC_AS_IS,
+	EXEC_TOLD,       /* that it inherits a marked listener */
+	EXEC_WITH_US,    /* the same, our library first in LD_PRELOAD, our run
+			  * directory */
+	EXEC_WITHOUT_US, /* not in LD_PRELOAD */
 };
 
 /* A copy of env that says so, not as it is; how much memory it takes, aligned
  * as a pointer. */
-size_t image_environment_bytes(char *const *env);
-char *const *image_environment(enum image_words words, char *const *env,
-			       void *memory);
+size_t exec_check_environment_bytes(char *const *env);
+char *const *exec_check_environment(enum exec_words words, char *const *env,
+				    void *memory);
 
 #endif

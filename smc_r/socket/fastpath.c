@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* flat: the calls that most programs make most of the time. */
+/* fastpath: the calls that most programs make most of the time. */
 #include "smc_r/socket/fastpath.h"
 
 #include <sys/socket.h>
@@ -78,7 +78,7 @@ static inline size_t locked_take(struct connection *c, void *to, size_t want)
 	return n;
 }
 
-ssize_t flat_receive(struct connection *c, void *to, size_t want, int flags)
+ssize_t fastpath_receive(struct connection *c, void *to, size_t want, int flags)
 {
 	uint32_t options = load(&c->slot->socket_flags);
 	size_t n;
@@ -98,10 +98,11 @@ ssize_t flat_receive(struct connection *c, void *to, size_t want, int flags)
 
 static inline bool is_plain(const struct connection *c)
 {
-	return !(load(&c->in_producer->flags) | load(&c->tcp_ended) |
-		 load(&c->slot->tx.flags) | load(&c->out_consumer->flags) |
-		 load(&c->dead) |
-		 (load(&c->slot->rx.flags) & (STREAM_RESET | STREAM_OWED)));
+	return !(
+	    load(&c->in_producer->flags) | load(&c->tcp_ended) |
+	    load(&c->slot->tx.flags) | load(&c->out_consumer->flags) |
+	    load(&c->dead) |
+	    (load(&c->slot->rx.flags) & (STREAM_RESET | STREAM_ERROR_PENDING)));
 }
 
 static inline bool put(struct connection *c, const void *from, size_t want)
@@ -129,8 +130,8 @@ static inline bool put(struct connection *c, const void *from, size_t want)
 	return true;
 }
 
-ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
-		  int flags)
+ssize_t fastpath_send(struct connection *c, int fd, const void *from,
+		      size_t want, int flags)
 {
 	struct status_stream *tx = &c->slot->tx;
 	bool done = false;
@@ -142,7 +143,7 @@ ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
 	output_watch(c, fd);
 	if (!stream_lock_early(tx))
 		return 0;
-	if (is_plain(c) && want <= connection_allowed_out(c) / 4)
+	if (is_plain(c) && want <= connection_limit_out(c) / 4)
 		done = put(c, from, want);
 	stream_unlock(tx, true);
 	if (!done)

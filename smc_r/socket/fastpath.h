@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * flat: the calls that most programs make most of the time: one buffer, and
+ * fastpath: the calls that most programs make most of the time: one buffer, and
  * bytes or room for it in the ring, of a connection about which there is
  * nothing else to know. In a conversation of short messages they are half of
  * the time.
@@ -23,8 +23,9 @@
 
 /* recv() and send(), with the flags that they may have. Bytes, or 0. A receive
  * that may wait does so for a microsecond or two. */
-ssize_t flat_receive(struct connection *c, void *to, size_t want, int flags);
-ssize_t flat_send(struct connection *c, int fd, const void *from, size_t want,
-		  int flags);
+ssize_t fastpath_receive(struct connection *c, void *to, size_t want,
+			 int flags);
+ssize_t fastpath_send(struct connection *c, int fd, const void *from,
+		      size_t want, int flags);
 
 #endif

@@ -69,7 +69,7 @@ static bool take_one(struct held *h, int fd, int flags)
 	if (taken < 0)
 		return false;
 	socket_number_is_new(taken);
-	traits_accepted(fd, taken);
+	socket_history_accepted(fd, taken);
 	h->at[h->count].fd = taken;
 	h->at[h->count].flags = flags;
 	h->at[h->count].name_bytes = n;
@@ -160,7 +160,7 @@ void sandbox_hold(void)
 		listener_on_end = forget;
 		atomic_store(&sandbox_holds, true);
 		if (l->sign == 0)
-			l->sign = hidden_fd(
+			l->sign = private_fd(
 			    (int)SYS_CALL3(SYS_eventfd2, 1, EFD_CLOEXEC, 0));
 		if (l->sign > 0)
 			sign_up(fd, l->sign);

@@ -12,8 +12,8 @@
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/half_close.h"
-#include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/first_burst.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
@@ -66,7 +66,7 @@ static void say_goodbye(struct connection *c, int fd)
 {
 	uint32_t end = PRODUCER_CLOSED;
 
-	talk_end();
+	first_burst_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */
 	if (may_be_answered(c) && handshake_leave(c, fd) &&
@@ -77,7 +77,7 @@ static void say_goodbye(struct connection *c, int fd)
 	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
 		return;
 	demote_serve(c, fd);
-	half_follow(c, fd);
+	half_close_follow(c, fd);
 	reset_if_unread(c, fd);
 	stream_says_since(c);
 	atomic_fetch_or(&c->out_producer->flags, end);
@@ -89,16 +89,16 @@ static void say_goodbye(struct connection *c, int fd)
 /* This is the last descriptor of it here. */
 static void begin_close(struct connection *c, int fd)
 {
-	c->parted = segment_slot_is_mine(c->slot);
-	c->shared = !c->parted;
-	if (c->parted)
+	c->peer_told_close = segment_slot_is_mine(c->slot);
+	c->others_hold = !c->peer_told_close;
+	if (c->peer_told_close)
 		say_goodbye(c, fd);
 }
 
 /* There is nothing to tell of an end that other processes still hold. */
 static void wake_reader(struct connection *c)
 {
-	if (!c->parted)
+	if (!c->peer_told_close)
 		return;
 	connection_signal_data(c);
 	connection_signal_room(c);
@@ -130,12 +130,12 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 
 	if (atomic_load(&c->entry.references) != 1 || !is_called(c))
 		return false;
-	kept = hidden_fd((int)SYS_CALL3(SYS_dup, fd, 0, 0));
+	kept = private_fd((int)SYS_CALL3(SYS_dup, fd, 0, 0));
 	if (kept < 0)
 		return false;
 	engine_lock(&saved);
 	if (!is_still(c, fd)) {
-		hidden_close(kept);
+		private_fd_close(kept);
 		engine_unlock(&saved);
 		return false;
 	}
@@ -144,7 +144,7 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 	connection_keep(c, kept);
 	/* From here on signals end such a sleep, so it must begin anew; but a
 	 * poll() would find out what became of its number. */
-	atomic_store(&c->numberless, closed);
+	atomic_store(&c->closed_in_call, closed);
 	if (closed && c->rmb && !atomic_load(&c->pollers))
 		connection_wake_readers(c);
 	engine_unlock(&saved);
@@ -154,7 +154,7 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 /* What the close began. */
 static void end_orphan(struct connection *c)
 {
-	int fd = atomic_exchange(&c->orphan, 0);
+	int fd = atomic_exchange(&c->closed_fd, 0);
 	sigset_t saved;
 
 	if (fd <= 0)
@@ -174,7 +174,7 @@ void socket_call_over(void *owner)
 	struct connection *c = owner;
 
 	if (__builtin_expect(
-		atomic_load_explicit(&c->orphan, memory_order_acquire) > 0,
+		atomic_load_explicit(&c->closed_fd, memory_order_acquire) > 0,
 		0) &&
 	    !atomic_load(&c->callers))
 		end_orphan(c);
@@ -359,7 +359,7 @@ void socket_disconnected(int fd)
 	/* Reset: what follows the ring's bytes TCP tells. */
 	if (c->rmb) {
 		atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
-		c->parted = true;
+		c->peer_told_close = true;
 		wake_reader(c);
 	}
 	forget_numbers(c);
@@ -396,7 +396,7 @@ void socket_dup(int from, int to)
 		 * read rings. */
 		if (c)
 			demote_for_successor(c, to, REASON_DEMOTED_EXEC,
-					     HEIR_GIVEN);
+					     SUCCESSOR_GIVEN);
 		return;
 	}
 	engine_lock(&saved);
@@ -409,7 +409,7 @@ void socket_dup(int from, int to)
 	/* printf writes there below us; or it is for a program to execute. */
 	if (to <= STDERR_FILENO && connection_of(to))
 		demote_for_successor(connection_of(to), to,
-				     REASON_DEMOTED_STDIO, HEIR_GIVEN);
+				     REASON_DEMOTED_STDIO, SUCCESSOR_GIVEN);
 }
 
 bool socket_may_replace(int to)
@@ -436,7 +436,7 @@ bool socket_range_is_simple(unsigned first, unsigned last)
 		      ((const struct listener *)(const void *)e)->listed)))
 			return false;
 	}
-	return !plain_table;
+	return !passthrough_table;
 }
 
 void socket_drop_range(unsigned first, unsigned last)
@@ -460,5 +460,5 @@ void socket_close_range(unsigned first, unsigned last, bool cloexec_only)
 		if (e && e->kind != FDENTRY_HIDDEN && !socket_drop((int)fd))
 			socket_close((int)fd);
 	}
-	plain_drop_range(first, last);
+	passthrough_drop_range(first, last);
 }

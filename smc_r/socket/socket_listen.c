@@ -10,8 +10,8 @@
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/peer/offer.h"
 #include "smc_r/peer/no_smc_cache.h"
+#include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
@@ -46,7 +46,7 @@ static void offer(struct listener *l, int fd)
 {
 	int error;
 
-	l->deferred = traits_deferred(fd);
+	l->deferred = socket_history_is_deferred(fd);
 	if (l->given)
 		return;
 	error = l->deferred ? offer_mark_deferred(fd) : offer_mark(fd);
@@ -68,7 +68,7 @@ static void mark(struct listener *l, int fd)
 		return;
 	l->marked_at = settings_generation();
 	l->marked_by = process.pid;
-	plain_server_forget();
+	no_smc_cache_clear();
 	if (!s || !settings_serve())
 		return;
 	/* Once true it stays: a client may have been answered before the
@@ -99,15 +99,15 @@ static void note_idle(int fd)
 
 	if (idle_generation != now)
 		for (int i = 0; i < idle_end; i++)
-			traits_note_idle(i, false);
+			socket_history_note_idle(i, false);
 	idle_generation = now;
 	idle_end = fd < idle_end ? idle_end : fd + 1;
-	traits_note_idle(fd, true);
+	socket_history_note_idle(fd, true);
 }
 
 static bool is_idle(int fd)
 {
-	return traits_are_idle(fd) && !settings_moved(idle_generation);
+	return socket_history_is_idle(fd) && !settings_moved(idle_generation);
 }
 
 /* ---- those that are marked ---- */
@@ -147,7 +147,7 @@ static struct listener *track_listener(int fd)
 		return NULL;
 	}
 	free_closed();
-	traits_note_idle(fd, false);
+	socket_history_note_idle(fd, false);
 	l = pool_get(sizeof(*l));
 	if (!l)
 		return NULL;
@@ -172,7 +172,7 @@ void socket_listening(int fd)
 	matched = l && l->matched;
 	engine_unlock(&saved);
 	if (matched)
-		hidden_make_room();
+		private_fd_make_room();
 }
 
 bool socket_before_accept(int fd)
@@ -201,7 +201,7 @@ void socket_defer_changed(int fd)
 	uint32_t reason;
 	sigset_t saved;
 
-	if (!l || l->deferred == traits_deferred(fd))
+	if (!l || l->deferred == socket_history_is_deferred(fd))
 		return;
 	engine_lock(&saved);
 	if ((settings_now(&reason) && settings_serve()) || is_marked(fd))

@@ -25,7 +25,7 @@ static void set_mark(struct connection *c)
 {
 	note(c, SOCKET_RCVLOWAT, true);
 	epoll_input_again(c);
-	epoll_poke(c);
+	epoll_wake_members(c);
 	connection_wake_readers(c);
 }
 
@@ -37,11 +37,11 @@ static void set_buffers(struct connection *c, int fd)
 
 	note(c, SOCKET_BUFFERS, true);
 	engine_lock(&saved);
-	more = c->rmb && allowance_changed(c, fd);
+	more = c->rmb && buffer_limit_changed(c, fd);
 	engine_unlock(&saved);
 	if (!more)
 		return;
-	epoll_poke(c);
+	epoll_wake_members(c);
 	connection_wake_writers(c);
 }
 
@@ -66,7 +66,7 @@ void socket_note_option(int fd, int level, int name)
 	struct connection *c = connection_of(fd);
 
 	if (c && level == IPPROTO_TCP && name == TCP_INQ)
-		note(c, SOCKET_INQ, traits_tells_input(fd));
+		note(c, SOCKET_INQ, socket_history_tells_input(fd));
 	if (!c || level != SOL_SOCKET)
 		return;
 	if (name == SO_RCVTIMEO)
@@ -75,10 +75,10 @@ void socket_note_option(int fd, int level, int name)
 		note(c, SOCKET_SNDTIMEO, true);
 	else if (name == SO_RCVLOWAT)
 		set_mark(c);
-	else if (traits_is_buffer(name))
+	else if (socket_history_is_buffer(name))
 		set_buffers(c, fd);
 	else if (name == SO_TIMESTAMP || name == SO_TIMESTAMPNS)
-		note(c, SOCKET_STAMPED, traits_tells_time(fd));
+		note(c, SOCKET_STAMPED, socket_history_tells_time(fd));
 }
 
 void socket_note_time_out(int fd, int name, bool never)
@@ -89,7 +89,7 @@ void socket_note_time_out(int fd, int name, bool never)
 		note(c, name == SO_RCVTIMEO ? SOCKET_RCVNEVER : SOCKET_SNDNEVER,
 		     never);
 	else
-		traits_time_out(fd, name, never);
+		socket_history_time_out(fd, name, never);
 }
 
 bool socket_option_demotes(int level, int name)

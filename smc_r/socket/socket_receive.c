@@ -88,7 +88,7 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
  * it is an end to the program, and a reset to TCP. */
 static ssize_t receive_tcp(const struct receive *r)
 {
-	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_ENDED) &&
+	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
 	    !tcp_has_bytes(r->fd))
 		return 0;
 	/* It is not told behind the peer's end. */
@@ -170,8 +170,8 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 	size_t fill;
 	int error;
 
-	if (need > connection_allowed_in(c))
-		need = connection_allowed_in(c);
+	if (need > connection_limit_in(c))
+		need = connection_limit_in(c);
 	switch (input_state(c, r->fd, need)) {
 	case INPUT_DATA:
 		/* Less than needed, and no more will come, or fits. */
@@ -317,7 +317,7 @@ static ssize_t receive_any(struct receive *r, const struct iovec *v,
 	r->need = low_water(r->c, r->fd, r->want, r->flags);
 	result = receive_ring(r, v, count);
 	if (stream_is_shut(r->c))
-		half_tell(r->c);
+		half_close_tell(r->c);
 	if (stream_is_sealed(r->c) || demote_is_guarded(r->c))
 		demote_guard(r->c, connection_fd(r->c, r->fd));
 	return result;

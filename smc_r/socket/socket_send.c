@@ -82,7 +82,7 @@ static ssize_t reset_pipe(struct connection *c, int flags)
 {
 	uint32_t error = atomic_exchange(&c->slot->error, 0);
 
-	atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_OWED);
+	atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ERROR_PENDING);
 	return error && error != EPIPE ? socket_fail((int)error)
 				       : broken_pipe(flags);
 }
@@ -162,10 +162,11 @@ static bool is_first_after_end(struct connection *c, int fd)
 {
 	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
 						    memory_order_relaxed) &
-			       STREAM_ENDED),
+			       STREAM_PEER_CLOSED),
 			     1) ||
-	    !(atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ENDED) &
-	      STREAM_ENDED))
+	    !(atomic_fetch_and(&c->slot->rx.flags,
+			       ~(uint32_t)STREAM_PEER_CLOSED) &
+	      STREAM_PEER_CLOSED))
 		return false;
 	/* What the peer had sent before is there to be read. */
 	if (stream_fill(c) == 0)
@@ -305,8 +306,9 @@ static ssize_t send_native(struct connection *c, const struct iovec *v,
 	_Atomic uint32_t *flags = &c->slot->rx.flags;
 	size_t want = socket_bytes(v, count);
 
-	if (want == 0 || !(atomic_load(flags) & STREAM_ENDED) ||
-	    !(atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED) & STREAM_ENDED))
+	if (want == 0 || !(atomic_load(flags) & STREAM_PEER_CLOSED) ||
+	    !(atomic_fetch_and(flags, ~(uint32_t)STREAM_PEER_CLOSED) &
+	      STREAM_PEER_CLOSED))
 		return SOCKET_KERNEL;
 	return (ssize_t)want;
 }
@@ -483,7 +485,7 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		result = send_file(&s, in, offset, count);
 	/* The number may mean something else by now, which the kernel does not
 	 * know. */
-	if (result == SOCKET_KERNEL && atomic_load(&c->orphan) > 0)
+	if (result == SOCKET_KERNEL && atomic_load(&c->closed_fd) > 0)
 		result = real.sendfile(connection_fd(c, fd), in, offset, count);
 	sleeper_end(&s.call);
 	return result;

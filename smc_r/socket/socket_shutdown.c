@@ -11,8 +11,8 @@
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/tcp_end.h"
-#include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/first_burst.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
@@ -26,7 +26,7 @@ static void shut_output(struct connection *c, int fd)
 	bool taken = stream_lock(tx);
 
 	if (!(atomic_load(&tx->flags) & STREAM_SHUT))
-		half_announce(c, fd);
+		half_close_announce(c, fd);
 	atomic_fetch_or(&tx->flags, STREAM_SHUT);
 	stream_says_since(c);
 	if (!(atomic_load(&tx->flags) & STREAM_TCP))
@@ -98,7 +98,7 @@ static bool was_reset(struct connection *c, int fd)
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
 		return true;
 	/* One of which the programs know nothing is an end in order. */
-	if (atomic_load(&c->slot->rx.flags) & STREAM_ENDED)
+	if (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED)
 		return false;
 	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
 	return state == TCP_CLOSE;
@@ -122,10 +122,11 @@ static int shut_native(struct connection *c, int how)
 {
 	_Atomic uint32_t *flags = &c->slot->rx.flags;
 
-	if ((unsigned)how > SHUT_RDWR || !(atomic_load(flags) & STREAM_ENDED))
+	if ((unsigned)how > SHUT_RDWR ||
+	    !(atomic_load(flags) & STREAM_PEER_CLOSED))
 		return (int)SOCKET_KERNEL;
 	if (how != SHUT_RD)
-		atomic_fetch_and(flags, ~(uint32_t)STREAM_ENDED);
+		atomic_fetch_and(flags, ~(uint32_t)STREAM_PEER_CLOSED);
 	return 0;
 }
 
@@ -146,8 +147,8 @@ static int shut_undecided(struct connection *c, int fd, int how)
 	error = errno;
 	/* The mark of a half that is shut tells of it by itself. */
 	if (!is_first)
-		epoll_again(c);
-	epoll_poke(c);
+		epoll_rearm_edge(c);
+	epoll_wake_members(c);
 	errno = error;
 	return result;
 }
@@ -157,7 +158,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	uint32_t phase = connection_phase(c);
 
 	/* On TCP its end alone is said: deferred.h. */
-	if (c->quiet)
+	if (c->handshake.deferred)
 		handshake_abort(c, fd, REASON_CLOSED);
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)
@@ -169,31 +170,31 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	} else if (phase == PHASE_NATIVE) {
 		return shut_native(c, how);
 	}
-	talk_end();
+	first_burst_end();
 	demote_serve(c, fd);
 	demote_settle(c);
 	if (connection_phase(c) == PHASE_NATIVE)
 		return (int)SOCKET_KERNEL;
 	/* TIME_WAIT, or not even that: there is nothing left to shut. */
 	if (socket_shut_state(c) == TCP_CLOSE || was_reset(c, fd)) {
-		epoll_again(c);
-		epoll_poke(c);
+		epoll_rearm_edge(c);
+		epoll_wake_members(c);
 		errno = ENOTCONN;
 		return -1;
 	}
 	if (is_shut_already(c, how))
-		epoll_again(c);
+		epoll_rearm_edge(c);
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c, fd);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
 		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
 		connection_wake_readers(c);
 	}
-	epoll_poke(c);
+	epoll_wake_members(c);
 	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		return shut_tcp(c, fd, how);
 	if (how != SHUT_RD)
-		half_follow(c, fd);
+		half_close_follow(c, fd);
 	/* Half closed, TCP must stay open as long as demotion may need it. */
 	if (!is_shut_already(c, SHUT_RDWR)) {
 		demote_serve(c, fd);

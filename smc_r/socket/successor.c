@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "smc_r/connection/connection.h"
-#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_set.h"
+#include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/pages.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -30,7 +30,7 @@
 #define HEIRLOOM_END 16
 
 /* Inherited by us, perhaps, and only to be handed on, as by a shell. */
-static bool is_heirloom(int fd)
+static bool is_inherited_listener(int fd)
 {
 	int state = fd < HEIRLOOM_END ? offer_state(fd) : 0;
 	int listens = 0;
@@ -42,12 +42,12 @@ static bool is_heirloom(int fd)
 	       listens;
 }
 
-void successor_meet_heirlooms(void)
+void successor_adopt_listeners(void)
 {
-	if (!image_has_heirlooms())
+	if (!exec_check_inherits_listeners())
 		return;
 	for (int fd = 0; fd < HEIRLOOM_END; fd++)
-		if (!fdtable_get(fd) && is_heirloom(fd))
+		if (!fdtable_get(fd) && is_inherited_listener(fd))
 			socket_before_accept(fd);
 }
 
@@ -55,7 +55,7 @@ static bool is_listener(int fd)
 {
 	if (fdtable_get(fd))
 		return listener_of(fd) != NULL;
-	return image_has_heirlooms() && is_heirloom(fd);
+	return exec_check_inherits_listeners() && is_inherited_listener(fd);
 }
 
 /* Somebody without the engine may accept from it, from now on. */
@@ -68,13 +68,13 @@ static void give_listener(int fd)
 	offer_unmark(fd);
 }
 
-static void pass_on(int fd, uint32_t reason, enum heir heir)
+static void pass_on(int fd, uint32_t reason, enum successor successor)
 {
 	struct connection *c = connection_of(fd);
 	int error = errno;
 
 	if (c)
-		demote_for_successor(c, fd, reason, heir);
+		demote_for_successor(c, fd, reason, successor);
 	else if (listener_of(fd))
 		give_listener(fd);
 	else if (epoll_of(fd) && !process_is_foreign())
@@ -83,20 +83,20 @@ static void pass_on(int fd, uint32_t reason, enum heir heir)
 }
 
 /* A child by vfork has no entry of its own. */
-static void hold_for_heir(void)
+static void hold_for_successor(void)
 {
 	sigset_t saved;
 
 	if (process_is_foreign())
 		return;
 	engine_lock(&saved);
-	segment_before_heir();
+	segment_before_successor();
 	engine_unlock(&saved);
 }
 
 void successor_descriptor(int fd, uint32_t reason)
 {
-	pass_on(fd, reason, HEIR_GIVEN);
+	pass_on(fd, reason, SUCCESSOR_GIVEN);
 }
 
 static bool is_inherited(int fd)
@@ -133,17 +133,18 @@ static bool is_ours(int fd)
 }
 
 /* A standard stream is given on purpose. */
-enum image_words successor_exec(const struct image *image, enum heir heir)
+enum exec_words successor_exec(const struct exec_image *image,
+			       enum successor successor)
 {
-	enum image_engine engine = IMAGE_LOADS;
-	enum image_words words = IMAGE_AS_IS;
+	enum exec_check_engine engine = EXEC_LOADS;
+	enum exec_words words = EXEC_AS_IS;
 	bool has_listener = false;
 	int end = fdtable_end();
 	int error = errno;
 
 	if (!fdtable || process.confined)
-		return IMAGE_AS_IS;
-	if (image_has_heirlooms() && end < HEIRLOOM_END)
+		return EXEC_AS_IS;
+	if (exec_check_inherits_listeners() && end < HEIRLOOM_END)
 		end = HEIRLOOM_END;
 	for (int fd = 0; fd < end; fd++) {
 		bool listener = is_listener(fd);
@@ -155,34 +156,35 @@ enum image_words successor_exec(const struct image *image, enum heir heir)
 			continue;
 		}
 		if (connection_of(fd))
-			hold_for_heir();
+			hold_for_successor();
 		pass_on(fd, REASON_DEMOTED_EXEC,
-			fd <= STDERR_FILENO ? HEIR_GIVEN : heir);
+			fd <= STDERR_FILENO ? SUCCESSOR_GIVEN : successor);
 	}
 	if (has_listener)
-		engine = image_engine(image);
-	if (engine == IMAGE_NONE)
+		engine = exec_check_engine(image);
+	if (engine == EXEC_NONE)
 		give_listeners(end);
-	if ((!has_listener || engine == IMAGE_NONE) && heir != HEIR_BESIDE &&
-	    registry_is_open() && !process_is_foreign())
+	if ((!has_listener || engine == EXEC_NONE) &&
+	    successor != SUCCESSOR_BESIDE && registry_is_open() &&
+	    !process_is_foreign())
 		leave_registry();
-	if (image_is_misled(image))
-		words = IMAGE_WITHOUT_US;
-	else if (engine == IMAGE_ASKED)
-		words = IMAGE_WITH_US;
-	else if (has_listener && engine == IMAGE_LOADS)
-		words = IMAGE_TOLD;
+	if (exec_check_is_misled(image))
+		words = EXEC_WITHOUT_US;
+	else if (engine == EXEC_ASKED)
+		words = EXEC_WITH_US;
+	else if (has_listener && engine == EXEC_LOADS)
+		words = EXEC_TOLD;
 	errno = error;
 	return words;
 }
 
 void successor_shell(void)
 {
-	const struct image shell = {AT_FDCWD, "/bin/sh", false, environ};
+	const struct exec_image shell = {AT_FDCWD, "/bin/sh", false, environ};
 
-	enum image_words words = successor_exec(&shell, HEIR_BESIDE);
+	enum exec_words words = successor_exec(&shell, SUCCESSOR_BESIDE);
 
-	if (words != IMAGE_AS_IS && words != IMAGE_TOLD)
+	if (words != EXEC_AS_IS && words != EXEC_TOLD)
 		give_listeners(fdtable_end());
 }
 
@@ -194,7 +196,7 @@ static void pass_message(int fd)
 	int error = errno;
 
 	if (e)
-		epoll_pass(e);
+		epoll_release_unseen(e);
 	else
 		successor_descriptor(fd, REASON_DEMOTED_PASSING);
 	errno = error;

@@ -16,17 +16,18 @@
 #include "smc_r/socket/exec_check.h"
 
 /*
- * Every tracked connection that exec, or posix_spawn (HEIR_BESIDE), would pass
- * on goes back to TCP.
+ * Every tracked connection that exec, or posix_spawn (SUCCESSOR_BESIDE), would
+ * pass on goes back to TCP.
  *
  * A listener that is marked promises that any process that accepts has the
  * engine, and clients count on it already. So a program that inherits one gets
- * the engine with it: IMAGE_WITH_US says that its environment must name it. One
+ * the engine with it: EXEC_WITH_US says that its environment must name it. One
  * that cannot load it takes the mark from the listener.
  */
-enum image_words successor_exec(const struct image *image, enum heir heir);
+enum exec_words successor_exec(const struct exec_image *image,
+			       enum successor successor);
 /* Marked listeners that this program inherited become known. */
-void successor_meet_heirlooms(void);
+void successor_adopt_listeners(void);
 /* libc's own shell, as of system(3): it inherits, and its environment is ours
  * as it stands. */
 void successor_shell(void);

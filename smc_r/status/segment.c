@@ -125,13 +125,13 @@ static int make_own(void)
 	}
 	if (fd < 0)
 		return fd;
-	fd = hidden_fd(fd);
+	fd = private_fd(fd);
 	/* In another pid namespace nothing else says that we live. */
 	SYS_CALL3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	result = fd < 0 ? fd : map_own(fd);
 	if (result < 0) {
 		SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);
-		hidden_close(fd);
+		private_fd_close(fd);
 		return result;
 	}
 	own_fd = fd;
@@ -144,7 +144,7 @@ static void keep_proc(void)
 	int fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
 				O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 
-	process_keep_proc(fd < 0 ? -1 : hidden_fd(fd));
+	process_keep_proc(fd < 0 ? -1 : private_fd(fd));
 }
 
 int segment_open(void)
@@ -155,7 +155,7 @@ int segment_open(void)
 		return 0;
 	if (status_dir < 0)
 		keep_proc();
-	result = hidden_directory(RUNDIR_STATUS, &status_dir);
+	result = private_fd_directory(RUNDIR_STATUS, &status_dir);
 	if (result == 0)
 		result = totals_open(status_dir);
 	if (result == 0)
@@ -196,7 +196,7 @@ void segment_shift(void)
 	for (int i = 0; i < SEGMENTS_MAX && kept < SEGMENTS_MAX; i++)
 		if (old[i].header)
 			segments[kept++] = old[i];
-	hidden_close(own_fd);
+	private_fd_close(own_fd);
 	own_fd = -1;
 	own_name[0] = '\0';
 	status_dir = totals_forked(status_dir);

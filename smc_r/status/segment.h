@@ -72,7 +72,7 @@ void segment_before_uncounted_fork(void);
 void segment_after_fork(bool child);
 /* A program that is executed now gets some connection: this process goes on
  * holding what it held. */
-void segment_before_heir(void);
+void segment_before_successor(void);
 /* So many children live that the next one could not be counted: a connection
  * that begins now would lose its memory then. One entry is looked at again with
  * each call. */

@@ -134,7 +134,7 @@ void segment_fork_failed(void)
 	}
 }
 
-void segment_before_heir(void)
+void segment_before_successor(void)
 {
 	for (int i = 0; i < SEGMENTS_MAX; i++) {
 		struct segment *s = &segments[i];

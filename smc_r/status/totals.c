@@ -115,10 +115,10 @@ static int map_totals(int fd, uint32_t uid, off_t size)
 static int replaced_by(int fresh, int fd)
 {
 	if (fresh >= 0)
-		fresh = hidden_fd(fresh);
+		fresh = private_fd(fresh);
 	if (fresh < 0)
 		return fd;
-	hidden_close(fd);
+	private_fd_close(fd);
 	return fresh;
 }
 
@@ -145,14 +145,14 @@ int totals_open(int status_dir)
 	fd = open_of(status_dir, name, O_RDWR | O_CREAT, uid, &st);
 	if (fd < 0)
 		return fd;
-	fd = hidden_fd(fd);
+	fd = private_fd(fd);
 	if (fd < 0)
 		return fd;
 	result = map_totals(fd, uid, st.st_size);
 	if (result == 0)
 		totals_fd = for_lock(fd, status_dir, name, uid);
 	else
-		hidden_close(fd);
+		private_fd_close(fd);
 	return result;
 }
 
@@ -395,7 +395,7 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 			return now && process_start_time(-now) != 0;
 		if (is_living(now, atomic_load(&h->start), flags))
 			return true;
-		/* It may have found an heir, and executed it, meanwhile. */
+		/* It may have found a successor, and executed it, meanwhile. */
 		if (atomic_load(&h->pid) == now &&
 		    atomic_load(&h->flags) == flags)
 			return false;

@@ -78,9 +78,10 @@ struct room {
 ssize_t stream_room_begin(struct connection *c, struct room *r);
 void stream_room_end(struct connection *c, struct room *r, size_t filled);
 
-/* The next bytes go to the annex. False: it is not empty, or there was room
- * behind a copy that this call came upon. The stream lock is held. annex.h. */
-bool stream_enter_annex(struct connection *c);
+/* The next bytes go to the overflow ring. False: it is not empty, or there was
+ * room behind a copy that this call came upon. The stream lock is held.
+ * overflow.h. */
+bool stream_enter_overflow(struct connection *c);
 
 /* A hint: the next bytes will be read at once. */
 static inline void stream_expect(const struct connection *c)
@@ -133,13 +134,13 @@ static inline bool stream_is_recalled(const struct connection *c)
 /* Enough room to wake a writer: a third, as TCP does. */
 static inline bool stream_has_room(const struct connection *c, size_t free)
 {
-	return free >= connection_allowed_out(c) / 3;
+	return free >= connection_limit_out(c) / 3;
 }
 
 /* So many bytes of the ring that we read leave its writer that much. */
 static inline uint32_t stream_mark(const struct connection *c)
 {
-	uint32_t allowed = connection_allowed_in(c);
+	uint32_t allowed = connection_limit_in(c);
 
 	return allowed - allowed / 3;
 }
@@ -166,7 +167,7 @@ static inline bool stream_knows_room(const struct connection *c)
 	    atomic_load_explicit(&tx->position, memory_order_relaxed) -
 	    __atomic_load_n(&tx->peer_position, __ATOMIC_RELAXED);
 
-	uint32_t allowed = connection_allowed_out(c);
+	uint32_t allowed = connection_limit_out(c);
 
 	return used <= allowed && allowed - used >= allowed / 3;
 }

@@ -9,15 +9,16 @@
 #include "smc_r/stream/stream_steps.h"
 
 /* A conversation looks so often whether the ring is empty. */
-#define REWIND_BYTES     1024u
+#define REWIND_BYTES        1024u
 /* Writes that say since when there are bytes; later ones do now and then, by
  * sys_ticks. */
-#define SINCE_WRITES     16
-#define SINCE_TICKS      65536u
-/* Then a writer that went to the annex looks whether its reader is quick. */
-#define ANNEX_STAY_BYTES 268435456u
+#define SINCE_WRITES        16
+#define SINCE_TICKS         65536u
+/* Then a writer that went to the overflow ring looks whether its reader is
+ * quick. */
+#define OVERFLOW_STAY_BYTES 268435456u
 /* So much TCP takes at a time, as a whole. */
-#define CHECK_BYTES      32768u
+#define CHECK_BYTES         32768u
 
 /* ---- where the bytes go ---- */
 
@@ -38,11 +39,11 @@ static uint32_t change_rings(struct connection *c, uint64_t position,
 
 	atomic_store_explicit(&out->before, shift, memory_order_relaxed);
 	atomic_store_explicit(&out->switched, position, memory_order_release);
-	return ((shift & RINGS_ANNEX) ^ RINGS_ANNEX) |
+	return ((shift & RINGS_OVERFLOW) ^ RINGS_OVERFLOW) |
 	       ((uint32_t)position & RINGS_SHIFT);
 }
 
-bool stream_enter_annex(struct connection *c)
+bool stream_enter_overflow(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
 	uint64_t position = atomic_load(&tx->position);
@@ -50,18 +51,18 @@ bool stream_enter_annex(struct connection *c)
 	uint32_t shift = window_shift(window);
 
 	refresh_out(c, position);
-	if (shift & RINGS_ANNEX || !other_is_empty(c) ||
+	if (shift & RINGS_OVERFLOW || !other_is_empty(c) ||
 	    shown(c, window, position) > 0)
 		return false;
-	c->return_at = position + ANNEX_STAY_BYTES;
+	c->return_at = position + OVERFLOW_STAY_BYTES;
 	return stream_swap(
 	    &tx->window, window,
 	    window_make(change_rings(c, position, shift), position));
 }
 
 /* Back to the RMBE? */
-static uint32_t leave_annex(struct connection *c, uint64_t position,
-			    uint32_t shift)
+static uint32_t leave_overflow(struct connection *c, uint64_t position,
+			       uint32_t shift)
 {
 	if (position < c->return_at)
 		return shift;
@@ -75,8 +76,9 @@ static uint32_t leave_annex(struct connection *c, uint64_t position,
 static uint32_t rewind_ring(const struct connection *c, uint64_t position,
 			    uint32_t shift, size_t want)
 {
-	if (__builtin_expect(shift & RINGS_ANNEX, 0) && position < c->return_at)
-		return RINGS_ANNEX | ((uint32_t)position & RINGS_SHIFT);
+	if (__builtin_expect(shift & RINGS_OVERFLOW, 0) &&
+	    position < c->return_at)
+		return RINGS_OVERFLOW | ((uint32_t)position & RINGS_SHIFT);
 	return rewound(c, position, want);
 }
 
@@ -102,8 +104,8 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 	} else if (c->rewind_step < c->out.ring[0].bytes) {
 		c->rewind_step = c->rewind_step * 2 + REWIND_BYTES;
 	}
-	if (__builtin_expect(shift & RINGS_ANNEX, 0))
-		shift = leave_annex(c, position, shift);
+	if (__builtin_expect(shift & RINGS_OVERFLOW, 0))
+		shift = leave_overflow(c, position, shift);
 	c->heard = heard;
 	c->rewind_at = position + c->rewind_step;
 	return shift;
@@ -199,7 +201,7 @@ static bool is_stuck(const struct connection *c, bool taken)
 
 static bool is_whole(const struct connection *c, size_t want)
 {
-	return want <= WHOLE_BYTES && want <= connection_allowed_out(c) / 4;
+	return want <= WHOLE_BYTES && want <= connection_limit_out(c) / 4;
 }
 
 ssize_t stream_put(struct connection *c, struct place *from, size_t want)
@@ -262,7 +264,7 @@ static size_t free_behind(struct connection *c, uint64_t position,
 /* More may be in use than is allowed since. */
 static size_t allowed_free(const struct connection *c, uint64_t used)
 {
-	uint32_t allowed = connection_allowed_out(c);
+	uint32_t allowed = connection_limit_out(c);
 
 	return used < allowed ? (size_t)(allowed - used) : 0;
 }

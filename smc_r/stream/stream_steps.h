@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * stream_steps: the steps that a read and a write are made of, for stream*.c
- * and flat.c alone. In line, as four of each make half of a short answer's
+ * and fastpath.c alone. In line, as four of each make half of a short answer's
  * time.
  *
  * Locking: the stream lock is held, or a handler runs on top of its holder.
@@ -264,7 +264,7 @@ static inline ssize_t limit_out(const struct connection *c, uint32_t shift,
 {
 	uint32_t bytes = rings_of(&c->out, shift)->bytes;
 
-	return taken ? connection_allowed(bytes, c->out_producer) : bytes;
+	return taken ? connection_limit(bytes, c->out_producer) : bytes;
 }
 
 /*
@@ -294,7 +294,7 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 			p->start += shown(c, window, position);
 		if (p->start == position) {
 			if (is_heard(c, position) &&
-			    !(p->shift & RINGS_ANNEX)) {
+			    !(p->shift & RINGS_OVERFLOW)) {
 				tx->peer_position = position;
 				p->shift = rewound(c, position, want);
 			} else if (position >= c->rewind_at) {

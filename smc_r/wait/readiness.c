@@ -36,7 +36,7 @@ static bool is_full_already(struct connection *c)
 /* An acceptor that speaks over TCP did not hear the knock. */
 static bool is_knock_in_vain(const struct connection *c, uint32_t bits)
 {
-	return knock_is_out(c) &&
+	return knock_is_pending(c) &&
 	       (bits & (ALL_IN | POLLRDHUP | POLLERR | POLLHUP));
 }
 
@@ -46,7 +46,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	uint32_t bits = 0;
 
 	/* A loop that is to write does its other work meanwhile. */
-	if (c->quiet && (asked & ALL_OUT))
+	if (c->handshake.deferred && (asked & ALL_OUT))
 		phase = handshake_speak(c, fd);
 	if (phase != PHASE_ACTIVE)
 		bits = kernel_bits(fd, ALL);
@@ -63,7 +63,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	 */
 	if (!(bits & (POLLERR | POLLHUP)) && !connection_reads_no_more(c))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
-	/* Only a look that asks for it may run into the end of patience. */
+	/* Only a look that asks for it may run into the timeout. */
 	if ((asked & ALL_OUT) &&
 	    (handshake_hides_output(c, fd) || is_full_already(c)))
 		bits &= ~(uint32_t)ALL_OUT;
@@ -175,7 +175,7 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 }
 
 /* TCP in TIME_WAIT knows no errors: tcp_error(). */
-static uint32_t hidden_errors(struct connection *c)
+static uint32_t private_fd_errors(struct connection *c)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
@@ -206,8 +206,8 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
 	    atomic_load(&c->in_producer->flags) &
 		(PRODUCER_CLOSED | PRODUCER_SHUT))
-		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
-	if ((atomic_load(&c->slot->rx.flags) & STREAM_ENDED) &&
+		bits |= kernel_bits(fd, 0) & ~private_fd_errors(c);
+	if ((atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		bits &= ~(uint32_t)(POLLHUP | POLLERR);
 	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)

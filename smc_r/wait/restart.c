@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* patience: a sleep that we limit and the program did not. */
+/* restart: a sleep that we limit and the program did not. */
 #include "smc_r/wait/restart.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static int wait_masked(int bell, int ms, bool has_part)
 	return s.verdict == END ? -EINTR : s.result;
 }
 
-bool patience_is_over(bool has_part)
+bool restart_ends_call(bool has_part)
 {
 	sigset_t programs, all;
 
@@ -137,7 +137,7 @@ static int wait_open(int bell, int ms, bool has_part)
 
 		if (result != -EINTR)
 			return result;
-		if (has_part || patience_is_over(false))
+		if (has_part || restart_ends_call(false))
 			return -EINTR;
 		if (now >= end)
 			return BELL_TIMEOUT;
@@ -145,7 +145,7 @@ static int wait_open(int bell, int ms, bool has_part)
 	}
 }
 
-int patience_wait(int bell, int ms, bool has_part)
+int restart_wait(int bell, int ms, bool has_part)
 {
 	return __libc_single_threaded ? wait_masked(bell, ms, has_part)
 				      : wait_open(bell, ms, has_part);

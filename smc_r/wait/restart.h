@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * patience: a sleep that we limit and the program did not.
+ * restart: a sleep that we limit and the program did not.
  *
  * A signal ends a blocking call with EINTR, unless its handler was installed
  * with SA_RESTART; then the kernel goes on with the call. It does so only where
@@ -16,10 +16,10 @@
 /* As bell_wait() with a limit; but -EINTR only after a handler that ends calls:
  * any, and a stop of the process, if the call has something to return already.
  * A cancellation point. */
-int patience_wait(int bell, int ms, bool has_part);
+int restart_wait(int bell, int ms, bool has_part);
 
 /* A handler has run: does it end the call? Which one it was is not known, so
  * any that would counts. */
-bool patience_is_over(bool has_part);
+bool restart_ends_call(bool has_part);
 
 #endif

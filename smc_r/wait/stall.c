@@ -12,7 +12,7 @@
 #include "smc_r/stream/stream.h"
 
 #define CROSSED_PART 10       /* divides the limit */
-#define LATE_NS      1000000u /* then a reader is late: annex.h */
+#define LATE_NS      1000000u /* then a reader is late: overflow.h */
 #define LONG_AGO     1u       /* ns on a clock that began with the machine */
 
 static uint64_t reader_at(const struct connection *c)
@@ -47,8 +47,8 @@ bool stall_is_avoided(struct connection *c)
 			atomic_load_explicit(&c->full_at, memory_order_relaxed);
 
 	return since > LONG_AGO && read >= c->out.ring[0].bytes / 3 &&
-	       annex_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
-	       annex_enter(c);
+	       overflow_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
+	       overflow_enter(c);
 }
 
 /* Each end waits for the other one to read. */
@@ -76,7 +76,7 @@ static bool may_stall(struct connection *c)
 	       connection_phase(c) == PHASE_ACTIVE &&
 	       !(atomic_load(&c->slot->tx.flags) &
 		 (STREAM_TCP | STREAM_SHUT)) &&
-	       !atomic_load(&c->orphan);
+	       !atomic_load(&c->closed_fd);
 }
 
 static uint64_t left_ns(struct connection *c)

@@ -29,7 +29,7 @@
 void stall_begin(struct connection *c);
 
 /* There is no room, and nobody was told so yet. True: now there is, as the last
- * time the reader was late and the annex is for that (annex.h). */
+ * time the reader was late and the overflow ring is for that (overflow.h). */
 bool stall_is_avoided(struct connection *c);
 
 /* There is still no room. True: that is over, as the connection was demoted. */

@@ -46,7 +46,7 @@ bool wait_briefly(struct connection *c)
 	uint64_t seen =
 	    __atomic_load_n(&c->slot->rx.peer_position, __ATOMIC_RELAXED);
 
-	talk_end();
+	first_burst_end();
 	if (process.spin_us == 0 || peer_is_on_our_core(c))
 		return false;
 	for (int i = 0; i < POLLS_BEFORE_CLOCK; i++) {
@@ -143,7 +143,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 
 	if (input_state(c, fd, need) != INPUT_NONE)
 		return 0;
-	talk_end();
+	first_burst_end();
 	if (spin(c, seen, timeout, &s, changed_in)) {
 		/* It comes while we go back to where it is copied. */
 		stream_expect(c);

@@ -91,9 +91,9 @@ static int sleep_a_slice(struct pollfd *p, const struct wait_sleep *s)
  * some; behind the others the kernel begins the call again, by its number. */
 static int interrupted(const struct connection *c, const struct wait_sleep *s)
 {
-	if (ends_early(s) || patience_is_over(false))
+	if (ends_early(s) || restart_ends_call(false))
 		return -EINTR;
-	return atomic_load(&c->numberless) ? -EBADF : 0;
+	return atomic_load(&c->closed_in_call) ? -EBADF : 0;
 }
 
 static int sleep_by_clock(const struct connection *c, int bell,
@@ -110,7 +110,7 @@ static int sleep_by_clock(const struct connection *c, int bell,
 	return n == 0 && last ? -EAGAIN : 0;
 }
 
-/* ---- on TCP, the bell, an ear ---- */
+/* ---- on TCP, the bell, a bell monitor ---- */
 
 /* The bell told that the peer's end is gone. Nearly always its TCP end is gone
  * too; if not, TCP is the one that will tell, and the ring may still move. */
@@ -141,7 +141,7 @@ static bool is_nonblocking(struct connection *c, int fd)
 	    (atomic_load(&c->slot->socket_flags) & SOCKET_NONBLOCK))
 		return false;
 	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->orphan))
+	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->closed_fd))
 		return false;
 	atomic_fetch_or(&c->slot->socket_flags, SOCKET_NONBLOCK);
 	return true;
@@ -167,39 +167,41 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 		return bell_wait(bell, timeout);
 	if (p[1].revents)
 		return BELL_HUNG_UP;
-	return ear_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
+	return bell_monitor_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
 }
 
 /* The kernel restarts no such sleep by itself. */
-static int listen_for(struct connection *c, int ear, const struct wait_sleep *s)
+static int listen_for(struct connection *c, int monitor,
+		      const struct wait_sleep *s)
 {
-	struct pollfd p = {.fd = ear, .events = POLLIN};
+	struct pollfd p = {.fd = monitor, .events = POLLIN};
 	int n = s->has_part ? stoppable_poll(&p, 1, NULL)
 			    : real.ppoll(&p, 1, NULL, NULL);
 
 	if (n < 0)
 		return interrupted(c, s);
-	return ear_drain(c, ear) ? BELL_HUNG_UP : BELL_RUNG;
+	return bell_monitor_drain(c, monitor) ? BELL_HUNG_UP : BELL_RUNG;
 }
 
 /* The kernel restarts it, but for a call that it would not begin again. */
 static int wait_for_ring(struct connection *c, int bell,
 			 const struct wait_sleep *s)
 {
-	bool once = s->has_part || atomic_load(&c->numberless);
+	bool once = s->has_part || atomic_load(&c->closed_in_call);
 	int result = once ? bell_wait_once(bell, NULL) : bell_wait(bell, NULL);
 
 	return once && result == -EINTR ? interrupted(c, s) : result;
 }
 
-/* A stall cuts the sleep short. What an ear has heard is taken, or it would end
- * each further sleep. */
+/* A stall cuts the sleep short. What a bell monitor has heard is taken, or it
+ * would end each further sleep. */
 static int wait_for_stall(struct connection *c, int bell, int ms,
 			  const struct wait_sleep *s)
 {
-	int result = patience_wait(bell, ms, s->has_part);
+	int result = restart_wait(bell, ms, s->has_part);
 
-	if (result == BELL_RUNG && ear_is(c, bell) && ear_drain(c, bell))
+	if (result == BELL_RUNG && bell_monitor_is(c, bell) &&
+	    bell_monitor_drain(c, bell))
 		return BELL_HUNG_UP;
 	return result;
 }
@@ -226,12 +228,12 @@ static int sleep_by_ring(struct connection *c, int fd, int bell, int stall_ms,
 		    wait_beside_tcp(c, fd, bell, stalls ? &stall : &s->left);
 	else if (stalls)
 		result = wait_for_stall(c, bell, stall_ms, s);
-	else if (ear_is(c, bell))
+	else if (bell_monitor_is(c, bell))
 		result = listen_for(c, bell, s);
 	else
 		result = wait_for_ring(c, bell, s);
 	if (result == BELL_RUNG)
-		ear_give_back(c, bell);
+		bell_monitor_give_back(c, bell);
 	if (result == BELL_TIMEOUT)
 		return stalls ? 0 : -EAGAIN;
 	if (result == BELL_HUNG_UP)
@@ -254,12 +256,12 @@ static int sleep_on(struct connection *c, int fd, int bell, bool first,
 int wait_sleep_for_bytes(struct connection *c, int fd, bool first,
 			 struct wait_sleep *s)
 {
-	return sleep_on(c, fd, ear_data(c), first, -1, s);
+	return sleep_on(c, fd, bell_monitor_data(c), first, -1, s);
 }
 
 int wait_sleep_for_room(struct connection *c, int fd, bool first,
 			struct wait_sleep *s)
 {
-	return sleep_on(c, fd, ear_room(c), first,
+	return sleep_on(c, fd, bell_monitor_room(c), first,
 			first ? stall_left_ms(c) : -1, s);
 }

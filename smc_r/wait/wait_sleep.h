@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * wait_sleep: the sleeps of a thread that waits in a call (wait.h): on its bell
- * or an ear; on TCP, when nobody can ring any more; or by the clock, when
- * another thread takes the rings.
+ * or a bell monitor; on TCP, when nobody can ring any more; or by the clock,
+ * when another thread takes the rings.
  *
  * Locking: none. The caller is counted among the sleepers (sleepers.h).
  */

@@ -40,7 +40,7 @@ enum step {
 	STEP_POKE_KNOCK,    /* word: 8 bytes */
 	STEP_POKE_EPOCH,    /* 1 byte */
 	STEP_POKE_RELEASED, /* 1 byte */
-	STEP_POKE_HEADER,   /* retired, shut_out: 1 byte each */
+	STEP_POKE_HEADER,   /* retired, no_element_open: 1 byte each */
 	STEP_ANSWER,        /* struct option_knock */
 	STEP_ANSWER_RIGHT,  /* with the word as it stands, but for 1 byte */
 	STEP_KNOCK,         /* port: 1 byte more than PORT */
@@ -110,7 +110,7 @@ static struct linkgroup *make_group(int side, int *other_end)
 	int ends[2];
 
 	must(g && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
-	g->channel = hidden_fd(ends[0]);
+	g->channel = private_fd(ends[0]);
 	must(g->channel >= 0);
 	*other_end = ends[1];
 	linkgroup_list_add(g);
@@ -139,8 +139,8 @@ static void make_rmb(uint32_t number)
 	int fd;
 
 	must(rmb_create(&s->map, ELEMENTS, RMB_RMBE_MIN, &fd) == 0);
-	must(rmb_map(&c->map, fd, ELEMENTS, RMB_RMBE_MIN, s->map.annex_bytes) ==
-	     0);
+	must(rmb_map(&c->map, fd, ELEMENTS, RMB_RMBE_MIN,
+		     s->map.overflow_bytes) == 0);
 	close(fd);
 	for (uint32_t i = 0; i < ELEMENTS; i++) {
 		linkgroup_knock_open(rmb_element(&s->map, i));
@@ -268,7 +268,8 @@ static void poke(enum step step, uint8_t which, struct reader *r)
 		atomic_store(&e->released, take_byte(r));
 	} else {
 		atomic_store(&rmb_header(&rmb->map)->retired, take_byte(r) & 1);
-		atomic_store(&rmb_header(&rmb->map)->shut_out, take_byte(r));
+		atomic_store(&rmb_header(&rmb->map)->no_element_open,
+			     take_byte(r));
 	}
 }
 

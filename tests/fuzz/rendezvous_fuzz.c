@@ -67,9 +67,9 @@ static int memory(const struct rendezvous_message *m, uint8_t kind)
 
 	must(fd >= 0);
 	must(pwrite(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h));
-	if (rmb_size_is_valid(m->elements, m->rmbe_bytes, m->annex_bytes))
+	if (rmb_size_is_valid(m->elements, m->rmbe_bytes, m->overflow_bytes))
 		bytes = rmb_bytes(m->elements, m->rmbe_bytes) +
-			(size_t)m->elements * 2 * m->annex_bytes;
+			(size_t)m->elements * 2 * m->overflow_bytes;
 	if (kind & 4)
 		bytes += 4096;
 	must(ftruncate(fd, (off_t)bytes) == 0);
@@ -142,18 +142,18 @@ static void receive(void)
 
 	if (count <= 0)
 		return;
-	must(rmb_size_is_valid(m.elements, m.rmbe_bytes, m.annex_bytes));
+	must(rmb_size_is_valid(m.elements, m.rmbe_bytes, m.overflow_bytes));
 	must(count == (int)RENDEZVOUS_FDS(m.elements, m.bells));
 	for (int i = 0; i < count; i++)
 		must(fdtable_kind(fds[i], FDENTRY_HIDDEN) != NULL);
 	if ((uint64_t)m.elements * m.rmbe_bytes * 2 <= MEMORY_MAX &&
-	    rmb_map(&map, fds[0], m.elements, m.rmbe_bytes, m.annex_bytes) ==
+	    rmb_map(&map, fds[0], m.elements, m.rmbe_bytes, m.overflow_bytes) ==
 		0) {
 		must(fcntl(fds[0], F_GET_SEALS) & F_SEAL_SHRINK);
 		use(&map);
 		rmb_unmap(&map);
 	}
-	hidden_close(fds[0]);
+	private_fd_close(fds[0]);
 	for (int i = 1; i < count; i += (int)m.bells) {
 		struct bells b = bells_of_fds(fds + i, m.bells);
 

@@ -141,7 +141,7 @@ static uint32_t word(const uint8_t *at)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rmb_map m = {0};
-	uint32_t elements, rmbe_bytes, annex_bytes;
+	uint32_t elements, rmbe_bytes, overflow_bytes;
 	size_t bytes = 4096;
 	enum kind kind;
 	off_t length;
@@ -153,18 +153,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	seals = seals_of(data[1]);
 	elements = word(data + 2);
 	rmbe_bytes = word(data + 6);
-	annex_bytes = data[1] & 32 ? RMB_ANNEX : 0;
-	valid = rmb_size_is_valid(elements, rmbe_bytes, annex_bytes);
+	overflow_bytes = data[1] & 32 ? RMB_OVERFLOW : 0;
+	valid = rmb_size_is_valid(elements, rmbe_bytes, overflow_bytes);
 	if (valid)
 		bytes = rmb_bytes(elements, rmbe_bytes) +
-			(size_t)elements * 2 * annex_bytes;
+			(size_t)elements * 2 * overflow_bytes;
 	if (bytes > MEMORY_MAX)
 		return 0;
 	length = (off_t)bytes + (int32_t)word(data + 10);
 	if (length < 0 || length > MEMORY_MAX)
 		return 0;
 	fd = make(kind, length, seals);
-	if (rmb_map(&m, fd, elements, rmbe_bytes, annex_bytes) == 0) {
+	if (rmb_map(&m, fd, elements, rmbe_bytes, overflow_bytes) == 0) {
 		must(valid && kind == KIND_MEMFD && length == (off_t)bytes &&
 		     (seals & F_SEAL_SHRINK) &&
 		     !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)));

@@ -156,7 +156,7 @@ STEP_DRAINED_call:
 	/* pass_on() */
 	atomic {
 		if
-		:: !M(DRAIN_SILENTLY) -> epoll_poke(0)
+		:: !M(DRAIN_SILENTLY) -> epoll_wake_members(0)
 		:: else
 		fi;
 		if
@@ -191,7 +191,7 @@ found:
 cancelled:
 	atomic {
 		if
-		:: !M(CALL_CANCELLED_SILENTLY) -> epoll_poke(0)
+		:: !M(CALL_CANCELLED_SILENTLY) -> epoll_wake_members(0)
 		:: else
 		fi
 	};
@@ -231,7 +231,7 @@ leave:
 	/* The bell is emptied for both, and then both leave. */
 	atomic {
 		if
-		:: is_first && M(POKE_THEN_DRAIN) -> epoll_poke(0)
+		:: is_first && M(POKE_THEN_DRAIN) -> epoll_wake_members(0)
 		:: else
 		fi
 	};
@@ -258,7 +258,7 @@ STEP_DRAINED_poll:
 	atomic {
 		is_first = false;
 		if
-		:: !M(POKE_THEN_DRAIN) -> epoll_poke(0)
+		:: !M(POKE_THEN_DRAIN) -> epoll_wake_members(0)
 		:: else
 		fi
 	};

@@ -3,7 +3,7 @@
  * epoll: threads that wait for the members of an instance.
  *
  * epoll_thread stands for a program's loop around epoll_wait_members(), with
- * epoll_gather(), epoll_arm(), epoll_harvest() and epoll_pass_on(). A thread
+ * epoll_gather(), epoll_arm(), epoll_drain() and epoll_rewake(). A thread
  * that POLLS asks the instance with poll() before (poll_sleep(), with
  * epoll_is_ready()), and one of an OUTER instance waits for that with
  * epoll_wait() (epoll_nested_scan()); then it calls epoll_wait() with a time of
@@ -73,8 +73,8 @@ inline harvest_B(e) {
 	IN_B(e, 3) = false
 }
 
-/* epoll_harvest(), if epoll_must_harvest() */
-inline epoll_harvest(e) {
+/* epoll_drain(), if epoll_must_drain() */
+inline epoll_drain(e) {
 	if
 	:: sign_S[e] -> harvest_S(e)
 	:: else
@@ -103,7 +103,7 @@ inline epoll_harvest(e) {
 
 #define WAKES_OTHERS (M(EMPTY_WAKES_OTHERS) || M(ARM_THEN_EMPTY))
 
-/* wake_callers() and epoll_poke(): what e took out of bell b may have been for a
+/* wake_callers() and epoll_wake_members(): what e took out of bell b may have been for a
  * thread that began to sleep in a call since, and for those of any instance, e
  * as well. */
 inline wake_others(e, b) {
@@ -120,7 +120,7 @@ inline wake_others(e, b) {
 		:: WAKES_OTHERS && HAS(1 - (e), OF_BELL(b)) ->
 			epoll_wake(1 - (e))
 		:: WAKES_OTHERS && !HAS(1 - (e), OF_BELL(b))
-		:: else -> epoll_poke(OF_BELL(b))
+		:: else -> epoll_wake_members(OF_BELL(b))
 		fi
 	}
 }
@@ -199,13 +199,13 @@ inline members_ready(e, result) {
 #define OUTER 2
 
 /* Where epoll_scan() was called from. */
-#define FIRST_LOOK 0 /* epoll_ask_first() */
+#define FIRST_LOOK 0 /* epoll_kernel_first() */
 #define ARMED_LOOK 1 /* sleep_round(), before its sleep */
 #define WOKEN_LOOK 2 /* sleep_round(), behind it: join_members() */
 
 /* Where epoll_arm() was called from. */
 #define TO_SLEEP   0 /* sleep_round() */
-#define TO_PASS_ON 1 /* epoll_pass_on() */
+#define TO_PASS_ON 1 /* epoll_rewake() */
 #define TO_POLL    2 /* poll_sleep() */
 #define TO_SETTLE  3 /* epoll_kernel_ready(), behind settle() */
 
@@ -227,7 +227,7 @@ begin:
 		fi
 	};
 	atomic {
-		epoll_harvest(e);
+		epoll_drain(e);
 		goto gather
 	};
 
@@ -243,7 +243,7 @@ round:
 	};
 	atomic {
 		if
-		:: !M(ARM_THEN_HARVEST) -> epoll_harvest(e)
+		:: !M(ARM_THEN_HARVEST) -> epoll_drain(e)
 		:: else
 		fi;
 		if
@@ -319,7 +319,7 @@ words_armed:
 		:: else -> call = ARMED_LOOK
 		fi;
 		if
-		:: M(ARM_THEN_HARVEST) -> epoll_harvest(e)
+		:: M(ARM_THEN_HARVEST) -> epoll_drain(e)
 		:: M(LOOK_THEN_ARM) -> goto looked
 		:: else
 		fi
@@ -426,7 +426,7 @@ STEP_WOKEN_epoll:
 	atomic {
 		if
 		:: M(ARM_THEN_HARVEST) -> goto round
-		:: else -> epoll_harvest(e)
+		:: else -> epoll_drain(e)
 		fi;
 		goto gather
 	};

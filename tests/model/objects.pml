@@ -136,7 +136,7 @@ inline bell_take(b, n) {
 
 /* ---- sleepers ---- */
 
-byte sleepers[INSTANCES];    /* epoll_common.sleepers */
+byte sleepers[INSTANCES];    /* epoll_shared.sleepers */
 bool is_nested;              /* instance 0 is in another one, or polled */
 byte callers;                /* rx.sleepers and tx.sleepers of connection 0 */
 byte first_data, first_room; /* rx.first and tx.first of it: 0 or a view */
@@ -158,8 +158,8 @@ inline epoll_wake(e) {
 	}
 }
 
-/* epoll_poke(): all instances that have connection x */
-inline epoll_poke(x) {
+/* epoll_wake_members(): all instances that have connection x */
+inline epoll_wake_members(x) {
 	if
 	:: HAS(0, x) ->
 		ready = ready | BIT(x); /* epoll_ready_mark() */

@@ -372,12 +372,12 @@ lose() { # namespace, address, other namespace
 }
 
 @test "socket options of other levels are as without the programs" {
-	"$OPTION" "$RUN" ordinary >"$BATS_TEST_TMPDIR/attached"
+	"$OPTION" "$RUN" plain_program >"$BATS_TEST_TMPDIR/attached"
 	"$OPTION" "$OTHER" attach 1 127.0.0.1 5001
-	"$OPTION" "$RUN" ordinary >"$BATS_TEST_TMPDIR/twice"
+	"$OPTION" "$RUN" plain_program >"$BATS_TEST_TMPDIR/twice"
 	"$OPTION" "$OTHER" detach
 	"$OPTION" "$RUN" detach
-	"$OPTION" "$RUN" ordinary >"$BATS_TEST_TMPDIR/plain"
+	"$OPTION" "$RUN" plain_program >"$BATS_TEST_TMPDIR/plain"
 	[ "$(grep -c ok "$BATS_TEST_TMPDIR/plain")" -gt 50 ]
 	diff "$BATS_TEST_TMPDIR/plain" "$BATS_TEST_TMPDIR/attached"
 	diff "$BATS_TEST_TMPDIR/plain" "$BATS_TEST_TMPDIR/twice"

@@ -206,8 +206,8 @@ int main(int argc, char **argv)
 		puts(path);
 		return 0;
 	}
-	if (strcmp(command, "ordinary") == 0)
-		return option_ordinary();
+	if (strcmp(command, "plain_program") == 0)
+		return option_plain_program();
 	if (strcmp(command, "cost") == 0)
 		return option_cost(rundir);
 	return usage();

@@ -9,7 +9,7 @@ void option_die(const char *what) __attribute__((noreturn));
 
 /* Exit statuses. argv: KEY=VALUE words up to a NULL. */
 int option_pair(const char *rundir, char **argv);
-int option_ordinary(void);
+int option_plain_program(void);
 int option_cost(const char *rundir);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ordinary: socket options of other levels, and the time that connections
+ * plain_program: socket options of other levels, and the time that connections
  * take. With the BPF programs attached the former must be as without them.
  */
 #include <errno.h>
@@ -95,7 +95,7 @@ static void show_tcp(int family)
 	close(fd);
 }
 
-int option_ordinary(void)
+int option_plain_program(void)
 {
 	int fd;
 

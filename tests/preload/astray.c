@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define BLOCK  4000
 #define MARK   'm'
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
 	const char *how = argc == 2 ? argv[1] : "";
 	bool sends = !strcmp(how, "cancel-send");
 	bool closes = !strcmp(how, "jump-close");
-	int port, status, listener = duct_listen(&port);
+	int port, status, listener = helper_listen(&port);
 	int fd;
 	pid_t peer;
 
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	if (!strcmp(how, "cancel-ready"))
 		cancel_ready(fd);
 	else

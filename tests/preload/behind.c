@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 /* Longer than a handshake has time (SMC_R_HANDSHAKE), after which nobody looks
  * by the clock. */
@@ -83,7 +83,7 @@ static void *sleep_for(void *of)
 
 static void round_of(int port, unsigned looks)
 {
-	struct sleeper s = {epoll_create1(0), duct_connect(port)};
+	struct sleeper s = {epoll_create1(0), helper_connect(port)};
 	int other = eventfd(0, EFD_NONBLOCK);
 	struct epoll_event e[2];
 	pthread_t thread;
@@ -108,7 +108,7 @@ static void round_of(int port, unsigned looks)
 
 int main(int argc, char **argv)
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	uint64_t random = 1;
 	cpu_set_t one;
 	pid_t pid;

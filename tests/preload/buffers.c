@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define CHUNK     1000
 #define SETTLE_MS 50     /* that nothing more fits */
@@ -98,7 +98,7 @@ static int connect_to(const struct trial *t, int port)
  * [0] is to write. */
 static void make(const struct trial *t, int ends[2])
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	int client, server;
 	char byte = 0;
 

@@ -34,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define BLOCK  3000
 #define ROUNDS 20
@@ -239,7 +239,7 @@ static void ask_for_modes(void)
 
 static void talk(const char *dir)
 {
-	int port, listener = duct_listen(&port), fd;
+	int port, listener = helper_listen(&port), fd;
 	pid_t server;
 
 	ask_for_modes();
@@ -249,7 +249,7 @@ static void talk(const char *dir)
 	if (!server)
 		serve(listener);
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	for (int i = 0; i < 3 * ROUNDS; i++)
 		ask(fd, (uint32_t)i);
 	close(fd);
@@ -312,7 +312,7 @@ static void *small_server(void *unused)
 
 static void *small_client(void *unused)
 {
-	int fd = duct_connect(stacks_port);
+	int fd = helper_connect(stacks_port);
 	unsigned char bytes[100];
 	size_t wrong;
 
@@ -335,7 +335,7 @@ static void *small_client(void *unused)
 static void *small_listener(void *unused)
 {
 	(void)unused;
-	stacks_listener = duct_listen(&stacks_port);
+	stacks_listener = helper_listen(&stacks_port);
 	return NULL;
 }
 
@@ -395,13 +395,13 @@ static void connect_with_threads(void)
 	size_t wrong;
 	int ends[2];
 
-	duct_listen(&port);
+	helper_listen(&port);
 	watchdog_start(20);
 	size = table_size();
 	for (uint32_t i = 0; i < 4; i++) {
 		unsigned char sent[BLOCK], got[BLOCK];
 
-		duct_pair(ends);
+		helper_pair(ends);
 		bytes_fill(sent, BLOCK, i, 0);
 		send_all(ends[0], sent, BLOCK);
 		check(recv_all(ends[1], got, BLOCK) == BLOCK, "the block");

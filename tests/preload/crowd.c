@@ -25,15 +25,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "duct.h"
-#include "puppet.h"
+#include "remote_thread.h"
+#include "socket_helpers.h"
 
 #define STILL_SECONDS 90
 #define BATCH         16
 #define HEIRS         6
 
 struct game {
-	struct puppet puppet;
+	struct remote remote;
 	int epoll;
 	int rounds;
 	uint64_t random;
@@ -43,12 +43,12 @@ static void watch(const struct game *g, int i, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.fd = i};
 
-	check(!epoll_ctl(g->epoll, op, g->puppet.fds[i], &e), "epoll_ctl");
+	check(!epoll_ctl(g->epoll, op, g->remote.fds[i], &e), "epoll_ctl");
 }
 
 static void watch_all(const struct game *g, uint32_t events)
 {
-	for (int i = 0; i < g->puppet.count; i++)
+	for (int i = 0; i < g->remote.count; i++)
 		watch(g, i, EPOLL_CTL_ADD, events);
 }
 
@@ -102,16 +102,16 @@ static void play_refused(struct game *g)
 	check(!pipe(told), "pipe");
 	watch_all(g, EPOLLIN | EPOLLOUT | (uint32_t)EPOLLET);
 	check(!pthread_create(&thread, NULL, sleep_on, g), "thread");
-	for (int i = 0; i < g->puppet.count; i++)
+	for (int i = 0; i < g->remote.count; i++)
 		next_output();
 	for (int r = 0; r < g->rounds; r++) {
-		int i = (int)dice(&g->random, (uint32_t)g->puppet.count);
-		size_t n = fill(g->puppet.fds[i]);
+		int i = (int)dice(&g->random, (uint32_t)g->remote.count);
+		size_t n = fill(g->remote.fds[i]);
 
 		/* Asleep again, or about to be. */
 		if (r % 2)
 			nap_us(2000);
-		puppet_do(&g->puppet, PUPPET_TAKE, i, n);
+		remote_do(&g->remote, REMOTE_TAKE, i, n);
 		while (next_output() != i)
 			;
 	}
@@ -157,20 +157,20 @@ static void play_outside(struct game *g,
 	if (sleep == sleep_nested)
 		check(!epoll_ctl(outer, EPOLL_CTL_ADD, instance, &all), "ctl");
 	for (int r = 0; r < g->rounds; r++) {
-		int i = (int)dice(&g->random, (uint32_t)g->puppet.count);
+		int i = (int)dice(&g->random, (uint32_t)g->remote.count);
 		bool level = dice(&g->random, 2);
-		size_t n = fill(g->puppet.fds[i]);
+		size_t n = fill(g->remote.fds[i]);
 		struct epoll_event e;
 		int there;
 
 		if (level)
 			watch(g, i, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
-		puppet_tell(&g->puppet, PUPPET_TAKE, i, n);
+		remote_tell(&g->remote, REMOTE_TAKE, i, n);
 		do {
 			sleep(g, outer);
 			there = epoll_wait(instance, &e, 1, 0);
 		} while (!there || e.data.fd != i || !(e.events & EPOLLOUT));
-		puppet_await(&g->puppet);
+		remote_await(&g->remote);
 		if (level)
 			watch(g, i, EPOLL_CTL_MOD, edge);
 	}
@@ -196,12 +196,12 @@ static void play_select(struct game *g)
 /* The kernel goes round; we look from the last turn's end on. */
 static void play_turns(struct game *g)
 {
-	struct epoll_event e[PUPPET_ENDS];
-	int count = g->puppet.count;
+	struct epoll_event e[REMOTE_ENDS];
+	int count = g->remote.count;
 
 	watch_all(g, EPOLLOUT);
 	for (int r = 0; r < g->rounds; r++) {
-		bool seen[PUPPET_ENDS] = {false};
+		bool seen[REMOTE_ENDS] = {false};
 		int max = 1 + (int)dice(&g->random, (uint32_t)count);
 		int left = count;
 		int calls = 3 * (count / max + 1);
@@ -252,14 +252,14 @@ static void play_heirs(struct game *g)
 		check(!pipe(lines[i]), "pipe");
 		heirs[i] = fork();
 		if (heirs[i] == 0)
-			be_heir(g->puppet.fds[i], lines[i][1]);
+			be_heir(g->remote.fds[i], lines[i][1]);
 	}
 	for (int i = 0; i < HEIRS; i++)
 		check(read(lines[i][0], &c, 1) == 1, "an heir");
 	/* Most are asleep by then; none need be. */
 	nap_us(100000);
 	for (int i = 0; i < HEIRS; i++) {
-		puppet_do(&g->puppet, PUPPET_WRITE, i, 1);
+		remote_do(&g->remote, REMOTE_WRITE, i, 1);
 		check(read(lines[i][0], &c, 1) == 1, "an heir");
 	}
 	for (int i = 0; i < HEIRS; i++)
@@ -282,13 +282,13 @@ int main(int argc, char **argv)
 	int count = argc == 5 ? atoi(argv[2]) : 0;
 
 	for (size_t i = 0; i < sizeof(games) / sizeof(*games); i++) {
-		if (count < HEIRS || count > PUPPET_ENDS ||
+		if (count < HEIRS || count > REMOTE_ENDS ||
 		    strcmp(argv[1], games[i].name) != 0)
 			continue;
 		g.rounds = atoi(argv[3]);
 		g.random = strtoul(argv[4], NULL, 10);
 		watchdog_start(STILL_SECONDS);
-		puppet_begin(&g.puppet, count, 0);
+		remote_begin(&g.remote, count, 0);
 		games[i].play(&g);
 		return 0;
 	}

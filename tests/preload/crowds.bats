@@ -70,25 +70,25 @@ play() { # connections, program, its arguments up to the seed... [-- those after
 }
 
 @test "a few connections, and all that can happen to them" {
-	play 20 throng 20 800
+	play 20 mixed_load 20 800
 }
 
 @test "a hundred connections" {
-	play 100 throng 100 400
+	play 100 mixed_load 100 400
 }
 
 @test "three hundred connections" {
-	play 300 throng 300 150
+	play 300 mixed_load 300 150
 }
 
 @test "a thousand connections" {
-	play 1000 throng 1000 100
+	play 1000 mixed_load 1000 100
 }
 
 @test "one thread sleeps while another one acts" {
-	play 100 throng 100 300 -- 1
+	play 100 mixed_load 100 300 -- 1
 }
 
 @test "four threads sleep while another one acts" {
-	play 100 throng 100 300 -- 4
+	play 100 mixed_load 100 300 -- 4
 }

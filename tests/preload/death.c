@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "death_trace.h"
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define STEPS_MAX    3000u
 #define WARM_UP      12 /* rounds before the survivor is measured */
@@ -327,7 +327,7 @@ static void start_others(void)
 	check(board != MAP_FAILED, "mmap");
 	check(!pipe(orders) && !pipe(go), "pipe");
 	check(!prctl(PR_SET_CHILD_SUBREAPER, 1), "subreaper");
-	listener = duct_listen(&board->mate_port);
+	listener = helper_listen(&board->mate_port);
 	if (fork() == 0)
 		mate(listener);
 	close(listener);

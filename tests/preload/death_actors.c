@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "death_trace.h"
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define MATE_SEED 700u
 #define TRIES     1000 /* writes until a dead peer is noticed, 1 ms each */
@@ -219,10 +219,10 @@ void victim(void)
 
 	close(go[1]);
 	if (board->side == ACCEPTS)
-		listener = duct_listen(&board->victim_port);
+		listener = helper_listen(&board->victim_port);
 	death_offer();
 	for (int i = 0; i < line_count(); i++) {
-		fds[i] = listener < 0 ? duct_connect(board->survivor_port)
+		fds[i] = listener < 0 ? helper_connect(board->survivor_port)
 				      : accept(listener, NULL, NULL);
 		check(fds[i] >= 0, "accept");
 		board->line[i].held = true;
@@ -352,7 +352,7 @@ static void talk_to_mate(int fd, uint32_t seed)
 
 static void new_mate(void)
 {
-	int fd = duct_connect(board->mate_port);
+	int fd = helper_connect(board->mate_port);
 
 	talk_to_mate(fd, MATE_SEED);
 	close(fd);
@@ -392,7 +392,7 @@ static void play_round(int listener, int mate)
 		struct line *l = &board->line[i];
 		int fd = board->side == CONNECTS
 			     ? accept_victim(listener)
-			     : duct_connect(board->victim_port);
+			     : helper_connect(board->victim_port);
 
 		if (fd < 0)
 			break;
@@ -420,8 +420,8 @@ static void play_round(int listener, int mate)
 
 void survive(void)
 {
-	int listener = duct_listen(&board->survivor_port);
-	int mate = duct_connect(board->mate_port);
+	int listener = helper_listen(&board->survivor_port);
+	int mate = helper_connect(board->mate_port);
 	char order;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define OPTIONS                                                                \

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define STILL_SECONDS 20
 #define CHUNK_MAX     20000
@@ -346,13 +346,13 @@ int main(int argc, char **argv)
 		sides[0].part = sides[1].part = STAYS;
 	else
 		sides[dice(&random, 2)].part = LEAVES;
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	for (int i = 0; i < 2; i++) {
 		pids[i] = fork();
 		if (pids[i])
 			continue;
 		sides[i].fd =
-		    i ? duct_connect(port) : accept(listener, NULL, NULL);
+		    i ? helper_connect(port) : accept(listener, NULL, NULL);
 		check(sides[i].fd >= 0, "accept");
 		close(listener);
 		side_run(&sides[i]);

@@ -44,7 +44,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define FDS_MAX 4096
 #define BLOCK   3000
@@ -123,7 +123,7 @@ static void serve(int listener)
 
 static pid_t server_start(int *port)
 {
-	int listener = duct_listen(port);
+	int listener = helper_listen(port);
 	pid_t pid = fork();
 
 	if (!pid)
@@ -178,7 +178,7 @@ static int connections_to_limit(int port)
 			break;
 		}
 		close(probe);
-		fds[count] = duct_connect(port);
+		fds[count] = helper_connect(port);
 		use(fds[count], (uint32_t)count);
 		count++;
 	}
@@ -216,7 +216,7 @@ static void come_and_go(int port, int count)
 {
 	for (int i = 0; i < count; i++) {
 		struct epoll_event e = {.events = EPOLLOUT};
-		int fd = duct_connect(port);
+		int fd = helper_connect(port);
 		int ep = epoll_create1(EPOLL_CLOEXEC);
 
 		check(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), "epoll_ctl");
@@ -271,7 +271,7 @@ static void crowd(int count)
 
 	check(count <= FDS_MAX, "COUNT");
 	for (int i = 0; i < count; i++)
-		fds[i] = duct_connect(port);
+		fds[i] = helper_connect(port);
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < count; i++)
 			use(fds[(i * 7 + round) % count], (uint32_t)i);
@@ -311,7 +311,7 @@ static void tight(int count, int limit)
 	static int fds[FDS_MAX];
 	struct rlimit r;
 	int port, status;
-	int listener = duct_listen(&port);
+	int listener = helper_listen(&port);
 	pid_t pid;
 
 	check(count <= FDS_MAX, "COUNT");
@@ -326,7 +326,7 @@ static void tight(int count, int limit)
 		serve_in_turn(listener, count);
 	close(listener);
 	for (int i = 0; i < count; i++)
-		fds[i] = duct_connect(port);
+		fds[i] = helper_connect(port);
 	for (int i = 0; i < count; i++)
 		use(fds[i], (uint32_t)i);
 	for (int i = 0; i < count; i++)
@@ -340,7 +340,7 @@ static void range(void)
 	int port, fd;
 	pid_t server = server_start(&port);
 
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	use(fd, 1);
 	check(dup2(fd, 0) == 0, "dup2");
 	check(!close_range(3, ~0u, 0), "close_range");
@@ -351,7 +351,7 @@ static void range(void)
 	use(0, 2);
 	closefrom(3);
 	use(0, 3);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	use(fd, 4);
 	use(0, 5);
 	close(fd);
@@ -377,14 +377,14 @@ static void cut(void)
 	struct timeval t = {8, 0};
 	struct sockaddr_in a;
 	socklen_t n = sizeof(a);
-	int port, fd, status, listener = duct_listen(&port);
+	int port, fd, status, listener = helper_listen(&port);
 	pid_t pid = fork();
 	char byte;
 
 	if (!pid)
 		echo_once(listener);
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	use(fd, 1);
 	check(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)),
 	      "SO_RCVTIMEO");
@@ -451,7 +451,7 @@ static void far_times(void)
 	    far_select, far_pselect, far_ppoll, far_epoll, far_receive};
 	static const time_t times[] = {LONG_MAX, LONG_MAX / 1000000000,
 				       20000000000, INT_MAX / 1000 + 1};
-	int status, port, listener = duct_listen(&port);
+	int status, port, listener = helper_listen(&port);
 	char byte;
 	int fd;
 
@@ -464,7 +464,7 @@ static void far_times(void)
 		_exit(0);
 	}
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		for (size_t k = 0; k < sizeof(calls) / sizeof(*calls); k++) {
 			struct timespec t = {.tv_sec = times[i]};
@@ -482,7 +482,7 @@ static void refused(void)
 {
 	int port;
 	pid_t server = server_start(&port);
-	int fd = duct_connect(port);
+	int fd = helper_connect(port);
 	struct pollfd p = {fd, POLLIN, 0};
 
 	use(fd, 1);
@@ -503,7 +503,7 @@ static void refused(void)
 static void connect_more(int *fds, int port, int from, int to)
 {
 	for (int i = from; i < to; i++) {
-		fds[i] = duct_connect(port);
+		fds[i] = helper_connect(port);
 		use(fds[i], (uint32_t)i);
 	}
 }
@@ -543,7 +543,7 @@ static void relief(int count)
 	static int fds[FDS_MAX], fill[FDS_MAX];
 	struct rlimit r = {400, 400};
 	int port, status, filled = 0, third = count / 3;
-	int listener = duct_listen(&port);
+	int listener = helper_listen(&port);
 	pid_t pid = fork();
 
 	if (!pid)
@@ -621,7 +621,7 @@ static void hasty_look(const struct epoll_event *e, int fd, int port)
 
 static void hasty(int count)
 {
-	int fds[HASTY], port, listener = duct_listen(&port);
+	int fds[HASTY], port, listener = helper_listen(&port);
 	pid_t pid = fork();
 
 	if (!pid)
@@ -652,7 +652,7 @@ static void hasty(int count)
 
 static void alone(int count)
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)port),
 				.sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -679,7 +679,7 @@ static void alone(int count)
 
 static void beside(int count)
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)port),
 				.sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -727,7 +727,7 @@ static void leave_together(int fd, uint64_t *state)
 
 static void together(int count)
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	uint64_t state = 1;
 
 	if (fork() == 0) {
@@ -737,7 +737,7 @@ static void together(int count)
 	}
 	close(listener);
 	for (int i = 0; i < count; i++) {
-		int fd = duct_connect(port);
+		int fd = helper_connect(port);
 		char byte;
 
 		send_all(fd, "x", 1);

@@ -28,7 +28,8 @@ static void check(int ok, const char *what)
 }
 
 /* As a program without the C library does it. Not inlined: beside its number
- * the instruction would be found, and the program stay on TCP (raw_calls.h). */
+ * the instruction would be found, and the program stay on TCP (raw_syscalls.h).
+ */
 __attribute__((noinline)) static long bare_syscall(long number, long a, long b,
 						   long c)
 {

@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define BLOCK        5000
 #define CASE_SECONDS 30
@@ -414,7 +414,7 @@ static int wait_status(pid_t pid)
 /* True if both the players and the peer ended as they should. */
 static bool run_case(enum how h, enum state s, enum action a)
 {
-	int port, listener = duct_listen(&port), status, peer_status;
+	int port, listener = helper_listen(&port), status, peer_status;
 	pid_t other, player;
 
 	other = fork();
@@ -427,7 +427,7 @@ static bool run_case(enum how h, enum state s, enum action a)
 	player = fork();
 	if (!player) {
 		close(listener);
-		play(duct_connect(port), h, s, a);
+		play(helper_connect(port), h, s, a);
 	}
 	close(listener);
 	status = wait_status(player);
@@ -459,7 +459,7 @@ static void orphan_start(int fd, int ours)
 /* The connection does not end when its grandparent closes, either. */
 static void orphan_round(void)
 {
-	int port, ends[2], listener = duct_listen(&port);
+	int port, ends[2], listener = helper_listen(&port);
 	pid_t peer = fork();
 	int fd, status;
 	char byte;
@@ -469,7 +469,7 @@ static void orphan_round(void)
 		_exit(0);
 	}
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	send_all(fd, "x", 1);
 	check(recv_all(fd, &byte, 1) == 1, "the first answer");
 	check(!pipe(ends), "pipe");
@@ -500,7 +500,7 @@ static void echo_many(int port, int count)
 	char byte;
 
 	for (int i = 0; i < count; i++) {
-		p[i] = (struct pollfd){duct_connect(port), POLLIN, 0};
+		p[i] = (struct pollfd){helper_connect(port), POLLIN, 0};
 		send_all(p[i].fd, "x", 1);
 	}
 	while (count > 0) {
@@ -555,7 +555,7 @@ static void close_copies(const int *fds, int count, int children)
 
 static int copies(int count, int children)
 {
-	int port, status, listener = duct_listen(&port);
+	int port, status, listener = helper_listen(&port);
 	int *fds = calloc((size_t)count, sizeof(*fds));
 	pid_t peer = fork();
 	char byte;
@@ -621,12 +621,12 @@ static void greet(int fd, bool first)
 
 static void helpers_peer(int port, int go)
 {
-	int old = duct_connect(port), fresh;
+	int old = helper_connect(port), fresh;
 	char byte;
 
 	greet(old, true);
 	check(read(go, &byte, 1) == 1, "go");
-	fresh = duct_connect(port);
+	fresh = helper_connect(port);
 	greet(fresh, true);
 	send_all(old, "u", 1);
 	send_all(fresh, "u", 1);
@@ -638,7 +638,7 @@ static void helpers_peer(int port, int go)
 static int helpers(int count)
 {
 	int port, status, fd, old, alive[2], go[2];
-	int listener = duct_listen(&port);
+	int listener = helper_listen(&port);
 	pid_t peer;
 	char byte;
 

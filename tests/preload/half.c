@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define REQUEST 1000
 #define ANSWER  5000
@@ -657,7 +657,7 @@ static pid_t start_client(const struct scene *s, int listener)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	watchdog_start(60);
 	close(listener);
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	check(!getsockname(fd, (struct sockaddr *)&a, &n), "getsockname");
 	client_port = ntohs(a.sin_port);
 	/* On SMC-R before the rights go. */

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define ROUND 10
 
@@ -45,13 +45,13 @@ static pid_t child;
 /* Connects to a child that answers. */
 static int begin(void)
 {
-	int port, listener = duct_listen(&port), fd;
+	int port, listener = helper_listen(&port), fd;
 
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
 		close(listener);
-		echo_all(duct_connect(port));
+		echo_all(helper_connect(port));
 		_exit(0);
 	}
 	check(child > 0, "fork");

@@ -23,7 +23,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define TOKEN         64
 #define CONNECTIONS   4
@@ -132,7 +132,7 @@ static void make_pair(int ends[2])
 	int on = 1;
 	char c;
 
-	duct_pair(ends);
+	helper_pair(ends);
 	for (int k = 0; k < 2; k++)
 		setsockopt(ends[k], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	for (int k = 0; k < 2; k++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * throng: hundreds of connections in epoll instances, and steps that a seed
+ * mixed_load: hundreds of connections in epoll instances, and steps that a seed
  * chooses: bytes, full rings, ends, changes of what is waited for, connections
  * that come, go, and move to TCP. After each of them it is known which waiters
  * must be told of what, which may be, and which must not. Plain TCP shows that
  * it is.
  *
- *   throng CONNECTIONS STEPS SEED [THREADS]
+ *   mixed_load CONNECTIONS STEPS SEED [THREADS]
  *
  * The waiters: this thread, in each way there is to wait for an instance; or
  * THREADS that sleep in the first one while it acts. A wake-up that does not
@@ -26,8 +26,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "duct.h"
-#include "puppet.h"
+#include "remote_thread.h"
+#include "socket_helpers.h"
 
 #define STILL_SECONDS 90
 #define INSTANCES     2
@@ -63,9 +63,9 @@ struct end {
 	struct seat seats[SEATS];
 };
 
-static struct throng {
-	struct puppet puppet;
-	struct end ends[PUPPET_ENDS];
+static struct mixed_load {
+	struct remote remote;
+	struct end ends[REMOTE_ENDS];
 	int instances[INSTANCES];
 	int outer[INSTANCES];
 	uint32_t ways; /* to wait; 3 without those outside of an instance */
@@ -133,7 +133,7 @@ static int seat_instance(int seat)
 
 static int seat_fd(int i, int seat)
 {
-	return seat == 2 ? t.ends[i].twin : t.puppet.fds[i];
+	return seat == 2 ? t.ends[i].twin : t.remote.fds[i];
 }
 
 /* This became true: those that ask for it are told; of more of the same only
@@ -176,7 +176,7 @@ static void fail(const char *what, int i, int seat, uint32_t bits)
 	fprintf(stderr,
 		"step %d: end %d (fd %d) seat %d: %s: told %#x, asked %#x, "
 		"enabled %d; %zu bytes, %zu sent, room %d, shut %d %d\n",
-		t.step, i, t.puppet.fds[i], seat, what, bits, s->events,
+		t.step, i, t.remote.fds[i], seat, what, bits, s->events,
 		s->enabled, e->bytes, e->sent, e->room, e->peer_shut,
 		e->own_shut);
 	_exit(1);
@@ -224,7 +224,7 @@ static bool is_due(int instance)
 {
 	if (instance == 0 && t.pipe_due)
 		return true;
-	for (int i = 0; i < t.puppet.count; i++)
+	for (int i = 0; i < t.remote.count; i++)
 		for (int k = 0; k < SEATS; k++)
 			if (t.ends[i].seats[k].due && (k == 1) == instance)
 				return true;
@@ -252,8 +252,8 @@ static int sleep_outside(int instance, uint32_t way)
 
 static int take_some(int instance, bool settled, int ms)
 {
-	struct epoll_event e[PUPPET_ENDS];
-	int max = roll(3) ? 1 + (int)roll(PUPPET_ENDS) : 1 + (int)roll(3);
+	struct epoll_event e[REMOTE_ENDS];
+	int max = roll(3) ? 1 + (int)roll(REMOTE_ENDS) : 1 + (int)roll(3);
 	int n = epoll_wait(t.instances[instance], e, max, ms);
 
 	check(n >= 0, "epoll_wait");
@@ -322,7 +322,7 @@ static void *sleep_in_first(void *unused)
 
 static void expect_level(int instance)
 {
-	for (int i = 0; i < t.puppet.count; i++)
+	for (int i = 0; i < t.remote.count; i++)
 		for (int k = 0; k < SEATS; k++) {
 			struct seat *s = &t.ends[i].seats[k];
 
@@ -346,7 +346,7 @@ static void audit(int instance)
 		for (int k = 0; k < n; k++)
 			take_event(&e[k], true);
 	}
-	for (int i = 0; i < t.puppet.count; i++)
+	for (int i = 0; i < t.remote.count; i++)
 		for (int k = 0; k < SEATS; k++)
 			if ((k == 1) == instance && t.ends[i].seats[k].due)
 				fail("no turn", i, k, 0);
@@ -357,7 +357,7 @@ static bool is_told(const struct pollfd *p, bool late)
 {
 	bool all = true;
 
-	for (int i = 0; i < t.puppet.count; i++) {
+	for (int i = 0; i < t.remote.count; i++) {
 		uint32_t asked = (uint32_t)(uint16_t)p[i].events | ALWAYS;
 		uint32_t bits = (uint32_t)(uint16_t)p[i].revents;
 		uint32_t now = sure(&t.ends[i]) & asked;
@@ -377,20 +377,20 @@ static bool is_told(const struct pollfd *p, bool late)
 static void look_at_all(void)
 {
 	int64_t end = clock_ms() + 1000 * (STILL_SECONDS - 30);
-	struct pollfd p[PUPPET_ENDS];
+	struct pollfd p[REMOTE_ENDS];
 	int n, ready;
 
-	for (int i = 0; i < t.puppet.count; i++) {
+	for (int i = 0; i < t.remote.count; i++) {
 		const short asks[] = {POLLIN, POLLOUT, POLLIN | POLLOUT,
 				      POLLRDHUP};
 
-		p[i] = (struct pollfd){t.puppet.fds[i], asks[roll(4)], 0};
+		p[i] = (struct pollfd){t.remote.fds[i], asks[roll(4)], 0};
 	}
 	/* Again while TCP has something to bring. */
 	do {
 		ready = 0;
-		n = poll(p, (nfds_t)t.puppet.count, 0);
-		for (int i = 0; i < t.puppet.count; i++)
+		n = poll(p, (nfds_t)t.remote.count, 0);
+		for (int i = 0; i < t.remote.count; i++)
 			ready += p[i].revents != 0;
 		check(ready == n, "the result of poll");
 	} while (!is_told(p, clock_ms() > end));
@@ -406,24 +406,24 @@ static void gain(struct end *e, size_t bytes)
  */
 static void sleep_on_all(void)
 {
-	struct pollfd p[PUPPET_ENDS];
+	struct pollfd p[REMOTE_ENDS];
 	fd_set set;
 	int count = 0, top = 0, one;
 
 	FD_ZERO(&set);
-	for (int i = 0; i < t.puppet.count; i++)
+	for (int i = 0; i < t.remote.count; i++)
 		if (!(level(&t.ends[i]) & EPOLLIN)) {
 			p[count++] =
-			    (struct pollfd){t.puppet.fds[i], POLLIN, 0};
-			FD_SET(t.puppet.fds[i], &set);
-			top = t.puppet.fds[i] > top ? t.puppet.fds[i] : top;
+			    (struct pollfd){t.remote.fds[i], POLLIN, 0};
+			FD_SET(t.remote.fds[i], &set);
+			top = t.remote.fds[i] > top ? t.remote.fds[i] : top;
 		}
 	if (count == 0)
 		return;
 	one = (int)roll((uint32_t)count);
-	for (int i = 0; i < t.puppet.count; i++)
-		if (t.puppet.fds[i] == p[one].fd) {
-			puppet_tell(&t.puppet, PUPPET_WRITE, i, 1);
+	for (int i = 0; i < t.remote.count; i++)
+		if (t.remote.fds[i] == p[one].fd) {
+			remote_tell(&t.remote, REMOTE_WRITE, i, 1);
 			gain(&t.ends[i], 1);
 			news(&t.ends[i], EPOLLIN);
 		}
@@ -434,28 +434,28 @@ static void sleep_on_all(void)
 		check(select(top + 1, &set, NULL, NULL, NULL) == 1, "select");
 		check(FD_ISSET(p[one].fd, &set), "select: another one");
 	}
-	puppet_await(&t.puppet);
+	remote_await(&t.remote);
 }
 
 /* ---- steps ---- */
 
-static void do_order(enum puppet_verb verb, int i, size_t bytes)
+static void do_order(enum remote_verb verb, int i, size_t bytes)
 {
 	bool meanwhile = roll(2);
 
-	puppet_tell(&t.puppet, verb, i, bytes);
+	remote_tell(&t.remote, verb, i, bytes);
 	if (!meanwhile)
-		puppet_await(&t.puppet);
+		remote_await(&t.remote);
 	switch (verb) {
-	case PUPPET_WRITE:
+	case REMOTE_WRITE:
 		gain(&t.ends[i], bytes);
 		news(&t.ends[i], EPOLLIN);
 		break;
-	case PUPPET_SHUT:
+	case REMOTE_SHUT:
 		t.ends[i].peer_shut = true;
 		news(&t.ends[i], EPOLLIN | EPOLLRDHUP | EPOLLHUP);
 		break;
-	case PUPPET_TAKE:
+	case REMOTE_TAKE:
 		t.ends[i].sent = 0;
 		/* Room that was there was told already. */
 		if (t.ends[i].room == ROOM_THERE)
@@ -463,13 +463,13 @@ static void do_order(enum puppet_verb verb, int i, size_t bytes)
 		t.ends[i].room = ROOM_THERE;
 		news(&t.ends[i], EPOLLOUT);
 		break;
-	case PUPPET_RENEW:
+	case REMOTE_RENEW:
 		break;
 	}
 	if (!meanwhile)
 		return;
 	await_all(false);
-	puppet_await(&t.puppet);
+	remote_await(&t.remote);
 }
 
 static void unpile(struct end *e)
@@ -486,7 +486,7 @@ static void read_some(int i)
 	struct end *e = &t.ends[i];
 	char bytes[20000];
 	size_t want = roll(2) ? sizeof(bytes) : 1 + roll(100);
-	struct pollfd p = {t.puppet.fds[i], POLLIN, 0};
+	struct pollfd p = {t.remote.fds[i], POLLIN, 0};
 	ssize_t n;
 
 	want = want < e->bytes ? want : e->bytes;
@@ -541,7 +541,7 @@ static void fill(int i)
 
 	if (e->own_shut)
 		return;
-	while ((n = write_somehow(t.puppet.fds[i], way)) > 0)
+	while ((n = write_somehow(t.remote.fds[i], way)) > 0)
 		e->sent += (size_t)n;
 	check(n < 0 && errno == EAGAIN, "a full ring");
 	e->room = ROOM_NONE;
@@ -590,7 +590,7 @@ static void twin(int i)
 	struct end *e = &t.ends[i];
 
 	if (e->twin < 0) {
-		e->twin = dup(t.puppet.fds[i]);
+		e->twin = dup(t.remote.fds[i]);
 		check(e->twin >= 0, "dup");
 		return;
 	}
@@ -611,15 +611,15 @@ static void renew(int i)
 		for (int k = 0; k < 2; k++)
 			if (e->seats[k].taken)
 				control(i, k, EPOLL_CTL_DEL);
-	close(t.puppet.fds[i]);
+	close(t.remote.fds[i]);
 	*e = (struct end){.twin = -1};
-	puppet_renew(&t.puppet, i);
+	remote_renew(&t.remote, i);
 	gain(e, 1);
 	control(i, 0, EPOLL_CTL_ADD);
 	if (roll(2))
 		control(i, 1, EPOLL_CTL_ADD);
 	await_all(false);
-	puppet_await(&t.puppet);
+	remote_await(&t.remote);
 }
 
 static void shut(int i)
@@ -628,7 +628,7 @@ static void shut(int i)
 
 	if (e->own_shut)
 		return;
-	check(!shutdown(t.puppet.fds[i], SHUT_WR), "shutdown");
+	check(!shutdown(t.remote.fds[i], SHUT_WR), "shutdown");
 	e->own_shut = true;
 	/* The kernel tells a registration for output by an end of both. */
 	if (e->peer_shut)
@@ -641,7 +641,7 @@ static void shut(int i)
 /* Signals for readiness are the kernel's, and so the connection is. */
 static void demote(int i)
 {
-	int fd = t.puppet.fds[i];
+	int fd = t.remote.fds[i];
 
 	t.ends[i].demoted = true;
 	check(!fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC), "O_ASYNC");
@@ -658,18 +658,18 @@ static void ring_pipe(void)
 
 static void step(void)
 {
-	int i = (int)roll((uint32_t)t.puppet.count);
+	int i = (int)roll((uint32_t)t.remote.count);
 	struct end *e = &t.ends[i];
 	uint32_t what = roll(100);
 
 	if (what < 25 && !e->peer_shut)
-		do_order(PUPPET_WRITE, i, 1 + roll(roll(4) ? 200 : 30000));
+		do_order(REMOTE_WRITE, i, 1 + roll(roll(4) ? 200 : 30000));
 	else if (what < 45)
 		read_some(i);
 	else if (what < 53 && !e->sent)
 		fill(i);
 	else if (what < 65 && e->sent)
-		do_order(PUPPET_TAKE, i, e->sent);
+		do_order(REMOTE_TAKE, i, e->sent);
 	else if (what < 85)
 		change(i);
 	else if (what < 87)
@@ -677,7 +677,7 @@ static void step(void)
 	else if (what < 91 && !e->sent && !e->bytes)
 		renew(i);
 	else if (what < 92 && !e->peer_shut)
-		do_order(PUPPET_SHUT, i, 0);
+		do_order(REMOTE_SHUT, i, 0);
 	else if (what < 93)
 		shut(i);
 	else if (what < 94)
@@ -696,7 +696,7 @@ static void begin(int count)
 	pthread_t thread;
 
 	t.ways = roll(2) ? 3 : 6;
-	puppet_begin(&t.puppet, count, (int)roll(2));
+	remote_begin(&t.remote, count, (int)roll(2));
 	check(!pipe(t.pipe) && !pipe(t.told), "pipe");
 	for (int k = 0; k < INSTANCES; k++) {
 		t.instances[k] = epoll_create1(EPOLL_CLOEXEC);
@@ -724,8 +724,8 @@ int main(int argc, char **argv)
 	int count = argc >= 4 ? atoi(argv[1]) : 0;
 	int steps = argc >= 4 ? atoi(argv[2]) : 0;
 
-	if (count < 1 || count > PUPPET_ENDS) {
-		fprintf(stderr, "usage: throng CONNECTIONS STEPS SEED "
+	if (count < 1 || count > REMOTE_ENDS) {
+		fprintf(stderr, "usage: mixed_load CONNECTIONS STEPS SEED "
 				"[THREADS]\n");
 		return 2;
 	}

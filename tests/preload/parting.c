@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define MUCH     (8u << 20)
 #define FILES    256
@@ -109,7 +109,7 @@ static void part(bool writes, char *bytes, uint64_t *state)
 	int ends[2];
 	char c;
 
-	duct_pair(ends);
+	helper_pair(ends);
 	send_all(ends[1], "x", 1);
 	check(recv(ends[0], &c, 1, 0) == 1, "a byte");
 	if (!writes && dice(state, 2))
@@ -151,7 +151,7 @@ static void part_full(char *bytes)
 	int64_t begin;
 	char c;
 
-	duct_pair(ends);
+	helper_pair(ends);
 	send_all(ends[1], "x", 1);
 	check(recv(ends[0], &c, 1, 0) == 1, "a byte");
 	p.fd = ends[0];

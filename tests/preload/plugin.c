@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define ROUND   10
 #define THREADS 4
@@ -30,7 +30,7 @@ typedef ssize_t turn_function(int, char *, size_t);
 /* Connects to a child that answers. */
 static int begin(void)
 {
-	int port, listener = duct_listen(&port), fd;
+	int port, listener = helper_listen(&port), fd;
 
 	fflush(stdout);
 	if (fork() == 0) {
@@ -39,7 +39,7 @@ static int begin(void)
 		echo_all(fd);
 		_exit(0);
 	}
-	fd = duct_connect(port);
+	fd = helper_connect(port);
 	close(listener);
 	send_all(fd, "x", 1);
 	check(recv_all(fd, (char[1]){0}, 1) == 1, "an answer");

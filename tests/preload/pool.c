@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define TOKEN         64
 #define THREADS_MAX   32
@@ -197,7 +197,7 @@ static void come_and_go(int port)
 	int fd;
 
 	for (int i = 0; i < pool.rounds; i++) {
-		fd = duct_connect(port);
+		fd = helper_connect(port);
 		nap_us((long)dice(&random, 300));
 		for (unsigned n = 1 + dice(&random, 3); n > 0; n--) {
 			send_token(fd);
@@ -217,7 +217,7 @@ static void client(int port)
 		return;
 	}
 	for (int i = 0; i < pool.threads; i++) {
-		fds[i] = duct_connect(port);
+		fds[i] = helper_connect(port);
 		setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	}
 	for (int round = 0; round < pool.rounds; round++) {
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 	pool.rounds = atoi(argv[3]);
 	pool.seed = strtoul(argv[4], NULL, 10);
 	check(pool.threads > 0 && pool.threads <= THREADS_MAX, "threads");
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	child = fork();
 	check(child >= 0, "fork");
 	if (child == 0) {

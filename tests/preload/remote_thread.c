@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* puppet: the other ends of many connections. */
-#include "puppet.h"
+/* remote_thread: the other ends of many connections. */
+#include "remote_thread.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -9,23 +9,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define SMALL_BYTES 32768
 #define PIECE       65536
 
 struct order {
-	enum puppet_verb verb;
+	enum remote_verb verb;
 	int i;
 	size_t bytes;
 };
 
-/* ---- the puppet ---- */
+/* ---- the remote ---- */
 
 static int begin_one(int port, int small)
 {
 	int bytes = SMALL_BYTES;
-	int fd = duct_connect(port);
+	int fd = helper_connect(port);
 
 	if (small)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
@@ -40,32 +40,32 @@ static void obey(int *ends, const struct order *o, int port, int small)
 	size_t n, done;
 
 	switch (o->verb) {
-	case PUPPET_WRITE:
-	case PUPPET_TAKE:
+	case REMOTE_WRITE:
+	case REMOTE_TAKE:
 		for (; left > 0; left -= n) {
 			n = left < PIECE ? left : PIECE;
-			if (o->verb == PUPPET_WRITE)
+			if (o->verb == REMOTE_WRITE)
 				send_all(ends[o->i], bytes, n);
-			done = o->verb == PUPPET_WRITE
+			done = o->verb == REMOTE_WRITE
 				   ? n
 				   : recv_all(ends[o->i], bytes, n);
 			if (done < n)
 				break;
 		}
 		break;
-	case PUPPET_SHUT:
+	case REMOTE_SHUT:
 		shutdown(ends[o->i], SHUT_WR);
 		break;
-	case PUPPET_RENEW:
+	case REMOTE_RENEW:
 		close(ends[o->i]);
 		ends[o->i] = begin_one(port, small);
 		break;
 	}
 }
 
-static void be_puppet(int line, int port, int count, int small)
+static void be_remote(int line, int port, int count, int small)
 {
-	static int ends[PUPPET_ENDS];
+	static int ends[REMOTE_ENDS];
 	struct order o;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -80,21 +80,21 @@ static void be_puppet(int line, int port, int count, int small)
 
 /* ---- the process that pulls the strings ---- */
 
-static void take_one(struct puppet *p, int i)
+static void take_one(struct remote *p, int i)
 {
 	p->fds[i] = accept(p->listener, NULL, NULL);
 	check(p->fds[i] >= 0, "accept");
 	progress();
 }
 
-void puppet_begin(struct puppet *p, int count, int small)
+void remote_begin(struct remote *p, int count, int small)
 {
 	int bytes = SMALL_BYTES;
 	int port, lines[2];
 	char c;
 
 	p->count = count;
-	p->listener = duct_listen(&port);
+	p->listener = helper_listen(&port);
 	if (small)
 		setsockopt(p->listener, SOL_SOCKET, SO_SNDBUF, &bytes,
 			   sizeof(bytes));
@@ -102,7 +102,7 @@ void puppet_begin(struct puppet *p, int count, int small)
 	if (fork() == 0) {
 		close(lines[0]);
 		close(p->listener);
-		be_puppet(lines[1], port, count, small);
+		be_remote(lines[1], port, count, small);
 	}
 	close(lines[1]);
 	p->line = lines[0];
@@ -113,30 +113,30 @@ void puppet_begin(struct puppet *p, int count, int small)
 	}
 }
 
-void puppet_tell(struct puppet *p, enum puppet_verb verb, int i, size_t bytes)
+void remote_tell(struct remote *p, enum remote_verb verb, int i, size_t bytes)
 {
 	struct order o = {verb, i, bytes};
 
 	check(write(p->line, &o, sizeof(o)) == sizeof(o), "order");
 }
 
-void puppet_await(struct puppet *p)
+void remote_await(struct remote *p)
 {
 	char c;
 
-	check(read(p->line, &c, 1) == 1, "the puppet");
+	check(read(p->line, &c, 1) == 1, "the remote");
 	progress();
 }
 
-void puppet_do(struct puppet *p, enum puppet_verb verb, int i, size_t bytes)
+void remote_do(struct remote *p, enum remote_verb verb, int i, size_t bytes)
 {
-	puppet_tell(p, verb, i, bytes);
-	puppet_await(p);
+	remote_tell(p, verb, i, bytes);
+	remote_await(p);
 }
 
-void puppet_renew(struct puppet *p, int i)
+void remote_renew(struct remote *p, int i)
 {
-	puppet_tell(p, PUPPET_RENEW, i, 0);
+	remote_tell(p, REMOTE_RENEW, i, 0);
 	take_one(p, i);
 	fcntl(p->fds[i], F_SETFL, O_NONBLOCK);
 }

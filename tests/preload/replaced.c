@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define MOST 16 /* connections at a time */
 
@@ -87,7 +87,7 @@ static void *write_for_ever(void *argument)
 
 static void play(int port, int marker, uint64_t *state)
 {
-	struct writer w = {.fd = duct_connect(port)};
+	struct writer w = {.fd = helper_connect(port)};
 	pthread_t thread;
 	int silent;
 
@@ -96,7 +96,7 @@ static void play(int port, int marker, uint64_t *state)
 		sched_yield();
 	nap_us((long)dice(state, 500));
 	check(dup2(marker, w.fd) == w.fd, "dup2");
-	silent = duct_connect(port);
+	silent = helper_connect(port);
 	nap_us(2000);
 	close(silent);
 	check(!pthread_join(thread, NULL), "the writer");
@@ -106,7 +106,7 @@ static void play(int port, int marker, uint64_t *state)
 int main(int argc, char **argv)
 {
 	int rounds = argc == 2 ? atoi(argv[1]) : 0;
-	int port, status, listener = duct_listen(&port);
+	int port, status, listener = helper_listen(&port);
 	uint64_t state = 1;
 	int marker[2];
 	pid_t server;

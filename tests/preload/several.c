@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define PATIENCE_MS 8000
 #define SETTLE_US   3000
@@ -139,7 +139,7 @@ static pid_t start_host(struct actor a[2], int port, bool threads)
 
 	if (pid)
 		return pid;
-	a[0].fd = a[1].fd = duct_connect(port);
+	a[0].fd = a[1].fd = helper_connect(port);
 	/* Before the fork the handshake is over. */
 	send_all(a[0].fd, "x", 1);
 	check(recv_all(a[0].fd, &byte, 1) == 1, "the first byte");
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	watchdog_start(20);
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	for (int i = 0; i < 2; i++) {
 		a[i] = (struct actor){.how = argv[2 + i], .instance = -1};
 		check(!pipe(a[i].orders) && !pipe(a[i].answers), "pipe");

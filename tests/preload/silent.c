@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define TOKEN         64
 #define MEMBERS_MAX   128
@@ -238,7 +238,7 @@ static void client(int port)
 	size_t wrong;
 
 	for (int i = 0; i < game.members; i++) {
-		game.fds[i] = duct_connect(port);
+		game.fds[i] = helper_connect(port);
 		begin(game.fds[i], true);
 	}
 	bytes_fill(token, TOKEN, 7, 0);
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	game.rounds = atoi(argv[4]);
 	game.seed = strtoul(argv[5], NULL, 10);
 	check(game.members > 1 && game.members <= MEMBERS_MAX, "MEMBERS");
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	child = fork();
 	check(child >= 0, "fork");
 	if (child == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * duct: what the programs of this directory share.
+ * socket_helpers: what the programs of this directory share.
  */
-#include "duct.h"
+#include "socket_helpers.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -28,7 +28,7 @@ void check_at(bool condition, const char *what, const char *file, int line)
 	_exit(1);
 }
 
-int duct_listen(int *port)
+int helper_listen(int *port)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -43,7 +43,7 @@ int duct_listen(int *port)
 	return fd;
 }
 
-int duct_connect(int port)
+int helper_connect(int port)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)port),
@@ -55,11 +55,11 @@ int duct_connect(int port)
 	return fd;
 }
 
-void duct_pair(int ends[2])
+void helper_pair(int ends[2])
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 
-	ends[0] = duct_connect(port);
+	ends[0] = helper_connect(port);
 	ends[1] = accept(listener, NULL, NULL);
 	check(ends[1] >= 0, "accept");
 	close(listener);

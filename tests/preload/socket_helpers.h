@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * duct: what the programs of this directory share: a connection over loopback,
- * bytes that tell their position, and an end when nothing moves any more.
+ * socket_helpers: what the programs of this directory share: a connection over
+ * loopback, bytes that tell their position, and an end when nothing moves any
+ * more.
  *
  * A failed check says what failed and ends the process with 1.
  */
@@ -17,10 +18,10 @@
 void check_at(bool condition, const char *what, const char *file, int line);
 
 /* A listener on 127.0.0.1; *port is its number. */
-int duct_listen(int *port);
-int duct_connect(int port);
+int helper_listen(int *port);
+int helper_connect(int port);
 /* Both ends of a connection in this process; neither was used. */
-void duct_pair(int ends[2]);
+void helper_pair(int ends[2]);
 
 /* Bytes of the stream "seed" from this position on. */
 void bytes_fill(void *to, size_t size, uint32_t seed, uint64_t position);

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 static int bpf(int command, union bpf_attr *a)
 {
@@ -69,7 +69,7 @@ static void begin(int ends[2])
 {
 	char c;
 
-	duct_pair(ends);
+	helper_pair(ends);
 	send_all(ends[0], "x", 1);
 	check(recv_all(ends[1], &c, 1) == 1, "a byte");
 	send_all(ends[1], "y", 1);

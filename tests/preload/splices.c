@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define BYTES_MAX 1000000u
 
@@ -204,11 +204,11 @@ static void nonblocking(int fd)
 /* A listener, to which a child connects that plays an end. */
 static int begin(void (*end)(int, uint32_t, uint64_t), const struct game *g)
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 
 	fflush(stdout);
 	if (fork() == 0)
-		end(duct_connect(port), g->seed, g->dice);
+		end(helper_connect(port), g->seed, g->dice);
 	return listener;
 }
 
@@ -298,7 +298,8 @@ static void client_main(int port, int told)
 
 static void splice_empty(void)
 {
-	int port, listener = duct_listen(&port), fd, told[2], empty[2], status;
+	int port, listener = helper_listen(&port), fd, told[2], empty[2],
+		  status;
 	char c;
 
 	check(!pipe(told) && !pipe(empty), "pipe");

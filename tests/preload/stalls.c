@@ -34,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define BYTES   2000000
 #define WAIT_MS 8000
@@ -159,13 +159,13 @@ static void read_all(int fd, uint32_t seed)
  * has seen a byte when it goes on. */
 static pid_t start(int ends[2])
 {
-	int port, listener = duct_listen(&port);
+	int port, listener = helper_listen(&port);
 	pid_t pid = fork();
 	char byte;
 
 	ends[1] = -1;
 	if (pid) {
-		ends[0] = duct_connect(port);
+		ends[0] = helper_connect(port);
 	} else {
 		ends[1] = accept(listener, NULL, NULL);
 		check(recv(ends[1], &byte, 1, MSG_PEEK) == 1, "first byte");
@@ -199,7 +199,7 @@ static void alone(const char *how)
 {
 	int ends[2];
 
-	duct_pair(ends);
+	helper_pair(ends);
 	bytes_fill(bytes, volume, 3, 0);
 	write_all(ends[0], how);
 	read_all(ends[1], 3);

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define TIME_OUT_MS 2500
 #define SOON_MS     1800 /* less than what was left when it was stopped */
@@ -58,7 +58,7 @@ int main(void)
 	char byte = 0;
 
 	watchdog_start(20);
-	duct_pair(ends);
+	helper_pair(ends);
 	send_all(ends[0], &byte, 1);
 	check(recv_all(ends[1], &byte, 1) == 1, "recv");
 	check(!pipe(told), "pipe");

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define PEERS     6
 #define SHORT     1 /* of them; one that is closed in each round */
@@ -100,7 +100,7 @@ static void shuffle(int *order, int n, uint64_t *state)
 
 static int join(int port)
 {
-	int fd = duct_connect(port);
+	int fd = helper_connect(port);
 
 	send_all(fd, "j", 1);
 	return fd;
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 
 	if (rounds <= 0)
 		return 2;
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);

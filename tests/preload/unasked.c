@@ -24,7 +24,7 @@
 
 #include <linux/ptrace.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define LEVEL        0x534d4358 /* of the engine's questions: option.h */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
@@ -118,7 +118,7 @@ static pid_t client_start(int port, bool waits, int ready)
 int main(int argc, char **argv)
 {
 	bool waits = argc > 1 && !strcmp(argv[1], "waits");
-	int port, listener = duct_listen(&port), ready[2], status;
+	int port, listener = helper_listen(&port), ready[2], status;
 	pid_t server, client;
 	bool asked;
 	char byte;

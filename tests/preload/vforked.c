@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define STACK_BYTES 65536
 
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	char byte;
 
 	check(argc == 3, "vforked PORT vfork|clone");
-	fd = duct_connect(atoi(argv[1]));
+	fd = helper_connect(atoi(argv[1]));
 	for (int i = 0; i < 3; i++)
 		if (argv[2][0] == 'v')
 			by_vfork();

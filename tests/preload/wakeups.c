@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define TOKEN         64
 #define THREADS_MAX   64
@@ -533,7 +533,7 @@ static void side(struct game *g, const struct kind *k, int port, int listener)
 	watchdog_start(STILL_SECONDS);
 	g->connections = k->run == crowd ? CROWD : g->threads;
 	for (int i = 0; i < g->connections; i++) {
-		g->fds[i] = listener < 0 ? duct_connect(port)
+		g->fds[i] = listener < 0 ? helper_connect(port)
 					 : accept(listener, NULL, NULL);
 		check(g->fds[i] >= 0, "accept");
 		setsockopt(g->fds[i], IPPROTO_TCP, TCP_NODELAY, &on,
@@ -566,7 +566,7 @@ int main(int argc, char **argv)
 	g.rounds = atoi(argv[3]);
 	g.seed = strtoul(argv[4], NULL, 10);
 	check(g.threads > 0 && g.threads <= THREADS_MAX, "THREADS");
-	listener = duct_listen(&port);
+	listener = helper_listen(&port);
 	child = fork();
 	if (!child) {
 		close(listener);

@@ -8,7 +8,7 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#include "duct.h"
+#include "socket_helpers.h"
 
 #define WIDE 4096 /* descriptors, of a limit above FD_SETSIZE */
 #define HIGH 3001
@@ -60,7 +60,7 @@ int main(void)
 
 	watchdog_start(20);
 	check(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit");
-	duct_pair(fds);
+	helper_pair(fds);
 	check(pipe(ends) == 0, "a pipe");
 	send_all(fds[0], "x", 1);
 	check(write(ends[1], "x", 1) == 1, "write");

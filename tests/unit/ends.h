@@ -20,8 +20,8 @@
 #include "smc_r/stream/stream.h"
 #include "tests/unit/threads.h"
 
-#define ENDS_PAGE  4096u
-#define ENDS_ANNEX 4u /* times the ring's size: ends_build */
+#define ENDS_PAGE     4096u
+#define ENDS_OVERFLOW 4u /* times the ring's size: ends_build */
 
 struct ends {
 	struct connection c[2]; /* [SIDE_SERVER] and [SIDE_CLIENT] */
@@ -30,7 +30,7 @@ struct ends {
 	struct rmb_waiters waiters[2];
 	_Atomic uint64_t ready[2];
 	uint8_t *ring[2]; /* [side that writes] */
-	uint8_t *annex[2];
+	uint8_t *overflow[2];
 	uint32_t size;
 };
 
@@ -57,9 +57,9 @@ static inline uint8_t *ends_guarded(uint32_t size, enum ends_place place)
 static inline struct rings ends_rings(const struct ends *e, int writer)
 {
 	struct ring own = {e->ring[writer], e->size};
-	struct ring annex = {e->annex[writer], ENDS_ANNEX * e->size};
+	struct ring overflow = {e->overflow[writer], ENDS_OVERFLOW * e->size};
 
-	return (struct rings){{own, annex.at ? annex : own}, 0};
+	return (struct rings){{own, overflow.at ? overflow : own}, 0};
 }
 
 static inline void ends_attach(struct ends *e, int side)
@@ -88,7 +88,7 @@ static inline void ends_attach(struct ends *e, int side)
 
 static inline struct ends *ends_make(uint32_t size, enum ends_place place)
 {
-	struct ends *e = crew_share(sizeof(*e));
+	struct ends *e = threads_share(sizeof(*e));
 
 	process_init();
 	e->size = size;
@@ -99,15 +99,16 @@ static inline struct ends *ends_make(uint32_t size, enum ends_place place)
 	return e;
 }
 
-/* Each direction gets an annex. */
+/* Each direction gets an overflow ring. */
 static inline void ends_build(struct ends *e, enum ends_place place)
 {
 	for (int side = 0; side < 2; side++)
-		e->annex[side] = ends_guarded(ENDS_ANNEX * e->size, place);
+		e->overflow[side] =
+		    ends_guarded(ENDS_OVERFLOW * e->size, place);
 	for (int side = 0; side < 2; side++) {
 		e->c[side].out = ends_rings(e, side);
 		e->c[side].in = ends_rings(e, !side);
-		e->c[side].size = (1 + ENDS_ANNEX) * e->size;
+		e->c[side].size = (1 + ENDS_OVERFLOW) * e->size;
 	}
 }
 

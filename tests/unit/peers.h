@@ -17,8 +17,8 @@
 #include "smc_r/peer/registry.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
-#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
+#include "tests/unit/threads.h"
 
 #define PEER_HELD 64
 
@@ -95,7 +95,7 @@ static inline int peer_hold(struct rmb *rmb, uint32_t element, int side)
 			peer_held[i] = (struct peer_held){rmb, element, side};
 			return i;
 		}
-	crew_fail(__FILE__, __LINE__, "too many elements held");
+	threads_fail(__FILE__, __LINE__, "too many elements held");
 }
 
 static inline void peer_describe(struct peer_message *m, struct rmb *rmb)
@@ -140,7 +140,7 @@ static inline int peer_mappings(void)
 	char line[512];
 	int n = 0;
 
-	crew_must(maps);
+	threads_must(maps);
 	while (fgets(line, sizeof(line), maps))
 		n += strstr(line, "memfd:") != NULL;
 	fclose(maps);
@@ -182,7 +182,7 @@ static inline void peer_lend(struct peer_message *m)
 	struct peer_held *h = &peer_held[m->held];
 	struct status_slot *slot = segment_slot_get();
 
-	crew_must(slot && peer_leases < PEER_HELD);
+	threads_must(slot && peer_leases < PEER_HELD);
 	peer_lent[peer_leases++] = slot;
 	slot->cookie = peer_leases;
 	linkgroup_lend(h->rmb, h->element, (struct lease){slot, slot->cookie});
@@ -202,7 +202,7 @@ static inline void peer_fork(struct peer_message *m)
 
 	segment_before_fork();
 	pid = fork();
-	crew_must(pid >= 0);
+	threads_must(pid >= 0);
 	if (pid == 0) {
 		alarm(CREW_SECONDS);
 		process_forked();
@@ -212,14 +212,14 @@ static inline void peer_fork(struct peer_message *m)
 		return;
 	}
 	segment_after_fork(false);
-	crew_must(waitpid(pid, &m->value, 0) == pid);
+	threads_must(waitpid(pid, &m->value, 0) == pid);
 }
 
 static inline void peer_limit(int descriptors)
 {
 	const struct rlimit l = {(rlim_t)descriptors, (rlim_t)descriptors};
 
-	crew_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
+	threads_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
 }
 
 static inline void peer_knock(struct peer_message *m)
@@ -348,8 +348,8 @@ static inline void peer_run(int channel, void *unused)
 	process_forked();
 	while (recv(channel, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
 		peer_obey(&m);
-		crew_must(send(channel, &m, sizeof(m), 0) ==
-			  (ssize_t)sizeof(m));
+		threads_must(send(channel, &m, sizeof(m), 0) ==
+			     (ssize_t)sizeof(m));
 	}
 }
 
@@ -400,14 +400,14 @@ static inline struct peer_message peer_ask(struct peer *p,
 static inline void peer_kill(struct peer *p)
 {
 	kill(p->pid, SIGKILL);
-	cr_assert_eq(crew_wait(p->pid), 256 + SIGKILL);
+	cr_assert_eq(threads_wait(p->pid), 256 + SIGKILL);
 	close(p->channel);
 }
 
 static inline void peer_end(struct peer *p)
 {
 	peer_send(p, &(struct peer_message){.order = PEER_CLOSE});
-	cr_assert_eq(crew_wait(p->pid), 0);
+	cr_assert_eq(threads_wait(p->pid), 0);
 	close(p->channel);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * crew: child processes of a unit test, each of which does one job and says
+ * threads: child processes of a unit test, each of which does one job and says
  * by its exit whether all was well.
  *
- * A job is a function of the child; it uses crew_must() where the test itself
- * would use cr_assert(). A child ends with its parent, and after a time.
+ * A job is a function of the child; it uses threads_must() where the test
+ * itself would use cr_assert(). A child ends with its parent, and after a time.
  *
  * Ownership: the process that starts a child waits for it.
  * Locking:   none.
@@ -30,16 +30,16 @@
 #define CREW_SECONDS 40
 #define CREW_MAX     64
 
-typedef void crew_job(int number, void *argument);
+typedef void threads_job(int number, void *argument);
 
-#define crew_must(condition)                                                   \
+#define threads_must(condition)                                                \
 	do {                                                                   \
 		if (!(condition))                                              \
-			crew_fail(__FILE__, __LINE__, #condition);             \
+			threads_fail(__FILE__, __LINE__, #condition);          \
 	} while (0)
 
-static inline _Noreturn void crew_fail(const char *file, int line,
-				       const char *what)
+static inline _Noreturn void threads_fail(const char *file, int line,
+					  const char *what)
 {
 	fprintf(stderr, "%s:%d: in a child: not so: %s (errno %d)\n", file,
 		line, what, errno);
@@ -47,7 +47,7 @@ static inline _Noreturn void crew_fail(const char *file, int line,
 }
 
 /* Zeroed memory that the test and all its children see. */
-static inline void *crew_share(size_t bytes)
+static inline void *threads_share(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -56,7 +56,7 @@ static inline void *crew_share(size_t bytes)
 	return memory;
 }
 
-static inline pid_t crew_start(crew_job *job, int number, void *argument)
+static inline pid_t threads_start(threads_job *job, int number, void *argument)
 {
 	pid_t pid = fork();
 
@@ -71,7 +71,7 @@ static inline pid_t crew_start(crew_job *job, int number, void *argument)
 }
 
 /* Its exit, or 256 and the signal that ended it. */
-static inline int crew_wait(pid_t pid)
+static inline int threads_wait(pid_t pid)
 {
 	int status = 0;
 
@@ -80,15 +80,15 @@ static inline int crew_wait(pid_t pid)
 				   : WEXITSTATUS(status);
 }
 
-static inline void crew_run(int count, crew_job *job, void *argument)
+static inline void threads_run(int count, threads_job *job, void *argument)
 {
 	pid_t pid[CREW_MAX];
 
 	cr_assert_leq(count, CREW_MAX);
 	for (int i = 0; i < count; i++)
-		pid[i] = crew_start(job, i, argument);
+		pid[i] = threads_start(job, i, argument);
 	for (int i = 0; i < count; i++) {
-		int end = crew_wait(pid[i]);
+		int end = threads_wait(pid[i]);
 
 		cr_expect_eq(end, 0, "child %d ended with %d", i, end);
 	}
@@ -106,7 +106,7 @@ static inline void crew_run(int count, crew_job *job, void *argument)
 #endif
 
 /* Everybody waits here until `count` have come. */
-static inline void crew_meet(_Atomic int *gate, int count)
+static inline void threads_meet(_Atomic int *gate, int count)
 {
 	atomic_fetch_add(gate, 1);
 	while (atomic_load(gate) < count)
@@ -114,7 +114,7 @@ static inline void crew_meet(_Atomic int *gate, int count)
 }
 
 /* Waits for a word of shared memory, sleeping. */
-static inline void crew_wait_for(_Atomic int *word, int value)
+static inline void threads_wait_for(_Atomic int *word, int value)
 {
 	static const struct timespec pause = {0, 1000000};
 
@@ -123,7 +123,7 @@ static inline void crew_wait_for(_Atomic int *word, int value)
 }
 
 /* xorshift: the same numbers from the same seed, everywhere. */
-static inline uint32_t crew_random(uint64_t *state)
+static inline uint32_t threads_random(uint64_t *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 7;

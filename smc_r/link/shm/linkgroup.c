@@ -69,7 +69,7 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 		return REASON_RENDEZVOUS;
 	g = linkgroup_list_new(SIDE_SERVER, peer_id);
 	if (!g || make_secrets(g) < 0) {
-		hidden_close(channel);
+		private_fd_close(channel);
 		if (g)
 			linkgroup_list_free(g);
 		return REASON_MEMORY;
@@ -172,7 +172,7 @@ static bool has_open(const struct linkgroup *g)
 static bool client_is_shut_out(const struct linkgroup *g)
 {
 	for (const struct rmb *r = g->rmbs; r; r = r->next) {
-		_Atomic uint32_t *times = &rmb_header(&r->map)->shut_out;
+		_Atomic uint32_t *times = &rmb_header(&r->map)->no_element_open;
 
 		if (atomic_load_explicit(times, memory_order_relaxed) <
 		    SHUT_OUT)
@@ -316,7 +316,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	if (!g) { /* a forked child: the element is the parent's */
 		bells_close(&r->bells[element]);
 		if (r->references == 0) {
-			grave_bury(&r->map, false);
+			unmap_later(&r->map, false);
 			pool_put(r, sizeof(*r));
 		}
 		return;
@@ -355,7 +355,7 @@ void linkgroup_out_of_step(struct rmb *r)
 
 	if (!g || g->side != SIDE_SERVER || g->channel < 0)
 		return;
-	hidden_close(g->channel);
+	private_fd_close(g->channel);
 	g->channel = -1;
 }
 

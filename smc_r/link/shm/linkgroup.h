@@ -98,7 +98,7 @@ struct rmb {
 	uint32_t lent;       /* bit: not before its lease has ended */
 	uint32_t references; /* elements taken */
 	uint64_t reserved;   /* bytes of max_memory that we pay */
-	uint64_t annexed;    /* ... for annexes of either side */
+	uint64_t overflowed; /* ... for overflow rings of either side */
 	uint32_t spin_score; /* what connections learnt: spin.h */
 	struct bells bells[RMB_ELEMENTS_MAX];
 	struct lease lease[RMB_ELEMENTS_MAX];

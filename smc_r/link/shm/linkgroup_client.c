@@ -50,21 +50,21 @@ static uint32_t reason_of(int error)
 /* The first message of a server tells whose channel it is. It may come some
  * time after the channel, as another one makes us look. 0, or why it was lost.
  */
-static int hear_server(struct linkgroup *g, uint64_t patience_ns)
+static int hear_server(struct linkgroup *g, uint64_t timeout_ns)
 {
 	struct rendezvous_message m;
 	int fds[RENDEZVOUS_FDS_MAX];
 	int count = rendezvous_receive(g->channel, &m, fds);
 
-	if (count == -EAGAIN && sys_now_ns() - g->since_ns < patience_ns)
+	if (count == -EAGAIN && sys_now_ns() - g->since_ns < timeout_ns)
 		return 0;
 	if (count <= 0 ||
 	    memcmp(m.client_id, identity_own(), PEER_ID_BYTES) != 0) {
 		int result = count < 0 ? count : 0;
 
 		while (count > 0)
-			hidden_close(fds[--count]);
-		hidden_close(g->channel);
+			private_fd_close(fds[--count]);
+		private_fd_close(g->channel);
 		g->channel = -1;
 		return result;
 	}
@@ -94,7 +94,7 @@ static int accept_all(void)
 			break;
 		g = linkgroup_list_new(SIDE_CLIENT, nobody);
 		if (!g) {
-			hidden_close(channel);
+			private_fd_close(channel);
 			lost = -ENOMEM;
 			continue;
 		}

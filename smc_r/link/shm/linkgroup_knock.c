@@ -142,7 +142,8 @@ static bool knock_at_group(struct linkgroup *g, struct knocks *k)
 		return true;
 	}
 	if (g->rmbs)
-		atomic_fetch_add(&rmb_header(&g->rmbs->map)->shut_out, 1);
+		atomic_fetch_add(&rmb_header(&g->rmbs->map)->no_element_open,
+				 1);
 	return false;
 }
 
@@ -161,12 +162,12 @@ bool linkgroup_knock(uint16_t port, struct knocks *k)
 	if (!k->token)
 		return false;
 	k->count = 0;
-	k->sure = true;
+	k->all_acceptors_known = true;
 	for (unsigned i = 0; i < n; i++) {
 		k->all &= knock_at_group(found[i], k);
-		k->sure &= found[i]->met == KNOCK_MET;
+		k->all_acceptors_known &= found[i]->met == KNOCK_MET;
 	}
-	k->sure &= k->all;
+	k->all_acceptors_known &= k->all;
 	return k->count > 0;
 }
 

@@ -40,8 +40,8 @@ struct knocked {
 struct knocks {
 	uint64_t token;
 	uint32_t count;
-	bool all;  /* nobody else has accepted at the port lately */
-	bool sure; /* besides, the last ones were answered */
+	bool all; /* nobody else has accepted at the port lately */
+	bool all_acceptors_known; /* besides, the last ones were answered */
 	struct knocked at[OPTION_KNOCKS_MAX];
 };
 

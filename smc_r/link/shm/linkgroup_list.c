@@ -29,7 +29,7 @@ void linkgroup_list_free(struct linkgroup *g)
 		linkgroup_rmb_free(r);
 	}
 	if (g->channel >= 0)
-		hidden_close(g->channel);
+		private_fd_close(g->channel);
 	pool_put(g, sizeof(*g));
 }
 
@@ -51,7 +51,7 @@ void linkgroup_list_drop_dead(void)
 		struct linkgroup *g = *at;
 
 		if (g->channel >= 0 && peer_is_gone(g)) {
-			hidden_close(g->channel);
+			private_fd_close(g->channel);
 			g->channel = -1;
 		}
 		if (g->channel < 0 && g->connections == 0) {
@@ -107,7 +107,7 @@ void linkgroup_list_forked(void)
 			r = after;
 		}
 		if (g->channel >= 0)
-			hidden_close(g->channel);
+			private_fd_close(g->channel);
 		pool_put(g, sizeof(*g));
 		g = next;
 	}

@@ -7,8 +7,8 @@
 
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/memory/bell.h"
-#include "smc_r/memory/unmap_later.h"
 #include "smc_r/memory/headroom.h"
+#include "smc_r/memory/unmap_later.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -88,9 +88,9 @@ void linkgroup_rmb_free(struct rmb *r)
 		segment_give_back(r->reserved);
 		segment_count(rmbs_freed);
 	}
-	if (r->annexed)
-		segment_give_back(r->annexed);
-	grave_bury(&r->map, is_unused(r));
+	if (r->overflowed)
+		segment_give_back(r->overflowed);
+	unmap_later(&r->map, is_unused(r));
 	pool_put(r, sizeof(*r));
 }
 
@@ -164,7 +164,7 @@ static int announce(struct linkgroup *g, struct rmb *r, const int *fds,
 				       .rmb_number = r->number,
 				       .elements = r->map.elements,
 				       .rmbe_bytes = r->map.rmbe_bytes,
-				       .annex_bytes = r->map.annex_bytes,
+				       .overflow_bytes = r->map.overflow_bytes,
 				       .bells = bells};
 
 	memcpy(m.server_id, identity_own(), sizeof(m.server_id));
@@ -178,21 +178,22 @@ static int announce(struct linkgroup *g, struct rmb *r, const int *fds,
 static uint32_t fill_rmb(struct linkgroup *g, struct rmb *r, uint32_t elements,
 			 uint32_t rmbe_bytes)
 {
-	unsigned count =
-	    hidden_has_plenty(BELLS_APART * elements) ? BELLS_APART : BELLS_ONE;
+	unsigned count = private_fd_has_plenty(BELLS_APART * elements)
+			     ? BELLS_APART
+			     : BELLS_ONE;
 	int fds[RENDEZVOUS_FDS_MAX];
 	uint32_t reason = REASON_NONE;
 	int bells = 0;
 	int result;
 
 	memset(fds, -1, sizeof(fds));
-	hidden_begin();
+	private_fd_begin();
 	result = rmb_create(&r->map, elements, rmbe_bytes, &fds[0]);
 	if (result == 0) {
 		open_elements(r);
 		bells = make_bells(r, fds + 1, count);
 	}
-	hidden_end();
+	private_fd_end();
 	if (result < 0)
 		return result == -EMFILE ? REASON_DESCRIPTORS : REASON_MEMORY;
 	if (bells < 0)
@@ -239,10 +240,10 @@ static int adopt_bells(struct rmb *r, uint32_t elements)
 {
 	int result = 0;
 
-	hidden_begin();
+	private_fd_begin();
 	for (uint32_t i = 0; i < elements && result == 0; i++)
 		result = bells_adopt(&r->bells[i]);
-	hidden_end();
+	private_fd_end();
 	return result;
 }
 
@@ -256,18 +257,18 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 		r = rmb_new(g);
 	if (!r) {
 		for (int i = 0; i < count; i++)
-			hidden_close(fds[i]);
+			private_fd_close(fds[i]);
 		return;
 	}
 	for (uint32_t i = 0; i < m->elements; i++)
 		r->bells[i] = bells_of_fds(fds + 1 + m->bells * i, m->bells);
 	if (adopt_bells(r, m->elements) < 0 ||
 	    rmb_map(&r->map, fds[0], m->elements, m->rmbe_bytes,
-		    m->annex_bytes) < 0) {
+		    m->overflow_bytes) < 0) {
 		linkgroup_rmb_free(r);
 		r = NULL;
 	}
-	hidden_close(fds[0]);
+	private_fd_close(fds[0]);
 	if (!r)
 		return;
 	r->number = m->rmb_number;
@@ -397,7 +398,7 @@ void linkgroup_rmb_orphan(struct rmb *r)
 	bells_close_all(r->bells, r->map.elements, ~r->busy);
 	r->group = NULL;
 	r->reserved = 0;
-	r->annexed = 0;
+	r->overflowed = 0;
 	if (r->references == 0) {
 		rmb_unmap(&r->map);
 		pool_put(r, sizeof(*r));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* annex_memory: what annexes cost, and which process pays. */
+/* overflow_memory: what overflow rings cost, and which process pays. */
 #include "smc_r/link/shm/overflow_memory.h"
 
 #include "smc_r/memory/headroom.h"
@@ -11,7 +11,7 @@
 
 static _Atomic uint32_t taken;
 
-bool annex_memory_is_scarce(void)
+bool overflow_memory_is_scarce(void)
 {
 	return atomic_load_explicit(&taken, memory_order_relaxed) >= MOST;
 }
@@ -22,34 +22,34 @@ static bool reserve(void)
 	const struct snapshot *s = settings_now(&reason);
 	uint64_t used;
 
-	return s && headroom() >= RMB_ANNEX &&
-	       segment_reserve(RMB_ANNEX, s->max_memory_bytes / PART, &used) ==
-		   0;
+	return s && headroom() >= RMB_OVERFLOW &&
+	       segment_reserve(RMB_OVERFLOW, s->max_memory_bytes / PART,
+			       &used) == 0;
 }
 
-bool annex_memory_take(struct rmb *r, uint32_t element)
+bool overflow_memory_take(struct rmb *r, uint32_t element)
 {
-	if (annex_memory_is_scarce() || !reserve())
+	if (overflow_memory_is_scarce() || !reserve())
 		return false;
-	if (rmb_annex_fill(&r->map, element, r->side) < 0) {
-		segment_give_back(RMB_ANNEX);
+	if (rmb_overflow_fill(&r->map, element, r->side) < 0) {
+		segment_give_back(RMB_OVERFLOW);
 		return false;
 	}
-	r->annexed += RMB_ANNEX;
+	r->overflowed += RMB_OVERFLOW;
 	atomic_fetch_add(&taken, 1);
 	return true;
 }
 
-void annex_memory_give(struct rmb *r, bool alone)
+void overflow_memory_give(struct rmb *r, bool alone)
 {
 	atomic_fetch_sub(&taken, 1);
 	if (!alone)
 		return;
-	r->annexed -= RMB_ANNEX;
-	segment_give_back(RMB_ANNEX);
+	r->overflowed -= RMB_OVERFLOW;
+	segment_give_back(RMB_OVERFLOW);
 }
 
-void annex_memory_forked(void)
+void overflow_memory_forked(void)
 {
 	atomic_store(&taken, 0);
 }

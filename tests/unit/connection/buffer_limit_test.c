@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* allowance: how far a writer may get ahead of its reader. */
+/* buffer_limit: how far a writer may get ahead of its reader. */
 #include "tests/unit/ends.h"
 
 #include "smc_r/connection/buffer_limit.h"
@@ -9,26 +9,26 @@
 
 static uint8_t bytes[2 * SIZE];
 
-Test(allowance, follows_what_tcp_takes)
+Test(buffer_limit, follows_what_tcp_takes)
 {
 	/* Nobody asked for less, whatever the other end receives into. */
-	cr_assert_eq(allowance_of(0, 0), 0);
-	cr_assert_eq(allowance_of(0, 2304), 0);
+	cr_assert_eq(buffer_limit_of(0, 0), 0);
+	cr_assert_eq(buffer_limit_of(0, 2304), 0);
 	/* The kernel's least, and what it makes of 4096. */
-	cr_assert_eq(allowance_of(4608, 2304), 5760);
-	cr_assert_eq(allowance_of(8192, 8192), 12288);
+	cr_assert_eq(buffer_limit_of(4608, 2304), 5760);
+	cr_assert_eq(buffer_limit_of(8192, 8192), 12288);
 	/* A reader that never said how much. */
-	cr_assert_eq(allowance_of(8192, 0), 139264);
+	cr_assert_eq(buffer_limit_of(8192, 0), 139264);
 	/* More than any ring. */
-	cr_assert_eq(allowance_of(2000000, 2000000), 0);
-	cr_assert_eq(allowance_of(UINT32_MAX, UINT32_MAX), 0);
+	cr_assert_eq(buffer_limit_of(2000000, 2000000), 0);
+	cr_assert_eq(buffer_limit_of(UINT32_MAX, UINT32_MAX), 0);
 	/* What no kernel says. */
-	cr_assert_eq(allowance_of(1, 1), RMB_ALLOWED_MIN);
+	cr_assert_eq(buffer_limit_of(1, 1), RMB_LIMIT_MIN);
 }
 
 static void allow(struct ends *e, uint32_t allowed)
 {
-	atomic_store(&e->element.side[0].producer.allowed, allowed);
+	atomic_store(&e->element.side[0].producer.limit, allowed);
 }
 
 static bool is_writable(struct ends *e)
@@ -36,7 +36,7 @@ static bool is_writable(struct ends *e)
 	return readiness(&e->c[0], -1, POLLOUT) & POLLOUT;
 }
 
-Test(allowance, ends_a_write)
+Test(buffer_limit, ends_a_write)
 {
 	struct ends *e = ends_make(SIZE, ENDS_LOW);
 
@@ -57,7 +57,7 @@ Test(allowance, ends_a_write)
 	cr_assert_eq(ends_put(e, 0, bytes, 3001), 2000);
 }
 
-Test(allowance, changes_under_a_writer)
+Test(buffer_limit, changes_under_a_writer)
 {
 	struct ends *e = ends_make(SIZE, ENDS_LOW);
 
@@ -74,7 +74,7 @@ Test(allowance, changes_under_a_writer)
 }
 
 /* The reader rings at the mark of what is allowed, not of the ring. */
-Test(allowance, wakes_a_writer)
+Test(buffer_limit, wakes_a_writer)
 {
 	struct ends *e = ends_make(SIZE, ENDS_LOW);
 
@@ -89,9 +89,9 @@ Test(allowance, wakes_a_writer)
 }
 
 /* The other end may write there what it likes. */
-Test(allowance, hostile_values)
+Test(buffer_limit, hostile_values)
 {
-	static const uint32_t odd[] = {1, RMB_ALLOWED_MIN - 1, SIZE, SIZE + 1,
+	static const uint32_t odd[] = {1, RMB_LIMIT_MIN - 1, SIZE, SIZE + 1,
 				       UINT32_MAX};
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* plain: what is kept of connections that stay TCP, and how it goes. */
+/* passthrough: what is kept of connections that stay TCP, and how it goes. */
 #include "smc_r/connection/passthrough.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 #include "smc_r/connection/connection.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
-#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
+#include "tests/unit/threads.h"
 
 #define FD 7
 
@@ -19,12 +19,12 @@ static void begin(void)
 	cr_assert_eq(fdtable_init(), 0);
 }
 
-TestSuite(plain, .init = begin, .fini = place_remove);
+TestSuite(passthrough, .init = begin, .fini = place_remove);
 
-static const struct plain one = {.role = STATUS_SERVER,
-				 .local_port = 80,
-				 .peer_port = 4000,
-				 .reason = REASON_PEER_NO_SMC};
+static const struct passthrough one = {.role = STATUS_SERVER,
+				       .local_port = 80,
+				       .peer_port = 4000,
+				       .reason = REASON_PEER_NO_SMC};
 
 /* Slots in use; *slot is one of them. */
 static uint32_t listed(struct status_slot **slot)
@@ -45,14 +45,14 @@ static uint32_t listed(struct status_slot **slot)
 	return n;
 }
 
-Test(plain, it_is_listed_and_counted_and_no_entry_of_the_table)
+Test(passthrough, it_is_listed_and_counted_and_no_entry_of_the_table)
 {
 	struct status_slot *slot = NULL;
 	struct status_counters *n;
 
-	cr_assert(!plain_is(FD));
-	plain_keep(FD, &one);
-	cr_assert(plain_is(FD));
+	cr_assert(!passthrough_is(FD));
+	passthrough_keep(FD, &one);
+	cr_assert(passthrough_is(FD));
 	cr_assert_null(fdtable_get(FD));
 	cr_assert_eq(listed(&slot), 1);
 	cr_assert_eq(atomic_load(&slot->state), STATUS_TCP);
@@ -66,48 +66,48 @@ Test(plain, it_is_listed_and_counted_and_no_entry_of_the_table)
 	cr_assert_eq(n->client_connections, 0);
 	cr_assert_eq(n->tcp_connections, 1);
 	cr_assert_eq(n->fallbacks[reason_index(REASON_PEER_NO_SMC)], 1);
-	plain_drop(FD);
-	cr_assert(!plain_is(FD));
+	passthrough_drop(FD);
+	cr_assert(!passthrough_is(FD));
 	cr_assert_eq(listed(NULL), 0);
-	plain_drop(FD);
+	passthrough_drop(FD);
 	cr_assert_eq(n->tcp_connections, 1);
 }
 
-Test(plain, a_number_that_was_closed_unseen_stands_for_the_next)
+Test(passthrough, a_number_that_was_closed_unseen_stands_for_the_next)
 {
 	struct status_slot *slot = NULL;
-	struct plain next = one;
+	struct passthrough next = one;
 
 	next.peer_port = 4001;
-	plain_keep(FD, &one);
-	plain_keep(FD, &next);
+	passthrough_keep(FD, &one);
+	passthrough_keep(FD, &next);
 	cr_assert_eq(listed(&slot), 1);
 	cr_assert_eq(slot->peer_port, 4001);
 }
 
-Test(plain, what_is_something_else_to_the_engine_stays_that)
+Test(passthrough, what_is_something_else_to_the_engine_stays_that)
 {
 	struct fdentry e = {.kind = FDENTRY_LISTENER};
 
 	fdtable_set(FD, &e);
-	plain_keep(FD, &one);
-	plain_keep(-1, &one);
-	plain_keep(FDTABLE_SIZE, &one);
-	cr_assert(!plain_is(FD));
-	cr_assert(!plain_is(-1));
-	cr_assert(!plain_is(FDTABLE_SIZE));
+	passthrough_keep(FD, &one);
+	passthrough_keep(-1, &one);
+	passthrough_keep(FDTABLE_SIZE, &one);
+	cr_assert(!passthrough_is(FD));
+	cr_assert(!passthrough_is(-1));
+	cr_assert(!passthrough_is(FDTABLE_SIZE));
 	cr_assert_eq(listed(NULL), 0);
 }
 
-Test(plain, a_second_descriptor_makes_it_an_ordinary_connection)
+Test(passthrough, a_second_descriptor_makes_it_an_ordinary_connection)
 {
 	struct connection *c;
 	struct fdentry *e;
 
-	plain_keep(FD, &one);
-	plain_share(FD);
-	plain_share(FD + 1);
-	cr_assert(!plain_is(FD));
+	passthrough_keep(FD, &one);
+	passthrough_share(FD);
+	passthrough_share(FD + 1);
+	cr_assert(!passthrough_is(FD));
 	c = connection_of(FD);
 	cr_assert_not_null(c);
 	cr_assert_eq(connection_phase(c), PHASE_NATIVE);
@@ -120,29 +120,29 @@ Test(plain, a_second_descriptor_makes_it_an_ordinary_connection)
 	cr_assert_eq(listed(NULL), 0);
 }
 
-Test(plain, more_than_the_segment_has_room_for_make_it_grow)
+Test(passthrough, more_than_the_segment_has_room_for_make_it_grow)
 {
 	for (int fd = 10; fd < 310; fd++)
-		plain_keep(fd, &one);
+		passthrough_keep(fd, &one);
 	cr_assert_eq(listed(NULL), 300);
-	plain_drop_range(10, 19);
-	plain_drop_range(300, ~0u);
+	passthrough_drop_range(10, 19);
+	passthrough_drop_range(300, ~0u);
 	cr_assert_eq(listed(NULL), 280);
-	plain_drop_all();
+	passthrough_drop_all();
 	cr_assert_eq(listed(NULL), 0);
-	cr_assert(!plain_is(50));
+	cr_assert(!passthrough_is(50));
 }
 
-Test(plain, one_after_the_other_takes_one_slot)
+Test(passthrough, one_after_the_other_takes_one_slot)
 {
 	struct status_slot *first = NULL;
 	struct status_slot *slot = NULL;
 
-	plain_keep(FD, &one);
+	passthrough_keep(FD, &one);
 	listed(&first);
 	for (int i = 0; i < 1000; i++) {
-		plain_drop(FD);
-		plain_keep(FD, &one);
+		passthrough_drop(FD);
+		passthrough_keep(FD, &one);
 		cr_assert_eq(listed(&slot), 1);
 		cr_assert_eq(slot, first);
 	}
@@ -161,32 +161,32 @@ static void child_drops(int number, void *argument)
 	(void)number;
 	process_forked();
 	segment_after_fork(true);
-	crew_must(plain_is(FD));
-	crew_wait_for(&f->step, 1);
-	plain_drop(FD);
-	crew_must(!plain_is(FD));
+	threads_must(passthrough_is(FD));
+	threads_wait_for(&f->step, 1);
+	passthrough_drop(FD);
+	threads_must(!passthrough_is(FD));
 	/* Its own ones are in a segment of its own. */
-	plain_keep(FD, &one);
-	crew_must(listed(NULL) == 1);
+	passthrough_keep(FD, &one);
+	threads_must(listed(NULL) == 1);
 	segment_close();
 }
 
-Test(plain, parent_and_child_hold_it_and_the_last_one_frees_it)
+Test(passthrough, parent_and_child_hold_it_and_the_last_one_frees_it)
 {
-	struct family *f = crew_share(sizeof(*f));
+	struct family *f = threads_share(sizeof(*f));
 	struct status_slot *slot = NULL;
 	pid_t pid;
 
-	plain_keep(FD, &one);
+	passthrough_keep(FD, &one);
 	listed(&slot);
 	segment_before_fork();
-	pid = crew_start(child_drops, 0, f);
+	pid = threads_start(child_drops, 0, f);
 	segment_after_fork(false);
-	plain_drop(FD);
-	cr_assert(!plain_is(FD));
+	passthrough_drop(FD);
+	cr_assert(!passthrough_is(FD));
 	cr_assert_eq(atomic_load(&slot->state), STATUS_TCP);
 	atomic_store(&f->step, 1);
-	cr_assert_eq(crew_wait(pid), 0);
+	cr_assert_eq(threads_wait(pid), 0);
 	cr_assert_eq(atomic_load(&slot->state), STATUS_FREE);
 }
 
@@ -200,13 +200,13 @@ static void *keep_and_drop(void *argument)
 	int fd = 20 + *(int *)argument * 3;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		plain_keep(fd, &one);
-		plain_keep(fd + 1, &one);
-		plain_drop(fd);
+		passthrough_keep(fd, &one);
+		passthrough_keep(fd + 1, &one);
+		passthrough_drop(fd);
 		if (i % 64 == 0)
-			plain_share(fd + 1);
-		if (plain_is(fd + 1)) {
-			plain_drop(fd + 1);
+			passthrough_share(fd + 1);
+		if (passthrough_is(fd + 1)) {
+			passthrough_drop(fd + 1);
 		} else {
 			struct connection *c = connection_of(fd + 1);
 			struct fdentry *e;
@@ -221,7 +221,7 @@ static void *keep_and_drop(void *argument)
 	return NULL;
 }
 
-Test(plain, threads_get_slots_of_their_own)
+Test(passthrough, threads_get_slots_of_their_own)
 {
 	pthread_t thread[THREADS];
 	int number[THREADS];
@@ -245,22 +245,22 @@ static _Atomic int interrupted;
 static void on_alarm(int number)
 {
 	(void)number;
-	plain_keep(FD, &one);
-	plain_drop(FD);
+	passthrough_keep(FD, &one);
+	passthrough_drop(FD);
 	atomic_fetch_add(&interrupted, 1);
 }
 
-Test(plain, a_handler_may_come_at_any_time)
+Test(passthrough, a_handler_may_come_at_any_time)
 {
 	const struct itimerval often = {{0, 100}, {0, 100}};
 	const struct itimerval never = {{0, 0}, {0, 0}};
 
-	plain_keep(FD + 1, &one);
+	passthrough_keep(FD + 1, &one);
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (atomic_load(&interrupted) < 200) {
-		plain_drop(FD + 1);
-		plain_keep(FD + 1, &one);
+		passthrough_drop(FD + 1);
+		passthrough_keep(FD + 1, &one);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	cr_assert_eq(listed(NULL), 1);

@@ -25,10 +25,10 @@ static struct ends *begin(int fd[2])
 /* As shutdown(SHUT_WR) does. */
 static void shut(struct ends *e, int side, int fd)
 {
-	half_announce(&e->c[side], fd);
+	half_close_announce(&e->c[side], fd);
 	atomic_fetch_or(&e->slot[side].tx.flags, STREAM_SHUT);
 	atomic_fetch_or(&e->element.side[side].producer.flags, PRODUCER_FIN);
-	cr_assert(half_is_owed(&e->c[side]));
+	cr_assert(half_close_is_owed(&e->c[side]));
 }
 
 /* Has the peer's FIN come here? */
@@ -46,7 +46,7 @@ static bool comes(int fd)
 	return poll(&p, 1, 10000) == 1;
 }
 
-Test(half, goes_out_when_all_is_read)
+Test(half_close, goes_out_when_all_is_read)
 {
 	uint8_t bytes[RING] = {0};
 	struct ends *e;
@@ -55,21 +55,21 @@ Test(half, goes_out_when_all_is_read)
 	e = begin(fd);
 	cr_assert_eq(ends_put(e, 0, bytes, 100), 100);
 	shut(e, 0, fd[0]);
-	half_send(&e->c[0], fd[0]);
-	cr_assert(half_is_owed(&e->c[0]));
+	half_close_send(&e->c[0], fd[0]);
+	cr_assert(half_close_is_owed(&e->c[0]));
 	cr_assert_not(has_come(fd[1]));
 	cr_assert_eq(ends_take(e, 1, bytes, 99), 99);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[1]));
 	cr_assert_eq(ends_take(e, 1, bytes, 100), 1);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
-	cr_assert_not(half_is_owed(&e->c[0]));
+	cr_assert_not(half_close_is_owed(&e->c[0]));
 	cr_assert(atomic_load(&e->element.side[0].producer.flags) &
 		  PRODUCER_HALVED);
 }
 
-Test(half, not_behind_a_message_that_the_server_has_not_read)
+Test(half_close, not_behind_a_message_that_the_server_has_not_read)
 {
 	struct ends *e;
 	int fd[2];
@@ -77,15 +77,15 @@ Test(half, not_behind_a_message_that_the_server_has_not_read)
 	e = begin(fd);
 	atomic_store(&e->element.confirmed, 2);
 	shut(e, 1, fd[1]);
-	half_send(&e->c[1], fd[1]);
+	half_close_send(&e->c[1], fd[1]);
 	cr_assert_not(has_come(fd[0]));
 	atomic_store(&e->element.confirmed, 3);
-	half_send(&e->c[1], fd[1]);
+	half_close_send(&e->c[1], fd[1]);
 	cr_assert(comes(fd[0]));
 }
 
 /* The reader's cursor is not final then. */
-Test(half, not_where_bytes_are_recalled)
+Test(half_close, not_where_bytes_are_recalled)
 {
 	struct ends *e;
 	int fd[2];
@@ -93,12 +93,12 @@ Test(half, not_where_bytes_are_recalled)
 	e = begin(fd);
 	shut(e, 0, fd[0]);
 	atomic_fetch_or(&e->element.side[0].producer.flags, PRODUCER_RECALLS);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[1]));
 }
 
 /* A handler runs on top of a call that may be going back to TCP. */
-Test(half, not_under_our_own_lock)
+Test(half_close, not_under_our_own_lock)
 {
 	struct ends *e;
 	int fd[2];
@@ -107,14 +107,14 @@ Test(half, not_under_our_own_lock)
 	e = begin(fd);
 	shut(e, 0, fd[0]);
 	taken = stream_lock(&e->slot[0].tx);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[1]));
 	stream_unlock(&e->slot[0].tx, taken);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
 }
 
-Test(half, the_second_comes_behind_the_first)
+Test(half_close, the_second_comes_behind_the_first)
 {
 	struct ends *e;
 	int fd[2];
@@ -122,16 +122,16 @@ Test(half, the_second_comes_behind_the_first)
 	e = begin(fd);
 	shut(e, 1, fd[1]);
 	shut(e, 0, fd[0]);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[1]));
-	half_send(&e->c[1], fd[1]);
+	half_close_send(&e->c[1], fd[1]);
 	cr_assert(comes(fd[0]));
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
 }
 
 /* Both are in this process, where it needs no rights. */
-Test(half, of_a_busy_peer_goes_out_before_our_own)
+Test(half_close, of_a_busy_peer_goes_out_before_our_own)
 {
 	uint8_t bytes[RING] = {0};
 	struct ends *e;
@@ -141,16 +141,16 @@ Test(half, of_a_busy_peer_goes_out_before_our_own)
 	cr_assert_eq(ends_put(e, 1, bytes, 10), 10);
 	shut(e, 1, fd[1]);
 	/* With bytes unread a close is a reset. */
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[0]));
 	cr_assert_eq(ends_take(e, 0, bytes, 10), 10);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	cr_assert(comes(fd[0]));
 	cr_assert(tcp_end_is_half(&e->c[0]));
 	cr_assert_not(has_come(fd[1]));
 }
 
-Test(half, our_own_stays_first)
+Test(half_close, our_own_stays_first)
 {
 	struct ends *e;
 	int fd[2];
@@ -158,14 +158,14 @@ Test(half, our_own_stays_first)
 	e = begin(fd);
 	shut(e, 0, fd[0]);
 	shut(e, 1, fd[1]);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	cr_assert_not(has_come(fd[0]));
-	half_follow(&e->c[1], fd[1]);
+	half_close_follow(&e->c[1], fd[1]);
 	cr_assert(comes(fd[1]));
 }
 
 /* A peer that lies about its descriptor: others are left alone. */
-Test(half, only_the_peers_socket_is_shut)
+Test(half_close, only_the_peers_socket_is_shut)
 {
 	struct ends *e;
 	int other[2];
@@ -176,27 +176,27 @@ Test(half, only_the_peers_socket_is_shut)
 	shut(e, 1, fd[1]);
 	atomic_store(&e->element.side[1].producer.shut_fd,
 		     (uint32_t)other[1] + 1);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	atomic_store(&e->element.side[1].producer.shut_fd, 0);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	atomic_store(&e->element.side[1].producer.shut_fd, UINT32_MAX);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	atomic_store(&e->element.side[1].producer.shut_pid, 0);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	atomic_store(&e->element.side[1].producer.shut_pid, UINT32_MAX);
-	half_follow(&e->c[0], fd[0]);
+	half_close_follow(&e->c[0], fd[0]);
 	cr_assert_not(has_come(other[0]));
 	cr_assert_not(has_come(fd[0]));
 }
 
-Test(half, is_not_the_end_of_the_connection)
+Test(half_close, is_not_the_end_of_the_connection)
 {
 	struct ends *e;
 	int fd[2];
 
 	e = begin(fd);
 	shut(e, 0, fd[0]);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
 	cr_assert_not(tcp_has_ended(&e->c[1], fd[1]));
 	cr_assert_eq(tcp_end_events(&e->c[1]), 0);
@@ -205,17 +205,17 @@ Test(half, is_not_the_end_of_the_connection)
 	cr_assert(tcp_has_ended(&e->c[1], fd[1]));
 }
 
-Test(half, both_are_the_end)
+Test(half_close, both_are_the_end)
 {
 	struct ends *e;
 	int fd[2];
 
 	e = begin(fd);
 	shut(e, 0, fd[0]);
-	half_send(&e->c[0], fd[0]);
+	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
 	shut(e, 1, fd[1]);
-	half_send(&e->c[1], fd[1]);
+	half_close_send(&e->c[1], fd[1]);
 	cr_assert(comes(fd[0]));
 	cr_assert(tcp_has_ended(&e->c[0], fd[0]));
 	cr_assert(tcp_has_ended(&e->c[1], fd[1]));

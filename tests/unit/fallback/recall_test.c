@@ -59,10 +59,11 @@ Test(recall, what_is_unread_goes_over_tcp)
 		     REST_WRITER);
 }
 
-/* The writer went on in the annex, and the reader stopped before or there. */
+/* The writer went on in the overflow ring, and the reader stopped before or
+ * there. */
 Test(recall, both_rings_go_over_tcp)
 {
-	static uint8_t bytes[ENDS_ANNEX * RING];
+	static uint8_t bytes[ENDS_OVERFLOW * RING];
 	const size_t most = sizeof(bytes);
 
 	for (size_t taken = 0; taken < most; taken += RING / 2) {
@@ -73,7 +74,7 @@ Test(recall, both_rings_go_over_tcp)
 		e = begin(fd);
 		ends_build(e, ENDS_HIGH);
 		cr_assert(stream_lock(&e->slot[0].tx));
-		cr_assert(stream_enter_annex(&e->c[0]));
+		cr_assert(stream_enter_overflow(&e->c[0]));
 		stream_unlock(&e->slot[0].tx, true);
 		ends_fill(bytes, RING, most - RING);
 		cr_assert_eq(ends_put(e, 0, bytes, most), most - RING);

@@ -39,60 +39,60 @@ static void setup(void)
 	process.spin_us = 50;
 }
 
-TestSuite(talk, .init = setup, .timeout = 20);
+TestSuite(first_burst, .init = setup, .timeout = 20);
 
-Test(talk, a_client_that_waits_in_a_write_says_so)
+Test(first_burst, a_client_that_waits_in_a_write_says_so)
 {
-	talk_announce(&client.c);
-	cr_assert_eq(atomic_load(&element.talks), 0);
-	talk_begin(&client.c);
-	cr_assert_eq(atomic_load(&element.talks), 0);
-	talk_announce(&client.c);
-	cr_assert_eq(atomic_load(&element.talks), 7);
+	first_burst_announce(&client.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
+	first_burst_begin(&client.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
+	first_burst_announce(&client.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 7);
 }
 
-Test(talk, it_ends_when_the_thread_waits)
+Test(first_burst, it_ends_when_the_thread_waits)
 {
-	talk_begin(&client.c);
-	talk_announce(&client.c);
-	talk_end();
-	cr_assert_eq(atomic_load(&element.talks), 0);
+	first_burst_begin(&client.c);
+	first_burst_announce(&client.c);
+	first_burst_end();
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
 	/* It is the first one that counts. */
-	talk_announce(&client.c);
-	cr_assert_eq(atomic_load(&element.talks), 0);
+	first_burst_announce(&client.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
 }
 
-Test(talk, it_ends_when_the_thread_writes_elsewhere)
+Test(first_burst, it_ends_when_the_thread_writes_elsewhere)
 {
-	talk_begin(&client.c);
-	talk_announce(&client.c);
-	talk_begin(&other.c);
-	cr_assert_eq(atomic_load(&element.talks), 0);
+	first_burst_begin(&client.c);
+	first_burst_announce(&client.c);
+	first_burst_begin(&other.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
 }
 
-Test(talk, a_connection_that_left_is_left_alone)
+Test(first_burst, a_connection_that_left_is_left_alone)
 {
-	talk_begin(&client.c);
-	talk_announce(&client.c);
+	first_burst_begin(&client.c);
+	first_burst_announce(&client.c);
 	atomic_store(&client.slot.phase, PHASE_NATIVE);
 	atomic_store(&element.epoch, 8);
-	atomic_store(&element.talks, 8);
-	talk_end();
-	cr_assert_eq(atomic_load(&element.talks), 8);
+	atomic_store(&element.first_burst, 8);
+	first_burst_end();
+	cr_assert_eq(atomic_load(&element.first_burst), 8);
 }
 
-Test(talk, a_server_has_nothing_to_say)
+Test(first_burst, a_server_has_nothing_to_say)
 {
-	talk_begin(&server.c);
-	talk_announce(&server.c);
-	cr_assert_eq(atomic_load(&element.talks), 0);
+	first_burst_begin(&server.c);
+	first_burst_announce(&server.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 0);
 }
 
-Test(talk, one_that_goes_on_for_ever_is_not_waited_for)
+Test(first_burst, one_that_goes_on_for_ever_is_not_waited_for)
 {
-	talk_await(&server.c);
-	talk_begin(&client.c);
-	talk_announce(&client.c);
-	talk_await(&server.c);
-	cr_assert_eq(atomic_load(&element.talks), 7);
+	first_burst_await(&server.c);
+	first_burst_begin(&client.c);
+	first_burst_announce(&client.c);
+	first_burst_await(&server.c);
+	cr_assert_eq(atomic_load(&element.first_burst), 7);
 }

@@ -12,8 +12,8 @@
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
-#include "tests/unit/threads.h"
 #include "tests/unit/place.h"
+#include "tests/unit/threads.h"
 
 /* Both sides of an element; and most tests need but one of its bells. */
 static struct bells server, client;
@@ -27,7 +27,7 @@ static void hide(struct bells *b)
 
 	bells_to_fds(b, fds, count);
 	for (unsigned i = 0; i < count; i++)
-		fds[i] = hidden_fd(fds[i]);
+		fds[i] = private_fd(fds[i]);
 	*b = bells_of_fds(fds, count);
 }
 
@@ -155,13 +155,13 @@ static void ring_from_child(int number, void *argument)
 
 Test(bell, a_sleeper_is_woken_from_another_process)
 {
-	pid_t pid = crew_start(ring_from_child, 0, NULL);
+	pid_t pid = threads_start(ring_from_child, 0, NULL);
 
 	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
-	cr_assert_eq(crew_wait(pid), 0);
-	pid = crew_start(ring_from_child, 0, NULL);
+	cr_assert_eq(threads_wait(pid), 0);
+	pid = threads_start(ring_from_child, 0, NULL);
 	cr_assert_eq(bell_wait(bell, &late), BELL_RUNG);
-	cr_assert_eq(crew_wait(pid), 0);
+	cr_assert_eq(threads_wait(pid), 0);
 }
 
 Test(bell, many_rings_never_hold_up_the_ringer)
@@ -312,11 +312,11 @@ static void sleep_and_die(int number, void *argument)
 
 Test(bell, the_death_of_the_peer_wakes_a_sleeper)
 {
-	pid_t pid = crew_start(sleep_and_die, 0, NULL);
+	pid_t pid = threads_start(sleep_and_die, 0, NULL);
 
 	bells_close(&client);
 	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
-	cr_assert_eq(crew_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(threads_wait(pid), 256 + SIGKILL);
 }
 
 Test(bell, ringing_what_there_is_not_does_nothing)

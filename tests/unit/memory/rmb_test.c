@@ -36,9 +36,9 @@ Test(rmb, only_powers_of_two_within_bounds_are_sizes)
 	cr_assert(!rmb_size_is_valid(0, RMB_RMBE_MIN, 0));
 	cr_assert(!rmb_size_is_valid(RMB_ELEMENTS_MAX + 1, RMB_RMBE_MIN, 0));
 	cr_assert(!rmb_size_is_valid(UINT32_MAX, RMB_RMBE_MIN, 0));
-	cr_assert(rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_ANNEX));
-	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_ANNEX / 2));
-	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, 2 * RMB_ANNEX));
+	cr_assert(rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_OVERFLOW));
+	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, RMB_OVERFLOW / 2));
+	cr_assert(!rmb_size_is_valid(1, RMB_RMBE_MIN, 2 * RMB_OVERFLOW));
 }
 
 struct span {
@@ -66,8 +66,8 @@ static void assert_apart(const struct rmb_map *m)
 
 			s[0].from = rmb_ring(m, i, side);
 			s[0].to = s[0].from + m->rmbe_bytes;
-			s[1].from = rmb_annex(m, i, side);
-			s[1].to = s[1].from + m->annex_bytes;
+			s[1].from = rmb_overflow(m, i, side);
+			s[1].to = s[1].from + m->overflow_bytes;
 			for (int k = 0; k < 2; k++) {
 				cr_assert_geq(s[k].from, m->base);
 				cr_assert_leq(s[k].to, m->base + m->bytes);
@@ -91,8 +91,9 @@ Test(rmb, rings_and_control_blocks_lie_apart)
 
 	for (i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
 		cr_assert_eq(rmb_create(&m, elements[i], 16384, &fd), 0);
-		cr_assert_eq(m.bytes, rmb_bytes(elements[i], 16384) +
-					  elements[i] * 2 * (size_t)RMB_ANNEX);
+		cr_assert_eq(m.bytes,
+			     rmb_bytes(elements[i], 16384) +
+				 elements[i] * 2 * (size_t)RMB_OVERFLOW);
 		cr_assert_geq(m.bytes, elements[i] * 2 * 16384u);
 		assert_apart(&m);
 		rmb_unmap(&m);
@@ -171,8 +172,9 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	cr_assert_eq(fstat(fd, &st), 0);
 	cr_assert_eq((size_t)st.st_size,
-		     rmb_bytes(4, 32768) + 8 * (size_t)RMB_ANNEX);
-	/* The RMBEs have memory: nothing can fault later. Annexes have none. */
+		     rmb_bytes(4, 32768) + 8 * (size_t)RMB_OVERFLOW);
+	/* The RMBEs have memory: nothing can fault later. Overflow rings have
+	 * none. */
 	cr_assert_eq((size_t)st.st_blocks * 512, rmb_bytes(4, 32768));
 	cr_assert_eq(ftruncate(fd, 4096), -1);
 	cr_assert_eq(ftruncate(fd, st.st_size + 4096), -1);
@@ -183,7 +185,7 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert_eq(m.elements, 4);
 	cr_assert_eq(m.rmbe_bytes, 32768);
 	cr_assert_eq(rmb_header(&m)->place, m.place);
-	cr_assert_eq(rmb_header(&m)->annex_bytes, RMB_ANNEX);
+	cr_assert_eq(rmb_header(&m)->overflow_bytes, RMB_OVERFLOW);
 	for (size_t i = sizeof(struct rmb_header); i < rmb_bytes(4, 32768); i++)
 		cr_assert_eq(m.base[i], 0);
 	rmb_unmap(&m);
@@ -199,7 +201,7 @@ Test(rmb, both_sides_see_the_same_memory)
 	int fd;
 
 	cr_assert_eq(rmb_create(&ours, 2, 16384, &fd), 0);
-	cr_assert_eq(rmb_map(&theirs, fd, 2, 16384, RMB_ANNEX), 0);
+	cr_assert_eq(rmb_map(&theirs, fd, 2, 16384, RMB_OVERFLOW), 0);
 	close(fd);
 	cr_assert_neq(ours.base, theirs.base);
 	cr_assert_eq(ours.place, theirs.place);
@@ -262,7 +264,7 @@ Test(rmb, no_address_space_is_an_error_and_leaves_nothing_open)
 	cr_assert_null(m.base);
 }
 
-/* ---- annexes ---- */
+/* ---- overflow rings ---- */
 
 static size_t memory_of(int fd)
 {
@@ -272,7 +274,7 @@ static size_t memory_of(int fd)
 	return (size_t)st.st_blocks * 512;
 }
 
-Test(rmb, an_annex_has_memory_from_filling_to_emptying)
+Test(rmb, an_overflow_has_memory_from_filling_to_emptying)
 {
 	size_t before;
 	struct rmb_map m;
@@ -280,17 +282,17 @@ Test(rmb, an_annex_has_memory_from_filling_to_emptying)
 
 	cr_assert_eq(rmb_create(&m, 2, 16384, &fd), 0);
 	before = memory_of(fd);
-	cr_assert_eq(rmb_annex_fill(&m, 1, SIDE_CLIENT), 0);
-	cr_assert_eq(memory_of(fd), before + RMB_ANNEX);
+	cr_assert_eq(rmb_overflow_fill(&m, 1, SIDE_CLIENT), 0);
+	cr_assert_eq(memory_of(fd), before + RMB_OVERFLOW);
 	/* Nobody went there. */
-	rmb_annex_empty(&m, 1, SIDE_CLIENT);
-	cr_assert_eq(memory_of(fd), before + RMB_ANNEX);
+	rmb_overflow_empty(&m, 1, SIDE_CLIENT);
+	cr_assert_eq(memory_of(fd), before + RMB_OVERFLOW);
 	atomic_store(&rmb_element(&m, 1)->side[SIDE_CLIENT].producer.switched,
 		     1);
-	rmb_annex_empty(&m, 1, SIDE_CLIENT);
+	rmb_overflow_empty(&m, 1, SIDE_CLIENT);
 	cr_assert_eq(memory_of(fd), before);
 	/* Left by one that was killed: the next use begins without. */
-	cr_assert_eq(rmb_annex_fill(&m, 1, SIDE_SERVER), 0);
+	cr_assert_eq(rmb_overflow_fill(&m, 1, SIDE_SERVER), 0);
 	atomic_store(&rmb_element(&m, 1)->side[SIDE_SERVER].producer.switched,
 		     1);
 	rmb_element_reset(&m, 1);
@@ -299,7 +301,7 @@ Test(rmb, an_annex_has_memory_from_filling_to_emptying)
 	close(fd);
 }
 
-Test(rmb, who_has_few_addresses_does_without_annexes)
+Test(rmb, who_has_few_addresses_does_without_overflows)
 {
 	struct rlimit few = {1ull << 60, RLIM_INFINITY};
 	struct rmb_map ours, theirs;
@@ -307,10 +309,10 @@ Test(rmb, who_has_few_addresses_does_without_annexes)
 
 	cr_assert_eq(rmb_create(&ours, 1, 16384, &fd), 0);
 	cr_assert_eq(setrlimit(RLIMIT_AS, &few), 0);
-	cr_assert_eq(rmb_map(&theirs, fd, 1, 16384, RMB_ANNEX), 0);
+	cr_assert_eq(rmb_map(&theirs, fd, 1, 16384, RMB_OVERFLOW), 0);
 	close(fd);
-	cr_assert_null(rmb_annex(&theirs, 0, SIDE_CLIENT));
-	cr_assert_eq(rmb_annex_fill(&theirs, 0, SIDE_CLIENT), -ENOMEM);
+	cr_assert_null(rmb_overflow(&theirs, 0, SIDE_CLIENT));
+	cr_assert_eq(rmb_overflow_fill(&theirs, 0, SIDE_CLIENT), -ENOMEM);
 	cr_assert_eq(theirs.bytes, rmb_bytes(1, 16384));
 	strcpy((char *)rmb_ring(&ours, 0, SIDE_SERVER), "hello");
 	cr_assert_str_eq((char *)rmb_ring(&theirs, 0, SIDE_SERVER), "hello");
@@ -318,7 +320,7 @@ Test(rmb, who_has_few_addresses_does_without_annexes)
 	rmb_unmap(&theirs);
 	cr_assert_eq(rmb_create(&ours, 1, 16384, &fd), 0);
 	close(fd);
-	cr_assert_eq(ours.annex_bytes, 0);
+	cr_assert_eq(ours.overflow_bytes, 0);
 	rmb_unmap(&ours);
 }
 

@@ -17,7 +17,7 @@ static void setup(void)
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &found), 0);
 }
 
-TestSuite(hidden, .init = setup);
+TestSuite(private_fd, .init = setup);
 
 static void limit(rlim_t soft, rlim_t hard)
 {
@@ -45,13 +45,13 @@ static void assert_limits(rlim_t soft, rlim_t hard)
 	cr_assert_eq(l.rlim_max, hard);
 }
 
-Test(hidden, it_lies_above_the_soft_limit_when_there_is_room)
+Test(private_fd, it_lies_above_the_soft_limit_when_there_is_room)
 {
 	int low = open_one();
 	int fd;
 
 	limit(64, 1024);
-	fd = hidden_fd(low);
+	fd = private_fd(low);
 	cr_assert_geq(fd, 64);
 	cr_assert_lt(fd, 1024);
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -59,36 +59,36 @@ Test(hidden, it_lies_above_the_soft_limit_when_there_is_room)
 	cr_assert_eq(fcntl(low, F_GETFD), -1);
 	cr_assert_not_null(fdtable_kind(fd, FDENTRY_HIDDEN));
 	assert_limits(64, 1024);
-	hidden_close(fd);
+	private_fd_close(fd);
 	cr_assert_null(fdtable_get(fd));
 	cr_assert_eq(fcntl(fd, F_GETFD), -1);
 }
 
-Test(hidden, many_at_once_have_numbers_above_the_soft_limit)
+Test(private_fd, many_at_once_have_numbers_above_the_soft_limit)
 {
 	int low[80];
 
 	limit(64, 1024);
-	hidden_begin();
+	private_fd_begin();
 	for (int i = 0; i < 80; i++)
 		low[i] = open_one();
 	for (int i = 0; i < 80; i++)
-		cr_assert_geq(hidden_fd(low[i]), 64);
-	hidden_end();
+		cr_assert_geq(private_fd(low[i]), 64);
+	private_fd_end();
 	assert_limits(64, 1024);
 	cr_assert_lt(open_one(), 64);
 }
 
-Test(hidden, many_at_once_where_the_limits_are_equal)
+Test(private_fd, many_at_once_where_the_limits_are_equal)
 {
 	limit(64, 64);
-	hidden_begin();
-	cr_assert_geq(hidden_fd(open_one()), 16);
-	hidden_end();
+	private_fd_begin();
+	cr_assert_geq(private_fd(open_one()), 16);
+	private_fd_end();
 	assert_limits(64, 64);
 }
 
-Test(hidden, a_program_gets_the_numbers_it_counts_on)
+Test(private_fd, a_program_gets_the_numbers_it_counts_on)
 {
 	int next = open_one();
 
@@ -99,18 +99,18 @@ Test(hidden, a_program_gets_the_numbers_it_counts_on)
 
 		/* However many we took, the lowest free one is the same. */
 		cr_assert_eq(fd, next);
-		cr_assert_geq(hidden_fd(fd), 64);
+		cr_assert_geq(private_fd(fd), 64);
 	}
 }
 
-Test(hidden, with_equal_limits_the_lowest_quarter_is_the_programs)
+Test(private_fd, with_equal_limits_the_lowest_quarter_is_the_programs)
 {
 	int count = 0;
 	int fd;
 
 	limit(64, 64);
 	for (;;) {
-		fd = hidden_fd(open_one());
+		fd = private_fd(open_one());
 		if (fd < 0)
 			break;
 		cr_assert_geq(fd, 16);
@@ -123,12 +123,12 @@ Test(hidden, with_equal_limits_the_lowest_quarter_is_the_programs)
 	/* The refused one was closed, so this never runs out. */
 	for (int i = 0; i < 100; i++) {
 		fd = open_one();
-		cr_assert_eq(hidden_fd(fd), -EMFILE);
+		cr_assert_eq(private_fd(fd), -EMFILE);
 		cr_assert_eq(fcntl(fd, F_GETFD), -1);
 	}
 }
 
-Test(hidden, what_was_given_back_can_be_had_again)
+Test(private_fd, what_was_given_back_can_be_had_again)
 {
 	int fd[64];
 	int n = 0;
@@ -138,18 +138,18 @@ Test(hidden, what_was_given_back_can_be_had_again)
 		int had = n;
 
 		for (n = 0;; n++) {
-			fd[n] = hidden_fd(open_one());
+			fd[n] = private_fd(open_one());
 			if (fd[n] < 0)
 				break;
 		}
 		if (round > 0)
 			cr_assert_eq(n, had, "round %d", round);
 		for (int i = 0; i < n; i++)
-			hidden_close(fd[i]);
+			private_fd_close(fd[i]);
 	}
 }
 
-Test(hidden, a_program_near_its_limit_loses_no_descriptor_to_us)
+Test(private_fd, a_program_near_its_limit_loses_no_descriptor_to_us)
 {
 	int used = 0;
 	int low;
@@ -159,11 +159,11 @@ Test(hidden, a_program_near_its_limit_loses_no_descriptor_to_us)
 	for (low = open_one(); low < 61; low = open_one())
 		used++;
 	cr_assert_gt(used, 0);
-	cr_assert_eq(hidden_fd(open_one()), -EMFILE);
+	cr_assert_eq(private_fd(open_one()), -EMFILE);
 	cr_assert_eq(open_one(), 62);
 }
 
-Test(hidden, soft_limits_of_every_size_are_kept)
+Test(private_fd, soft_limits_of_every_size_are_kept)
 {
 	const rlim_t soft[] = {8, 16, 20, 33, 64, 256};
 	int fd;
@@ -178,23 +178,23 @@ Test(hidden, soft_limits_of_every_size_are_kept)
 			continue;
 		}
 		limit(soft[i], 300);
-		fd = hidden_fd(low);
+		fd = private_fd(low);
 		cr_assert_geq(fd, (int)soft[i]);
 		cr_assert_lt(fd, 300);
 		assert_limits(soft[i], 300);
-		hidden_close(fd);
+		private_fd_close(fd);
 	}
 	limit(256, 300);
 }
 
-Test(hidden, few_numbers_above_the_soft_limit_are_used_first)
+Test(private_fd, few_numbers_above_the_soft_limit_are_used_first)
 {
 	int above = 0;
 	int below = 0;
 
 	limit(64, 68);
 	for (int i = 0; i < 12; i++) {
-		int fd = hidden_fd(open_one());
+		int fd = private_fd(open_one());
 
 		cr_assert_geq(fd, 16);
 		if (fd >= 64)
@@ -207,14 +207,14 @@ Test(hidden, few_numbers_above_the_soft_limit_are_used_first)
 	assert_limits(64, 68);
 }
 
-Test(hidden, closing_what_there_is_not_does_nothing)
+Test(private_fd, closing_what_there_is_not_does_nothing)
 {
 	int n;
 
 	limit(64, 64);
-	hidden_close(-1);
-	hidden_close(-EMFILE);
-	for (n = 0; hidden_fd(open_one()) >= 0; n++)
+	private_fd_close(-1);
+	private_fd_close(-EMFILE);
+	for (n = 0; private_fd(open_one()) >= 0; n++)
 		;
 	cr_assert_gt(n, 8);
 	cr_assert_leq(n, 48);

@@ -33,10 +33,10 @@ static bool has(size_t at, uint32_t number, size_t call)
 	clear();
 	put_number(at, number);
 	put(call, enter, sizeof(enter));
-	return raw_calls_in(text, sizeof(text));
+	return raw_syscalls_in(text, sizeof(text));
 }
 
-Test(raw_calls, what_concerns_a_connection)
+Test(raw_syscalls, what_concerns_a_connection)
 {
 	static const uint32_t numbers[] = {
 	    SYS_poll,          SYS_ppoll,      SYS_select,
@@ -50,7 +50,7 @@ Test(raw_calls, what_concerns_a_connection)
 		cr_assert(has(40, numbers[i], 53), "%u", numbers[i]);
 }
 
-Test(raw_calls, other_numbers_are_no_concern_of_ours)
+Test(raw_syscalls, other_numbers_are_no_concern_of_ours)
 {
 	static const uint32_t numbers[] = {SYS_read, SYS_futex, SYS_gettid,
 					   SYS_exit_group,
@@ -60,56 +60,56 @@ Test(raw_calls, other_numbers_are_no_concern_of_ours)
 		cr_assert(!has(40, numbers[i], 53), "%u", numbers[i]);
 }
 
-Test(raw_calls, wherever_they_stand)
+Test(raw_syscalls, wherever_they_stand)
 {
 	for (size_t at = 0; at + 7 <= sizeof(text); at++)
 		cr_assert(has(at, SYS_epoll_wait, at + 5), "%zu", at);
 }
 
-Test(raw_calls, neither_of_them_alone)
+Test(raw_syscalls, neither_of_them_alone)
 {
 	clear();
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 	put_number(40, SYS_epoll_wait);
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 	put(38, enter, sizeof(enter));
-	cr_assert(!raw_calls_in(text, sizeof(text)));
-	cr_assert(!raw_calls_in(text, 0));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, 0));
 }
 
-Test(raw_calls, a_call_far_behind_the_number_is_another)
+Test(raw_syscalls, a_call_far_behind_the_number_is_another)
 {
 	cr_assert(!has(10, SYS_epoll_wait, 80));
 	put_number(90, SYS_epoll_wait);
 	put(96, enter, sizeof(enter));
-	cr_assert(raw_calls_in(text, sizeof(text)));
+	cr_assert(raw_syscalls_in(text, sizeof(text)));
 }
 
-Test(raw_calls, the_middle_of_a_distance_is_no_call)
+Test(raw_syscalls, the_middle_of_a_distance_is_no_call)
 {
 	cr_assert(has(40, SYS_epoll_wait, 53));
 	text[55] = 0;
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 }
 
-Test(raw_calls, bytes_that_end_within)
+Test(raw_syscalls, bytes_that_end_within)
 {
 	clear();
 	put_number(sizeof(text) - 5, SYS_epoll_wait);
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 	put_number(sizeof(text) - 6, SYS_epoll_wait);
 	put(sizeof(text) - 1, enter, 1);
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 	/* The rest of the number, and the call, lie in front. */
 	clear();
 	put(0, enter, sizeof(enter));
-	cr_assert(!raw_calls_in(text, sizeof(text)));
+	cr_assert(!raw_syscalls_in(text, sizeof(text)));
 }
 #endif
 
-Test(raw_calls, these_tests_have_none)
+Test(raw_syscalls, these_tests_have_none)
 {
-	cr_assert(!raw_calls_were_found());
-	cr_assert(!raw_calls_are_likely());
-	cr_assert(!raw_calls_were_found());
+	cr_assert(!raw_syscalls_were_found());
+	cr_assert(!raw_syscalls_are_likely());
+	cr_assert(!raw_syscalls_were_found());
 }

@@ -13,49 +13,49 @@ static bool meet(uint16_t port)
 	bool known = false;
 
 	for (int i = 0; i < TRIES && !known; i++) {
-		plain_server_asked(port);
-		plain_server_connected(port);
-		known = plain_server_was_met(port);
+		no_smc_cache_note(port);
+		no_smc_cache_confirm(port);
+		known = no_smc_cache_has(port);
 	}
 	return known;
 }
 
-Test(plain_server, is_known_by_a_connection)
+Test(no_smc_cache, is_known_by_a_connection)
 {
-	cr_assert_not(plain_server_was_met(PORT));
-	plain_server_asked(PORT);
-	cr_assert_not(plain_server_was_met(PORT));
+	cr_assert_not(no_smc_cache_has(PORT));
+	no_smc_cache_note(PORT);
+	cr_assert_not(no_smc_cache_has(PORT));
 	cr_assert(meet(PORT));
-	cr_assert_not(plain_server_was_met(PORT + 1));
+	cr_assert_not(no_smc_cache_has(PORT + 1));
 }
 
-Test(plain_server, a_connection_alone_proves_nothing)
+Test(no_smc_cache, a_connection_alone_proves_nothing)
 {
-	plain_server_connected(PORT);
-	cr_assert_not(plain_server_was_met(PORT));
-	plain_server_asked(PORT);
-	plain_server_connected(PORT + 1);
-	cr_assert_not(plain_server_was_met(PORT));
+	no_smc_cache_confirm(PORT);
+	cr_assert_not(no_smc_cache_has(PORT));
+	no_smc_cache_note(PORT);
+	no_smc_cache_confirm(PORT + 1);
+	cr_assert_not(no_smc_cache_has(PORT));
 }
 
-Test(plain_server, is_asked_for_again)
+Test(no_smc_cache, is_asked_for_again)
 {
 	cr_assert(meet(PORT));
 	for (int i = 0; i < 3; i++) {
 		usleep(1000 * PLAIN_SERVER_MS / 2);
-		plain_server_connected(PORT);
+		no_smc_cache_confirm(PORT);
 	}
-	cr_assert_not(plain_server_was_met(PORT));
+	cr_assert_not(no_smc_cache_has(PORT));
 }
 
-Test(plain_server, is_forgotten)
+Test(no_smc_cache, is_forgotten)
 {
 	cr_assert(meet(PORT));
-	plain_server_forget();
-	cr_assert_not(plain_server_was_met(PORT));
+	no_smc_cache_clear();
+	cr_assert_not(no_smc_cache_has(PORT));
 }
 
-Test(plain_server, port_0_is_none)
+Test(no_smc_cache, port_0_is_none)
 {
-	cr_assert_not(plain_server_was_met(0));
+	cr_assert_not(no_smc_cache_has(0));
 }

@@ -65,7 +65,7 @@ Test(rendezvous, a_name_without_a_process_refuses)
 {
 	int listener = rendezvous_listen(id);
 
-	hidden_close(listener);
+	private_fd_close(listener);
 	cr_assert_eq(rendezvous_connect(id), -ECONNREFUSED);
 }
 
@@ -107,25 +107,25 @@ static void listen_as(int number, void *argument)
 	process_forked();
 	for (int i = 0; i < 4; i++)
 		mine[4 + i] = (uint8_t)((uint32_t)getpid() >> (24 - 8 * i));
-	crew_must(rendezvous_listen(mine) >= 0);
+	threads_must(rendezvous_listen(mine) >= 0);
 	atomic_fetch_add(gate, 1);
 	pause();
 }
 
 Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 {
-	_Atomic int *gate = crew_share(sizeof(*gate));
+	_Atomic int *gate = threads_share(sizeof(*gate));
 	char path[PLACE_PATH];
 	pid_t pid[4];
 
 	snprintf(path, sizeof(path), "%s", place_path(RUNDIR_PEER));
 	for (int i = 0; i < 4; i++)
-		pid[i] = crew_start(listen_as, i, gate);
-	crew_wait_for(gate, 4);
+		pid[i] = threads_start(listen_as, i, gate);
+	threads_wait_for(gate, 4);
 	kill(pid[0], SIGKILL);
 	kill(pid[2], SIGKILL);
-	crew_wait(pid[0]);
-	crew_wait(pid[2]);
+	threads_wait(pid[0]);
+	threads_wait(pid[2]);
 	place_write(RUNDIR_PEER "/note", "x", 1);
 	place_write(RUNDIR_PEER "/0102030400000001", "no socket", 9);
 	cr_assert_eq(place_count(path), 6);
@@ -134,8 +134,8 @@ Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 	cr_assert_eq(access(place_path(RUNDIR_PEER "/note"), F_OK), 0);
 	kill(pid[1], SIGKILL);
 	kill(pid[3], SIGKILL);
-	crew_wait(pid[1]);
-	crew_wait(pid[3]);
+	threads_wait(pid[1]);
+	threads_wait(pid[3]);
 	rendezvous_sweep();
 	cr_assert_eq(place_count(path), 2);
 }
@@ -150,8 +150,8 @@ static void make_channel(void)
 
 	cr_assert_eq(
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
-	one_end = hidden_fd(pair[0]);
-	other_end = hidden_fd(pair[1]);
+	one_end = private_fd(pair[0]);
+	other_end = private_fd(pair[1]);
 }
 
 /* Pipes, as bells are. */
@@ -193,9 +193,9 @@ Test(rendezvous, a_message_brings_its_descriptors_hidden)
 	for (int i = 0; i < THREE; i++) {
 		cr_assert_not_null(fdtable_kind(in[i], FDENTRY_HIDDEN));
 		cr_assert(fcntl(in[i], F_GETFD) & FD_CLOEXEC);
-		hidden_close(in[i]);
+		private_fd_close(in[i]);
 	}
-	hidden_close(one_end);
+	private_fd_close(one_end);
 	cr_assert_eq(rendezvous_receive(other_end, &got, in), -ECONNRESET);
 }
 
@@ -219,7 +219,7 @@ Test(rendezvous, sending_to_one_that_is_gone_is_an_error_and_no_signal)
 
 	make_channel();
 	some_descriptors(fds, ONE);
-	hidden_close(other_end);
+	private_fd_close(other_end);
 	cr_assert_eq(rendezvous_send(one_end, &m, fds, ONE), -EPIPE);
 }
 
@@ -301,7 +301,7 @@ Test(rendezvous, a_message_that_is_wrong_costs_no_descriptor)
 		assert_refused(&bad, sizeof(bad), ONE);
 	}
 	bad = m;
-	bad.annex_bytes = RMB_ANNEX + 1;
+	bad.overflow_bytes = RMB_OVERFLOW + 1;
 	assert_refused(&bad, sizeof(bad), ONE);
 	bad = m;
 	bad.magic ^= 1;
@@ -420,14 +420,14 @@ Test(rendezvous, a_flood_of_silent_strangers_costs_a_client_little)
 	/* One of them could be a server whose first message is on its way. */
 	cr_assert_leq(peer_look(&client).descriptors, before.descriptors + 8);
 	for (int i = 0; i < 200; i++)
-		hidden_close(channel[i]);
+		private_fd_close(channel[i]);
 	let_look();
 	cr_assert_eq(peer_look(&client).descriptors, before.descriptors);
 	for (int i = 0; i < 200; i++)
 		channel[i] = knock();
 	assert_served();
 	for (int i = 0; i < 200; i++)
-		hidden_close(channel[i]);
+		private_fd_close(channel[i]);
 	assert_served();
 }
 
@@ -446,7 +446,7 @@ Test(rendezvous, strangers_with_memory_get_no_connection_and_go_away)
 		    sealed_memfd(rmb_bytes(1, 16384), F_SEAL_SHRINK));
 	assert_served();
 	for (int i = 0; i < 20; i++)
-		hidden_close(channel[i]);
+		private_fd_close(channel[i]);
 	let_look();
 	/* The server's own group is what stays. */
 	cr_assert_leq(peer_look(&client).descriptors,
@@ -464,7 +464,7 @@ static void assert_not_mapped(int mark, int memfd)
 	channel = send_memory(server_id.id, nonce, memfd);
 	let_look_for(mark);
 	cr_assert_eq(peer_look(&client).mappings, before.mappings);
-	hidden_close(channel);
+	private_fd_close(channel);
 	let_look();
 	cr_assert_eq(peer_look(&client).descriptors, before.descriptors);
 }
@@ -501,7 +501,7 @@ Test(rendezvous, who_sends_without_end_is_not_heard_to_the_end)
 	memcpy(m.nonce, nonce, sizeof(m.nonce));
 	cr_assert_eq(peer_accept(&client, &server_id, &m).reason, REASON_SYNC);
 	cr_assert_lt(fill(channel, nonce), full / 2, "of %d", full);
-	hidden_close(channel);
+	private_fd_close(channel);
 	assert_served();
 }
 
@@ -555,6 +555,6 @@ Test(rendezvous, a_full_door_is_open_again_after_a_look)
 	let_look();
 	assert_served();
 	while (n > 0)
-		hidden_close(channel[--n]);
+		private_fd_close(channel[--n]);
 	assert_served();
 }

@@ -7,60 +7,60 @@
 #define MS UINT64_C(1000000)
 #define T0 (1000 * MS)
 
-Test(company, a_stranger_is_asked_now_and_then)
+Test(contention, a_stranger_is_asked_now_and_then)
 {
-	struct company c = {0};
+	struct contention c = {0};
 
-	cr_assert_not(company_wants(&c, T0, 1 * US, false));
-	cr_assert(company_wants(&c, T0, 10 * US, false));
-	cr_assert(company_wants(&c, T0, 0, true));
+	cr_assert_not(contention_should_yield(&c, T0, 1 * US, false));
+	cr_assert(contention_should_yield(&c, T0, 10 * US, false));
+	cr_assert(contention_should_yield(&c, T0, 0, true));
 }
 
-Test(company, who_gives_the_processor_back_gets_it_at_every_step)
+Test(contention, who_gives_the_processor_back_gets_it_at_every_step)
 {
-	struct company c = {0};
+	struct contention c = {0};
 
-	company_judge(&c, 15 * US, T0);
-	cr_assert(company_wants(&c, T0, 0, false));
-	cr_assert_not(company_is_bad(&c, T0));
+	contention_note_yield(&c, 15 * US, T0);
+	cr_assert(contention_should_yield(&c, T0, 0, false));
+	cr_assert_not(contention_is_bad(&c, T0));
 	/* Nobody took it the next time. */
-	company_judge(&c, 400, T0);
-	cr_assert_not(company_wants(&c, T0, 0, false));
+	contention_note_yield(&c, 400, T0);
+	cr_assert_not(contention_should_yield(&c, T0, 0, false));
 }
 
-Test(company, beside_a_thread_that_computes_the_processor_is_kept)
+Test(contention, beside_a_thread_that_computes_the_processor_is_kept)
 {
-	struct company c = {0};
+	struct contention c = {0};
 
-	company_judge(&c, 3 * MS, T0);
-	cr_assert(company_is_bad(&c, T0));
-	cr_assert_not(company_wants(&c, T0, 50 * US, true));
-	cr_assert_not(company_wants(&c, T0 + 19 * MS, 50 * US, true));
-	cr_assert(company_wants(&c, T0 + 21 * MS, 0, true));
+	contention_note_yield(&c, 3 * MS, T0);
+	cr_assert(contention_is_bad(&c, T0));
+	cr_assert_not(contention_should_yield(&c, T0, 50 * US, true));
+	cr_assert_not(contention_should_yield(&c, T0 + 19 * MS, 50 * US, true));
+	cr_assert(contention_should_yield(&c, T0 + 21 * MS, 0, true));
 }
 
 /* From one late yield to the next that is tried. */
-static uint64_t kept_for(struct company *c, uint64_t *now)
+static uint64_t kept_for(struct contention *c, uint64_t *now)
 {
 	uint64_t from = *now;
 
-	company_judge(c, 3 * MS, from);
-	while (!company_wants(c, *now, 0, true))
+	contention_note_yield(c, 3 * MS, from);
+	while (!contention_should_yield(c, *now, 0, true))
 		*now += 1 * MS;
 	return (*now - from) / MS;
 }
 
-Test(company, it_is_tried_ever_later_and_forgotten_in_the_end)
+Test(contention, it_is_tried_ever_later_and_forgotten_in_the_end)
 {
-	struct company c = {0};
+	struct contention c = {0};
 	uint64_t now = T0;
 
 	for (uint64_t ms = 20; ms <= 640; ms *= 2)
 		cr_assert_eq(kept_for(&c, &now), ms);
 	cr_assert_eq(kept_for(&c, &now), 640);
-	company_judge(&c, 400, now + 100 * MS);
+	contention_note_yield(&c, 400, now + 100 * MS);
 	cr_assert_eq(kept_for(&c, &now), 640);
-	company_judge(&c, 400, now + 700 * MS);
+	contention_note_yield(&c, 400, now + 700 * MS);
 	now += 700 * MS;
 	cr_assert_eq(kept_for(&c, &now), 20);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * flat: the short way does what the long one does, or nothing at all.
+ * fastpath: the short way does what the long one does, or nothing at all.
  */
 #include "tests/unit/ends.h"
 
@@ -16,12 +16,12 @@ static struct ends *e;
 
 static ssize_t put(const void *from, size_t n)
 {
-	return flat_send(&e->c[0], -1, from, n, DONTWAIT);
+	return fastpath_send(&e->c[0], -1, from, n, DONTWAIT);
 }
 
 static ssize_t take(void *to, size_t n)
 {
-	return flat_receive(&e->c[1], to, n, DONTWAIT);
+	return fastpath_receive(&e->c[1], to, n, DONTWAIT);
 }
 
 /* All of it, or none and no cursor moved. */
@@ -59,7 +59,7 @@ static void take_checked(uint64_t at, size_t n, size_t fill)
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
 }
 
-Test(flat, every_size_at_every_place_of_a_small_ring)
+Test(fastpath, every_size_at_every_place_of_a_small_ring)
 {
 	uint8_t bytes[256];
 
@@ -77,7 +77,7 @@ Test(flat, every_size_at_every_place_of_a_small_ring)
 			}
 }
 
-Test(flat, a_full_ring_is_left_alone)
+Test(fastpath, a_full_ring_is_left_alone)
 {
 	uint8_t bytes[32] = {0};
 
@@ -91,7 +91,7 @@ Test(flat, a_full_ring_is_left_alone)
 }
 
 /* Both ends of one connection, each by the way that it likes. */
-Test(flat, both_ways_mix)
+Test(fastpath, both_ways_mix)
 {
 	static uint8_t bytes[4096];
 	uint64_t written = 0;
@@ -130,7 +130,7 @@ static void assert_no_send(_Atomic uint32_t *word, uint32_t bit)
 	cr_assert_eq(put(&byte, 1), 1);
 }
 
-Test(flat, a_send_leaves_everything_else_alone)
+Test(fastpath, a_send_leaves_everything_else_alone)
 {
 	struct connection *c;
 	char byte = 'x';
@@ -145,8 +145,8 @@ Test(flat, a_send_leaves_everything_else_alone)
 	assert_no_send(&c->in_producer->flags, PRODUCER_SEALED);
 	assert_no_send(&c->tcp_ended, 1);
 	assert_no_send(&c->dead, 1);
-	cr_assert_eq(flat_send(c, -1, &byte, 1, MSG_OOB), 0);
-	cr_assert_eq(flat_send(c, -1, &byte, 1, MSG_ZEROCOPY), 0);
+	cr_assert_eq(fastpath_send(c, -1, &byte, 1, MSG_OOB), 0);
+	cr_assert_eq(fastpath_send(c, -1, &byte, 1, MSG_ZEROCOPY), 0);
 	cr_assert_eq(put(&byte, 0), 0);
 	cr_assert_eq(put(NULL, 1), 0);
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
@@ -171,7 +171,7 @@ static bool asks_tcp_first(struct connection *c, uint64_t asked)
 	return asks_tcp(c, asked);
 }
 
-Test(flat, tcp_is_asked_before_a_send_now_and_then)
+Test(fastpath, tcp_is_asked_before_a_send_now_and_then)
 {
 	_Atomic uint64_t instance_asked;
 	struct connection *c;
@@ -188,7 +188,7 @@ Test(flat, tcp_is_asked_before_a_send_now_and_then)
 	cr_assert_not(asks_tcp_first(c, LATELY));
 }
 
-Test(flat, a_stream_looks_at_the_clock_now_and_then)
+Test(fastpath, a_stream_looks_at_the_clock_now_and_then)
 {
 	struct connection *c;
 
@@ -218,7 +218,7 @@ static void assert_no_receive(_Atomic uint32_t *word, uint32_t bit)
 	cr_assert_eq(take(&byte, 1), 1);
 }
 
-Test(flat, a_receive_leaves_everything_else_alone)
+Test(fastpath, a_receive_leaves_everything_else_alone)
 {
 	struct connection *c;
 	char byte;
@@ -234,9 +234,9 @@ Test(flat, a_receive_leaves_everything_else_alone)
 	assert_no_receive(&c->slot->socket_flags, SOCKET_GUARDED);
 	assert_no_receive(&c->dead, 1);
 	cr_assert_eq(put("x", 1), 1);
-	cr_assert_eq(flat_receive(c, &byte, 1, MSG_PEEK | DONTWAIT), 0);
-	cr_assert_eq(flat_receive(c, &byte, 1, MSG_WAITALL), 0);
-	cr_assert_eq(flat_receive(c, &byte, 1, MSG_TRUNC), 0);
+	cr_assert_eq(fastpath_receive(c, &byte, 1, MSG_PEEK | DONTWAIT), 0);
+	cr_assert_eq(fastpath_receive(c, &byte, 1, MSG_WAITALL), 0);
+	cr_assert_eq(fastpath_receive(c, &byte, 1, MSG_TRUNC), 0);
 	cr_assert_eq(take(&byte, 0), 0);
 	cr_assert_eq(take(NULL, 1), 0);
 	cr_assert_eq(take(&byte, 1), 1);
@@ -244,7 +244,7 @@ Test(flat, a_receive_leaves_everything_else_alone)
 }
 
 /* A cursor that cannot be true: told by the long way. */
-Test(flat, a_hostile_cursor_gives_no_byte)
+Test(fastpath, a_hostile_cursor_gives_no_byte)
 {
 	char bytes[64];
 

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define SIZE  64u
-#define ANNEX (ENDS_ANNEX * SIZE)
+#define SIZE     64u
+#define OVERFLOW (ENDS_OVERFLOW * SIZE)
 
 static struct ends *build(uint32_t size)
 {
@@ -19,7 +19,7 @@ static struct ends *build(uint32_t size)
 static bool enter(struct ends *e, uint64_t stay)
 {
 	bool taken = stream_lock(&e->slot[0].tx);
-	bool done = stream_enter_annex(&e->c[0]);
+	bool done = stream_enter_overflow(&e->c[0]);
 
 	if (done)
 		e->c[0].return_at = e->slot[0].tx.position + stay;
@@ -27,14 +27,14 @@ static bool enter(struct ends *e, uint64_t stay)
 	return done;
 }
 
-static bool is_in_annex(const struct ends *e)
+static bool is_in_overflow(const struct ends *e)
 {
 	return connection_ring_out(&e->c[0]) == &e->c[0].out.ring[1];
 }
 
 static size_t put(struct ends *e, uint64_t *written, size_t n)
 {
-	uint8_t bytes[2 * ANNEX];
+	uint8_t bytes[2 * OVERFLOW];
 	ssize_t k;
 
 	/* Rings this small are gone through before anybody would look. */
@@ -48,7 +48,7 @@ static size_t put(struct ends *e, uint64_t *written, size_t n)
 
 static size_t take(struct ends *e, uint64_t *read, size_t n)
 {
-	uint8_t bytes[2 * ANNEX];
+	uint8_t bytes[2 * OVERFLOW];
 	ssize_t k = ends_take(e, 1, bytes, n);
 
 	cr_assert_geq(k, 0);
@@ -60,7 +60,7 @@ static size_t take(struct ends *e, uint64_t *read, size_t n)
 
 /* ---- one call after the other ---- */
 
-Test(annex, a_full_ring_goes_on_there_and_is_read_in_one_call)
+Test(overflow, a_full_ring_goes_on_there_and_is_read_in_one_call)
 {
 	struct ends *e = build(SIZE);
 	uint64_t written = 0;
@@ -69,21 +69,21 @@ Test(annex, a_full_ring_goes_on_there_and_is_read_in_one_call)
 	cr_assert_eq(put(e, &written, SIZE + 9), SIZE);
 	cr_assert_eq(stream_free(&e->c[0]), 0);
 	cr_assert(enter(e, UINT32_MAX));
-	/* No more of both rings is free than the annex holds. */
-	cr_assert_eq(stream_free(&e->c[0]), ANNEX - SIZE);
-	cr_assert_eq(put(e, &written, ANNEX), ANNEX - SIZE);
-	cr_assert_eq(stream_fill(&e->c[1]), ANNEX);
-	cr_assert_eq(take(e, &read, 2 * ANNEX), ANNEX);
+	/* No more of both rings is free than the overflow ring holds. */
+	cr_assert_eq(stream_free(&e->c[0]), OVERFLOW - SIZE);
+	cr_assert_eq(put(e, &written, OVERFLOW), OVERFLOW - SIZE);
+	cr_assert_eq(stream_fill(&e->c[1]), OVERFLOW);
+	cr_assert_eq(take(e, &read, 2 * OVERFLOW), OVERFLOW);
 	cr_assert_eq(stream_fill(&e->c[1]), 0);
-	cr_assert_eq(put(e, &written, 2 * ANNEX), ANNEX);
-	cr_assert_eq(take(e, &read, 2 * ANNEX), ANNEX);
+	cr_assert_eq(put(e, &written, 2 * OVERFLOW), OVERFLOW);
+	cr_assert_eq(take(e, &read, 2 * OVERFLOW), OVERFLOW);
 }
 
-Test(annex, peeking_goes_across)
+Test(overflow, peeking_goes_across)
 {
 	struct ends *e = build(SIZE);
 	uint64_t written = 0;
-	uint8_t bytes[ANNEX];
+	uint8_t bytes[OVERFLOW];
 
 	put(e, &written, SIZE);
 	enter(e, UINT32_MAX);
@@ -98,7 +98,7 @@ Test(annex, peeking_goes_across)
 		}
 }
 
-Test(annex, it_is_not_entered_before_its_last_bytes_are_read)
+Test(overflow, it_is_not_entered_before_its_last_bytes_are_read)
 {
 	struct ends *e = build(SIZE);
 	uint64_t written = 0;
@@ -111,11 +111,11 @@ Test(annex, it_is_not_entered_before_its_last_bytes_are_read)
 	put(e, &written, 16);
 	take(e, &read, SIZE);
 	/* The stay is over: the next one goes to the RMBE. */
-	for (int i = 0; i < 8 && is_in_annex(e); i++) {
+	for (int i = 0; i < 8 && is_in_overflow(e); i++) {
 		put(e, &written, 8);
 		take(e, &read, 8);
 	}
-	cr_assert(!is_in_annex(e));
+	cr_assert(!is_in_overflow(e));
 	cr_assert_gt(written - read, 0);
 	cr_assert_not(enter(e, 1), "%lu bytes lie there",
 		      (unsigned long)(written - read));
@@ -124,7 +124,7 @@ Test(annex, it_is_not_entered_before_its_last_bytes_are_read)
 	cr_assert(enter(e, 1));
 }
 
-Test(annex, a_conversation_leaves_it_when_the_stay_is_over)
+Test(overflow, a_conversation_leaves_it_when_the_stay_is_over)
 {
 	struct ends *e = build(SIZE);
 	uint64_t written = 0;
@@ -134,40 +134,40 @@ Test(annex, a_conversation_leaves_it_when_the_stay_is_over)
 	put(e, &written, SIZE);
 	cr_assert(enter(e, 3 * SIZE));
 	for (int i = 0; i < 16; i++) {
-		take(e, &read, ANNEX);
+		take(e, &read, OVERFLOW);
 		cr_assert_eq(ends_put(e, 1, "a", 1), 1);
 		cr_assert_eq(ends_take(e, 0, answer, 1), 1);
 		put(e, &written, 16);
-		cr_assert_eq(is_in_annex(e), written - 16 < 4 * SIZE);
+		cr_assert_eq(is_in_overflow(e), written - 16 < 4 * SIZE);
 	}
-	take(e, &read, ANNEX);
+	take(e, &read, OVERFLOW);
 	cr_assert_eq(read, written);
 }
 
-Test(annex, small_buffers_are_kept_there_too)
+Test(overflow, small_buffers_are_kept_there_too)
 {
-	struct ends *e = build(RMB_ALLOWED_MIN);
+	struct ends *e = build(RMB_LIMIT_MIN);
 	uint64_t written = 0;
 	uint64_t read = 0;
 
-	atomic_store(&e->element.side[0].producer.allowed, 2 * RMB_ALLOWED_MIN);
-	while (written < RMB_ALLOWED_MIN)
-		put(e, &written, 2 * ANNEX);
+	atomic_store(&e->element.side[0].producer.limit, 2 * RMB_LIMIT_MIN);
+	while (written < RMB_LIMIT_MIN)
+		put(e, &written, 2 * OVERFLOW);
 	cr_assert(enter(e, UINT32_MAX));
-	cr_assert_eq(stream_free(&e->c[0]), RMB_ALLOWED_MIN);
+	cr_assert_eq(stream_free(&e->c[0]), RMB_LIMIT_MIN);
 	while (read < written)
-		take(e, &read, 2 * ANNEX);
-	cr_assert_eq(stream_free(&e->c[0]), 2 * RMB_ALLOWED_MIN);
+		take(e, &read, 2 * OVERFLOW);
+	cr_assert_eq(stream_free(&e->c[0]), 2 * RMB_LIMIT_MIN);
 }
 
 /* Byte by byte, from either ring: no later than when a third is free. */
-Test(annex, a_writer_that_sleeps_hears_of_room_in_time)
+Test(overflow, a_writer_that_sleeps_hears_of_room_in_time)
 {
 	struct ends *e = build(SIZE);
 	struct rmb_wait *w = &e->element.side[0].wait;
-	const uint32_t mark = ANNEX - ANNEX / 3;
+	const uint32_t mark = OVERFLOW - OVERFLOW / 3;
 
-	for (size_t more = mark - SIZE + 1; more <= ANNEX - SIZE; more++) {
+	for (size_t more = mark - SIZE + 1; more <= OVERFLOW - SIZE; more++) {
 		uint64_t written = 0;
 		uint64_t read = 0;
 
@@ -188,7 +188,7 @@ Test(annex, a_writer_that_sleeps_hears_of_room_in_time)
 }
 
 /* Sizes, places and turns as they come. */
-Test(annex, any_order_of_calls_keeps_the_bytes)
+Test(overflow, any_order_of_calls_keeps_the_bytes)
 {
 	struct ends *e = build(SIZE);
 	unsigned entered = 0;
@@ -205,9 +205,9 @@ Test(annex, any_order_of_calls_keeps_the_bytes)
 		atomic_store(&e->element.side[0].producer.switched, 0);
 		atomic_store(&e->element.side[0].producer.shift, 0);
 		for (int i = 0; i < 1000; i++) {
-			size_t n = crew_random(&random) % (ANNEX + 20);
+			size_t n = threads_random(&random) % (OVERFLOW + 20);
 
-			switch (crew_random(&random) % 6) {
+			switch (threads_random(&random) % 6) {
 			case 0:
 			case 1:
 				put(e, &written, n);
@@ -225,9 +225,9 @@ Test(annex, any_order_of_calls_keeps_the_bytes)
 				break;
 			}
 			cr_assert_eq(stream_fill(&e->c[1]), written - read);
-			cr_assert_leq(written - read, ANNEX);
+			cr_assert_leq(written - read, OVERFLOW);
 		}
-		take(e, &read, 2 * ANNEX);
+		take(e, &read, 2 * OVERFLOW);
 		cr_assert_eq(read, written);
 	}
 	cr_assert_gt(entered, 2000);
@@ -244,15 +244,15 @@ static void *read_all(void *argument)
 	uint64_t read = 0;
 
 	while (read < RACE_BYTES) {
-		if (take(e, &read, 1 + crew_random(&random) % ANNEX) == 0)
+		if (take(e, &read, 1 + threads_random(&random) % OVERFLOW) == 0)
 			sched_yield();
-		if (crew_random(&random) % 64 == 0)
+		if (threads_random(&random) % 64 == 0)
 			ends_put(e, 1, "a", 1);
 	}
 	return NULL;
 }
 
-Test(annex, a_reader_follows_wherever_the_writer_goes)
+Test(overflow, a_reader_follows_wherever_the_writer_goes)
 {
 	struct ends *e = build(SIZE);
 	uint64_t random = 7;
@@ -264,15 +264,15 @@ Test(annex, a_reader_follows_wherever_the_writer_goes)
 	alarm(50);
 	cr_assert_eq(pthread_create(&reader, NULL, read_all, e), 0);
 	while (written < RACE_BYTES) {
-		size_t n = 1 + crew_random(&random) % ANNEX;
+		size_t n = 1 + threads_random(&random) % OVERFLOW;
 
 		if (n > RACE_BYTES - written)
 			n = (size_t)(RACE_BYTES - written);
 		if (put(e, &written, n) == 0)
 			sched_yield();
-		if (crew_random(&random) % 4 == 0)
-			entered += enter(e, crew_random(&random) % 1024);
-		if (crew_random(&random) % 16 == 0)
+		if (threads_random(&random) % 4 == 0)
+			entered += enter(e, threads_random(&random) % 1024);
+		if (threads_random(&random) % 16 == 0)
 			ends_take(e, 0, answer, sizeof(answer));
 	}
 	pthread_join(reader, NULL);

@@ -111,7 +111,7 @@ Test(stream_nested, a_write_inside_a_flat_one_damages_neither)
 	ends_fill(flat_buffer(), 0, FLAT_BYTES);
 	close_page();
 	second = write_on_top;
-	cr_assert_eq(flat_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0),
+	cr_assert_eq(fastpath_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0),
 		     FLAT_BYTES);
 	cr_assert_eq(faults, 1);
 	assert_both(FLAT_BYTES);
@@ -170,12 +170,13 @@ Test(stream_nested, a_read_inside_a_flat_one_gives_each_byte_once)
 	close_page();
 	second = read_on_top;
 	cr_assert_eq(
-	    flat_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT), 0);
+	    fastpath_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT),
+	    0);
 	cr_assert_eq(faults, 1);
 	cr_assert(ends_right(first, 0, sizeof(first)));
 	cr_assert_eq(atomic_load(&e->slot[1].rx.lock), 0);
 	cr_assert_eq(
-	    flat_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT),
+	    fastpath_receive(&e->c[1], flat_buffer(), FLAT_BYTES, MSG_DONTWAIT),
 	    FLAT_BYTES);
 	cr_assert(ends_right(flat_buffer(), sizeof(first), FLAT_BYTES));
 }
@@ -251,7 +252,7 @@ Test(stream_nested, a_flat_copy_that_siglongjmp_ended_moved_nothing)
 	close_page();
 	second = leave;
 	if (sigsetjmp(place, 1) == 0) {
-		flat_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0);
+		fastpath_send(&e->c[0], -1, flat_buffer(), FLAT_BYTES, 0);
 		cr_assert_fail("the copy was not interrupted");
 	}
 	cr_assert_eq(stream_fill(&e->c[1]), 0);
