@@ -448,7 +448,7 @@ void connection_release(struct connection *c);
 void connection_drop_native(void);
 
 /* The number was closed under a call that sleeps, which goes on with this
- * hidden descriptor; and the call is over. Engine lock held. */
+ * private descriptor; and the call is over. Engine lock held. */
 void connection_keep(struct connection *c, int fd);
 void connection_unkeep(struct connection *c);
 

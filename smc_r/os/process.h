@@ -129,7 +129,7 @@ void private_fd_close_all(const int *fds, unsigned count);
 /* Would so many more leave the program, and what follows, plenty? */
 bool private_fd_has_plenty(unsigned more);
 /* Opens a directory of the run directory, once: *kept is -1 before, and the
- * hidden descriptor after it. 0 or -errno. */
+ * private descriptor after it. 0 or -errno. */
 int private_fd_directory(const char *name, int *kept);
 
 /*

@@ -43,7 +43,7 @@ struct rendezvous_message {
 #define RENDEZVOUS_MAGIC   0x5a444e52u
 #define RENDEZVOUS_VERSION 7u
 
-/* Listens under our peer ID: a hidden descriptor or -errno. */
+/* Listens under our peer ID: a private descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);
 /* Removes the name. */
 void rendezvous_forget(const uint8_t id[8]);
