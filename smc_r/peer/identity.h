@@ -20,8 +20,8 @@
 int identity_get(uint8_t id[PEER_ID_BYTES]);
 /* Our peer ID, where identity_get has succeeded; zeros before. */
 const uint8_t *identity_own(void);
-/* The next channel that a server made to us: a private descriptor, -EAGAIN where
- * there is none, or -errno. identity_get has succeeded. */
+/* The next channel that a server made to us: a private descriptor, -EAGAIN
+ * where there is none, or -errno. identity_get has succeeded. */
 int identity_accept(void);
 
 /* In the child of a fork: the parent's name stays the parent's. */
