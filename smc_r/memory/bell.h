@@ -79,8 +79,8 @@ int bells_make(struct bells *ours, struct bells *theirs, unsigned count);
 void bells_to_fds(const struct bells *b, int *fds, unsigned count);
 struct bells bells_of_fds(const int *fds, unsigned count);
 
-/* Makes private descriptors that a peer sent ready for use: checks that they are
- * pipes and opens those that we ring. 0, or -EPROTO, -errno; they stay the
+/* Makes private descriptors that a peer sent ready for use: checks that they
+ * are pipes and opens those that we ring. 0, or -EPROTO, -errno; they stay the
  * caller's in any case. Engine lock held. */
 int bells_adopt(struct bells *b);
 
