@@ -27,59 +27,70 @@
 #include <sys/uio.h>
 #include <wordexp.h>
 
+/*
+ * The system calls whose function in libc has their name and their parameters.
+ * CALL makes something of each one's number of parameters, result, name, and
+ * types of the parameters.
+ */
+#define REAL_CALLS(CALL)                                                       \
+	CALL(3, ssize_t, read, int, void *, size_t)                            \
+	CALL(3, ssize_t, write, int, const void *, size_t)                     \
+	CALL(3, ssize_t, readv, int, const struct iovec *, int)                \
+	CALL(3, ssize_t, writev, int, const struct iovec *, int)               \
+	CALL(6, ssize_t, recvfrom, int, void *, size_t, int,                   \
+	     struct sockaddr *, socklen_t *)                                   \
+	CALL(3, ssize_t, recvmsg, int, struct msghdr *, int)                   \
+	CALL(5, int, recvmmsg, int, struct mmsghdr *, unsigned, int,           \
+	     struct timespec *)                                                \
+	CALL(6, ssize_t, sendto, int, const void *, size_t, int,               \
+	     const struct sockaddr *, socklen_t)                               \
+	CALL(3, ssize_t, sendmsg, int, const struct msghdr *, int)             \
+	CALL(4, int, sendmmsg, int, struct mmsghdr *, unsigned, int)           \
+	CALL(4, ssize_t, sendfile, int, int, off_t *, size_t)                  \
+	CALL(6, ssize_t, splice, int, loff_t *, int, loff_t *, size_t,         \
+	     unsigned)                                                         \
+	CALL(3, int, poll, struct pollfd *, nfds_t, int)                       \
+	CALL(5, int, select, int, fd_set *, fd_set *, fd_set *,                \
+	     struct timeval *)                                                 \
+	CALL(1, int, epoll_create, int)                                        \
+	CALL(1, int, epoll_create1, int)                                       \
+	CALL(4, int, epoll_ctl, int, int, int, struct epoll_event *)           \
+	CALL(4, int, epoll_wait, int, struct epoll_event *, int, int)          \
+	CALL(3, int, socket, int, int, int)                                    \
+	CALL(2, int, listen, int, int)                                         \
+	CALL(3, int, connect, int, const struct sockaddr *, socklen_t)         \
+	CALL(3, int, accept, int, struct sockaddr *, socklen_t *)              \
+	CALL(4, int, accept4, int, struct sockaddr *, socklen_t *, int)        \
+	CALL(2, int, shutdown, int, int)                                       \
+	CALL(5, int, setsockopt, int, int, int, const void *, socklen_t)       \
+	CALL(3, int, getpeername, int, struct sockaddr *, socklen_t *)         \
+	CALL(5, int, getsockopt, int, int, int, void *, socklen_t *)           \
+	CALL(1, int, close, int)                                               \
+	CALL(3, int, close_range, unsigned, unsigned, int)                     \
+	CALL(1, int, dup, int)                                                 \
+	CALL(2, int, dup2, int, int)                                           \
+	CALL(3, int, dup3, int, int, int)                                      \
+	CALL(3, int, execve, const char *, char *const *, char *const *)       \
+	CALL(5, int, execveat, int, const char *, char *const *,               \
+	     char *const *, int)
+
+#define REAL_FIELD(count, result, name, ...) result (*name)(__VA_ARGS__);
+
 struct real {
-	/* The data path; each of them has a bare system call behind it. */
-	ssize_t (*read)(int, void *, size_t);
-	ssize_t (*write)(int, const void *, size_t);
-	ssize_t (*readv)(int, const struct iovec *, int);
-	ssize_t (*writev)(int, const struct iovec *, int);
-	ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *,
-			    socklen_t *);
-	ssize_t (*recvmsg)(int, struct msghdr *, int);
-	int (*recvmmsg)(int, struct mmsghdr *, unsigned, int,
-			struct timespec *);
-	ssize_t (*sendto)(int, const void *, size_t, int,
-			  const struct sockaddr *, socklen_t);
-	ssize_t (*sendmsg)(int, const struct msghdr *, int);
-	int (*sendmmsg)(int, struct mmsghdr *, unsigned, int);
-	ssize_t (*sendfile)(int, int, off_t *, size_t);
-	ssize_t (*splice)(int, loff_t *, int, loff_t *, size_t, unsigned);
+	/* Each of them has a bare system call behind it. */
+	REAL_CALLS(REAL_FIELD)
 	ssize_t (*preadv2)(int, const struct iovec *, int, off_t, int);
 	ssize_t (*pwritev2)(int, const struct iovec *, int, off_t, int);
-	/* Readiness. */
-	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,
 		     const sigset_t *);
-	int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 	int (*pselect)(int, fd_set *, fd_set *, fd_set *,
 		       const struct timespec *, const sigset_t *);
-	int (*epoll_create)(int);
-	int (*epoll_create1)(int);
-	int (*epoll_ctl)(int, int, int, struct epoll_event *);
-	int (*epoll_wait)(int, struct epoll_event *, int, int);
 	int (*epoll_pwait)(int, struct epoll_event *, int, int,
 			   const sigset_t *);
 	int (*epoll_pwait2)(int, struct epoll_event *, int,
 			    const struct timespec *, const sigset_t *);
-	/* Control. */
-	int (*socket)(int, int, int);
-	int (*listen)(int, int);
-	int (*connect)(int, const struct sockaddr *, socklen_t);
-	int (*accept)(int, struct sockaddr *, socklen_t *);
-	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
-	int (*shutdown)(int, int);
-	int (*setsockopt)(int, int, int, const void *, socklen_t);
-	int (*getpeername)(int, struct sockaddr *, socklen_t *);
-	int (*getsockopt)(int, int, int, void *, socklen_t *);
-	int (*close)(int);
-	int (*close_range)(unsigned, unsigned, int);
-	int (*dup)(int);
-	int (*dup2)(int, int);
-	int (*dup3)(int, int, int);
 	int (*fcntl)(int, int, ...);
 	int (*ioctl)(int, unsigned long, ...);
-	int (*execve)(const char *, char *const[], char *const[]);
-	int (*execveat)(int, const char *, char *const[], char *const[], int);
 	int (*prctl)(int, ...);
 	long (*syscall)(long, ...);
 	/* No system call of their own: null until real_init, or real_need. */

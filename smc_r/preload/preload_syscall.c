@@ -30,254 +30,121 @@ ssize_t pwritev2(int, const struct iovec *, int, off_t, int);
 int execveat(int, const char *, char *const[], char *const[], int);
 int pidfd_getfd(int, int, unsigned);
 
-#define P(T, x) ((T)(uintptr_t)(x))
-#define FD(x)   ((int)(x))
+/* ---- calls that go the way of a function ---- */
 
-static bool data_call(long number, const long *a, long *r)
-{
-	switch (number) {
-	case SYS_read:
-		*r = read(FD(a[0]), P(void *, a[1]), (size_t)a[2]);
-		return true;
-	case SYS_write:
-		*r = write(FD(a[0]), P(const void *, a[1]), (size_t)a[2]);
-		return true;
-	case SYS_readv:
-		*r = readv(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2]);
-		return true;
-	case SYS_writev:
-		*r = writev(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2]);
-		return true;
-	case SYS_recvfrom:
-		*r =
-		    recvfrom(FD(a[0]), P(void *, a[1]), (size_t)a[2], (int)a[3],
-			     P(struct sockaddr *, a[4]), P(socklen_t *, a[5]));
-		return true;
-	case SYS_sendto:
-		*r = sendto(FD(a[0]), P(const void *, a[1]), (size_t)a[2],
-			    (int)a[3], P(const struct sockaddr *, a[4]),
-			    (socklen_t)a[5]);
-		return true;
-	case SYS_recvmsg:
-		*r = recvmsg(FD(a[0]), P(struct msghdr *, a[1]), (int)a[2]);
-		return true;
-	case SYS_sendmsg:
-		*r = sendmsg(FD(a[0]), P(const struct msghdr *, a[1]),
-			     (int)a[2]);
-		return true;
-	case SYS_recvmmsg:
-		*r = recvmmsg(FD(a[0]), P(struct mmsghdr *, a[1]),
-			      (unsigned)a[2], (int)a[3],
-			      P(struct timespec *, a[4]));
-		return true;
-	case SYS_sendmmsg:
-		*r = sendmmsg(FD(a[0]), P(struct mmsghdr *, a[1]),
-			      (unsigned)a[2], (int)a[3]);
-		return true;
-	case SYS_sendfile:
-		*r = sendfile(FD(a[0]), FD(a[1]), P(off_t *, a[2]),
-			      (size_t)a[3]);
-		return true;
-	case SYS_splice:
-		*r = splice(FD(a[0]), P(loff_t *, a[1]), FD(a[2]),
-			    P(loff_t *, a[3]), (size_t)a[4], (unsigned)a[5]);
-		return true;
-	default:
-		return false;
+/* What makes the call from its arguments, the words of `a`. */
+#define BY_NUMBER(name, ...)                                                   \
+	static long name##_by_number(const long *a)                            \
+	{                                                                      \
+		return name(__VA_ARGS__);                                      \
 	}
-}
+
+/* The first words, as the types say. */
+#define WORDS1(A)                (A) a[0]
+#define WORDS2(A, B)             WORDS1(A), (B)a[1]
+#define WORDS3(A, B, C)          WORDS2(A, B), (C)a[2]
+#define WORDS4(A, B, C, D)       WORDS3(A, B, C), (D)a[3]
+#define WORDS5(A, B, C, D, E)    WORDS4(A, B, C, D), (E)a[4]
+#define WORDS6(A, B, C, D, E, F) WORDS5(A, B, C, D, E), (F)a[5]
+
+#define CALL_BY_NUMBER(count, result, name, ...)                               \
+	BY_NUMBER(name, WORDS##count(__VA_ARGS__))
+
+REAL_CALLS(CALL_BY_NUMBER)
 
 /* The offset comes in two halves; on 64 bits the first one is all of it. */
-static bool vector_call(long number, const long *a, long *r)
+static off_t offset_of(const long *a)
 {
 	off_t at = (off_t)a[3];
 
 	if (sizeof(long) < sizeof(at))
 		at = (off_t)((uint64_t)a[4] << 32 | (uint32_t)a[3]);
-	switch (number) {
-	case SYS_preadv2:
-		*r = preadv2(FD(a[0]), P(const struct iovec *, a[1]), (int)a[2],
-			     at, (int)a[5]);
-		return true;
-	case SYS_pwritev2:
-		*r = pwritev2(FD(a[0]), P(const struct iovec *, a[1]),
-			      (int)a[2], at, (int)a[5]);
-		return true;
-	default:
-		return false;
-	}
+	return at;
 }
+
+BY_NUMBER(preadv2, WORDS3(int, const struct iovec *, int), offset_of(a),
+	  (int)a[5])
+BY_NUMBER(pwritev2, WORDS3(int, const struct iovec *, int), offset_of(a),
+	  (int)a[5])
 
 /* The kernel's pselect6 and ppoll write back the time; their callers by
  * number know that and do not count on it being kept. */
-static bool wait_call(long number, const long *a, long *r)
+BY_NUMBER(ppoll, WORDS4(struct pollfd *, nfds_t, const struct timespec *,
+			const sigset_t *))
+
+static long pselect_by_number(const long *a)
 {
 	const struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} * six;
+	} *six = (const void *)a[5];
 
-	switch (number) {
-#ifdef SYS_poll
-	case SYS_poll:
-		*r = poll(P(struct pollfd *, a[0]), (nfds_t)a[1], (int)a[2]);
-		return true;
-	case SYS_select:
-		/* libc's is another one. */
-		if (fdtable_connections_end() == 0)
-			return false;
-		*r = select(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
-			    P(fd_set *, a[3]), P(struct timeval *, a[4]));
-		return true;
-	case SYS_epoll_wait:
-		*r = epoll_wait(FD(a[0]), P(struct epoll_event *, a[1]),
-				(int)a[2], (int)a[3]);
-		return true;
-	case SYS_epoll_create:
-		*r = epoll_create((int)a[0]);
-		return true;
-#endif
-	case SYS_ppoll:
-		*r = ppoll(P(struct pollfd *, a[0]), (nfds_t)a[1],
-			   P(const struct timespec *, a[2]),
-			   P(const sigset_t *, a[3]));
-		return true;
-	case SYS_pselect6:
-		six = P(const void *, a[5]);
-		*r =
-		    pselect(FD(a[0]), P(fd_set *, a[1]), P(fd_set *, a[2]),
-			    P(fd_set *, a[3]), P(const struct timespec *, a[4]),
-			    six ? six->mask : NULL);
-		return true;
-	case SYS_epoll_pwait:
-		*r = epoll_pwait(FD(a[0]), P(struct epoll_event *, a[1]),
-				 (int)a[2], (int)a[3],
-				 P(const sigset_t *, a[4]));
-		return true;
-	case SYS_epoll_pwait2:
-		*r = epoll_pwait2(FD(a[0]), P(struct epoll_event *, a[1]),
-				  (int)a[2], P(const struct timespec *, a[3]),
-				  P(const sigset_t *, a[4]));
-		return true;
-	case SYS_epoll_create1:
-		*r = epoll_create1((int)a[0]);
-		return true;
-	case SYS_epoll_ctl:
-		*r = epoll_ctl(FD(a[0]), (int)a[1], FD(a[2]),
-			       P(struct epoll_event *, a[3]));
-		return true;
-	default:
-		return false;
-	}
+	return pselect(
+	    WORDS5(int, fd_set *, fd_set *, fd_set *, const struct timespec *),
+	    six ? six->mask : NULL);
 }
 
-static bool descriptor_call(long number, const long *a, long *r)
+BY_NUMBER(epoll_pwait,
+	  WORDS5(int, struct epoll_event *, int, int, const sigset_t *))
+BY_NUMBER(epoll_pwait2, WORDS5(int, struct epoll_event *, int,
+			       const struct timespec *, const sigset_t *))
+BY_NUMBER(fcntl, WORDS2(int, int), a[2])
+BY_NUMBER(ioctl, WORDS2(int, unsigned long), a[2])
+BY_NUMBER(prctl, (int)a[0], a[1], a[2], a[3], a[4])
+BY_NUMBER(pidfd_getfd, WORDS3(int, int, unsigned))
+
+#define CALL_ENTRY(count, result, name, ...) [SYS_##name] = name##_by_number,
+
+static long (*const calls[])(const long *) = {
+    [SYS_preadv2] = preadv2_by_number,
+    [SYS_pwritev2] = pwritev2_by_number,
+    [SYS_ppoll] = ppoll_by_number,
+    [SYS_pselect6] = pselect_by_number,
+    [SYS_epoll_pwait] = epoll_pwait_by_number,
+    [SYS_epoll_pwait2] = epoll_pwait2_by_number,
+    [SYS_fcntl] = fcntl_by_number,
+    [SYS_ioctl] = ioctl_by_number,
+    [SYS_prctl] = prctl_by_number,
+    [SYS_pidfd_getfd] = pidfd_getfd_by_number,
+    REAL_CALLS(CALL_ENTRY)};
+
+/* Returns the function that makes the call, or NULL. */
+static long (*function_of(long number))(const long *)
+{
+	if (number < 0 || number >= (long)(sizeof(calls) / sizeof(*calls)))
+		return NULL;
+	/* libc's is another one. */
+	if (number == SYS_select && fdtable_connections_end() == 0)
+		return NULL;
+	return calls[number];
+}
+
+/* ---- calls that only concern us ---- */
+
+static void note_call(long number, const long *a)
 {
 	switch (number) {
-	case SYS_close:
-		*r = close(FD(a[0]));
-		return true;
-	case SYS_close_range:
-		*r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
-		return true;
-	case SYS_pidfd_getfd:
-		*r = pidfd_getfd(FD(a[0]), FD(a[1]), (unsigned)a[2]);
-		return true;
-	case SYS_dup:
-		*r = dup(FD(a[0]));
-		return true;
-#ifdef SYS_dup2
-	case SYS_dup2:
-		*r = dup2(FD(a[0]), FD(a[1]));
-		return true;
-#endif
-	case SYS_dup3:
-		*r = dup3(FD(a[0]), FD(a[1]), (int)a[2]);
-		return true;
-	case SYS_fcntl:
-		*r = fcntl(FD(a[0]), (int)a[1], a[2]);
-		return true;
-	case SYS_ioctl:
-		*r = ioctl(FD(a[0]), (unsigned long)a[1], a[2]);
-		return true;
-	case SYS_execve:
-		*r = execve(P(const char *, a[0]), P(char *const *, a[1]),
-			    P(char *const *, a[2]));
-		return true;
-	case SYS_execveat:
-		*r = execveat(FD(a[0]), P(const char *, a[1]),
-			      P(char *const *, a[2]), P(char *const *, a[3]),
-			      (int)a[4]);
-		return true;
-	case SYS_prctl:
-		*r = prctl((int)a[0], a[1], a[2], a[3], a[4]);
-		return true;
 	case SYS_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_STRICT)
 			sandbox_begins(SECCOMP_MODE_STRICT, 0);
 		else if (a[0] == SECCOMP_SET_MODE_FILTER)
 			sandbox_begins(SECCOMP_MODE_FILTER,
 				       (unsigned long)a[2]);
-		return false;
+		break;
 	case SYS_io_submit:
-		aio_submitted(a[1], P(struct iocb *const *, a[2]));
-		return false;
+		aio_submitted(a[1], (struct iocb *const *)a[2]);
+		break;
 	case SYS_io_uring_setup:
 		engine_retire(REASON_DEMOTED_IO_URING);
-		return false;
+		break;
+	case SYS_bpf: /* programs that read sockets */
+		if (a[0] == BPF_MAP_UPDATE_ELEM)
+			bpf_updates_map((const union bpf_attr *)a[1],
+					(unsigned)a[2]);
+		break;
 	default:
-		return false;
+		break;
 	}
-}
-
-static bool socket_call(long number, const long *a, long *r)
-{
-	switch (number) {
-	case SYS_socket:
-		*r = socket((int)a[0], (int)a[1], (int)a[2]);
-		return true;
-	case SYS_listen:
-		*r = listen(FD(a[0]), (int)a[1]);
-		return true;
-	case SYS_connect:
-		*r = connect(FD(a[0]), P(const struct sockaddr *, a[1]),
-			     (socklen_t)a[2]);
-		return true;
-	case SYS_accept:
-		*r = accept(FD(a[0]), P(struct sockaddr *, a[1]),
-			    P(socklen_t *, a[2]));
-		return true;
-	case SYS_accept4:
-		*r = accept4(FD(a[0]), P(struct sockaddr *, a[1]),
-			     P(socklen_t *, a[2]), (int)a[3]);
-		return true;
-	case SYS_shutdown:
-		*r = shutdown(FD(a[0]), (int)a[1]);
-		return true;
-	case SYS_setsockopt:
-		*r = setsockopt(FD(a[0]), (int)a[1], (int)a[2],
-				P(const void *, a[3]), (socklen_t)a[4]);
-		return true;
-	case SYS_getsockopt:
-		*r = getsockopt(FD(a[0]), (int)a[1], (int)a[2], P(void *, a[3]),
-				P(socklen_t *, a[4]));
-		return true;
-	case SYS_getpeername:
-		*r = getpeername(FD(a[0]), P(struct sockaddr *, a[1]),
-				 P(socklen_t *, a[2]));
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* ---- BPF programs that read sockets ---- */
-
-static void note_map(long number, const long *a)
-{
-	if (number == SYS_bpf && a[0] == BPF_MAP_UPDATE_ELEM)
-		bpf_updates_map(P(const union bpf_attr *, a[1]),
-				(unsigned)a[2]);
 }
 
 /* ---- processes with a copy of our memory ---- */
@@ -296,7 +163,7 @@ static unsigned long flags_of(long number, const long *a)
 	if (number == SYS_clone)
 		return (unsigned long)a[0];
 	return number == SYS_clone3 && a[0]
-		   ? (unsigned long)*P(const uint64_t *, a[0])
+		   ? (unsigned long)*(const uint64_t *)a[0]
 		   : CLONE_VM;
 }
 
@@ -394,21 +261,19 @@ PRELOAD_ALIAS(__clone, clone);
 PRELOAD long syscall(long number, ...)
 {
 	unsigned long flags;
+	long (*call)(const long *);
 	long a[6];
-	long r;
 	va_list ap;
 
 	va_start(ap, number);
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (fdtable &&
-	    (data_call(number, a, &r) || vector_call(number, a, &r) ||
-	     wait_call(number, a, &r) || descriptor_call(number, a, &r) ||
-	     socket_call(number, a, &r)))
-		return r;
+	call = fdtable ? function_of(number) : NULL;
+	if (call)
+		return call(a);
 	if (fdtable)
-		note_map(number, a);
+		note_call(number, a);
 	flags = fdtable ? flags_of(number, a) : CLONE_VM;
 	if (!(flags & CLONE_VM))
 		return fork_call(number, a, flags);
