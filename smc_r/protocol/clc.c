@@ -44,56 +44,27 @@ static struct clc_action on_await_link(struct clc *c, enum clc_event event,
 	case EVENT_TIME:
 		clc_set_reason(c, REASON_TIMEOUT_CONFIRM_LINK);
 		return clc_decline_to(c, CLC_LOOK);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 /* Whatever is not the peer's Decline is data, and stays where it is. */
 static struct clc_action on_look(struct clc *c, enum clc_event event,
 				 const struct clc_input *in)
 {
-	switch (event) {
-	case EVENT_DECLINE:
-		if (memcmp(in->message->decline.peer_id, c->peer_id,
-			   CLC_PEER_ID_BYTES) != 0)
-			return clc_go_tcp(c);
+	if (event == EVENT_DECLINE &&
+	    memcmp(in->message->decline.peer_id, c->peer_id,
+		   CLC_PEER_ID_BYTES) == 0)
 		return clc_on_decline(c, in);
-	case EVENT_PARTIAL:
-		if (c->deadline_ms == 0)
-			clc_set_deadline(c, in->now_ms, CLC_LOOK_MS);
-		return clc_stay(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-	case EVENT_TIME:
-	case EVENT_CLOSED:
-		return clc_go_tcp(c);
-	case EVENT_START:
-	case EVENT_ABORT:
-	case EVENT_COMMIT:
-		break;
-	}
-	return clc_stay(c);
+	return clc_on_data(c, event, in);
 }
 
 /* Nothing may come on the TCP stream while the data goes another way. */
-static struct clc_action on_smc(struct clc *c, enum clc_event event)
+static struct clc_action on_smc(struct clc *c, enum clc_event event,
+				const struct clc_input *in)
 {
+	(void)in;
 	switch (event) {
 	case EVENT_PROPOSAL:
 	case EVENT_ACCEPT:
@@ -116,35 +87,22 @@ static struct clc_action on_smc(struct clc *c, enum clc_event event)
 static struct clc_action step(struct clc *c, enum clc_event event,
 			      const struct clc_input *in)
 {
-	switch (c->state) {
-	case CLC_START:
-		return clc_on_start(c, event, in);
-	case CLC_AWAIT_ACCEPT:
-		return clc_on_await_accept(c, event, in);
-	case CLC_PREPARE_CONFIRM:
-		return clc_on_prepare_confirm(c, event, in);
-	case CLC_AWAIT_PROPOSAL:
-		return clc_on_await_proposal(c, event, in);
-	case CLC_PREPARE_ACCEPT:
-		return clc_on_prepare_accept(c, event, in);
-	case CLC_AWAIT_CONFIRM:
-		return clc_on_await_confirm(c, event, in);
-	case CLC_AWAIT_LINK:
-		return on_await_link(c, event, in);
-	case CLC_SKIP_ANSWER:
-		return clc_on_skip_answer(c, event, in);
-	case CLC_LATE:
-		return clc_on_late(c, event, in);
-	case CLC_LOOK:
-		return on_look(c, event, in);
-	case CLC_ON_SMC:
-		return on_smc(c, event);
-	case CLC_ON_TCP:
-	case CLC_FAILED:
-	case CLC_STATE_COUNT:
-		break;
-	}
-	return clc_stay(c);
+	static struct clc_action (*const on[CLC_STATE_COUNT])(
+	    struct clc *, enum clc_event, const struct clc_input *) = {
+	    [CLC_START] = clc_on_start,
+	    [CLC_AWAIT_ACCEPT] = clc_on_await_accept,
+	    [CLC_PREPARE_CONFIRM] = clc_on_prepare_confirm,
+	    [CLC_AWAIT_PROPOSAL] = clc_on_await_proposal,
+	    [CLC_PREPARE_ACCEPT] = clc_on_prepare_accept,
+	    [CLC_AWAIT_CONFIRM] = clc_on_await_confirm,
+	    [CLC_AWAIT_LINK] = on_await_link,
+	    [CLC_SKIP_ANSWER] = clc_on_skip_answer,
+	    [CLC_LATE] = clc_on_late,
+	    [CLC_LOOK] = on_look,
+	    [CLC_ON_SMC] = on_smc,
+	};
+
+	return on[c->state] ? on[c->state](c, event, in) : clc_stay(c);
 }
 
 void clc_init(struct clc *c, const struct clc_config *config, uint64_t now_ms)
@@ -255,25 +213,8 @@ void clc_skip(struct clc *c)
 
 bool clc_can_write(const struct clc *c)
 {
-	switch (c->state) {
-	case CLC_SKIP_ANSWER:
-	case CLC_LATE:
-	case CLC_LOOK:
-	case CLC_ON_TCP:
-		return true;
-	case CLC_START:
-	case CLC_AWAIT_ACCEPT:
-	case CLC_PREPARE_CONFIRM:
-	case CLC_AWAIT_PROPOSAL:
-	case CLC_PREPARE_ACCEPT:
-	case CLC_AWAIT_CONFIRM:
-	case CLC_AWAIT_LINK:
-	case CLC_ON_SMC:
-	case CLC_FAILED:
-	case CLC_STATE_COUNT:
-		break;
-	}
-	return false;
+	return c->state == CLC_SKIP_ANSWER || c->state == CLC_LATE ||
+	       c->state == CLC_LOOK || c->state == CLC_ON_TCP;
 }
 
 bool clc_is_over(const struct clc *c)

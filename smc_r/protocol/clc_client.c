@@ -32,20 +32,11 @@ struct clc_action clc_on_start(struct clc *c, enum clc_event event,
 		/* The peer sends data already, and got nothing of ours. */
 		clc_set_reason(c, REASON_MESSAGE);
 		return clc_go_tcp(c);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
 	case EVENT_DECLINE:
-	case EVENT_GARBLED:
 		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_PARTIAL:
-	case EVENT_TIME:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 struct clc_action clc_on_await_accept(struct clc *c, enum clc_event event,
@@ -65,8 +56,6 @@ struct clc_action clc_on_await_accept(struct clc *c, enum clc_event event,
 		return clc_take(clc_go(c, CLC_PREPARE_CONFIRM, CLC_SEND_NOTHING,
 				       CLC_PREPARE),
 				in);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
 	case EVENT_TIME:
 		clc_set_reason(c, REASON_TIMEOUT);
 		return clc_decline_to(c, CLC_SKIP_ANSWER);
@@ -75,24 +64,15 @@ struct clc_action clc_on_await_accept(struct clc *c, enum clc_event event,
 		if (c->config.peer_is_ours)
 			return clc_decline_to(c, CLC_SKIP_ANSWER);
 		return clc_stay(c);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
 	case EVENT_FOREIGN:
 		/* Data of a server that did not get our Proposal in time. */
 		if (!c->config.peer_is_ours)
 			return clc_fail(c, REASON_MESSAGE);
 		clc_set_reason(c, REASON_TIMEOUT);
 		return clc_go_tcp(c);
-	case EVENT_PROPOSAL:
-	case EVENT_CONFIRM:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 struct clc_action clc_on_prepare_confirm(struct clc *c, enum clc_event event,
@@ -107,22 +87,9 @@ struct clc_action clc_on_prepare_confirm(struct clc *c, enum clc_event event,
 		/* The server waits for our word: its Decline cannot cross. */
 		clc_set_reason(c, in->reason);
 		return clc_decline_to_tcp(c);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_TIME:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 struct clc_action clc_on_skip_answer(struct clc *c, enum clc_event event,
@@ -131,23 +98,10 @@ struct clc_action clc_on_skip_answer(struct clc *c, enum clc_event event,
 	switch (event) {
 	case EVENT_ACCEPT:
 		return clc_take(clc_go_tcp(c), in);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
 	case EVENT_FOREIGN:
 		/* A server that saw our end first does not answer. */
 		return clc_go_tcp(c);
-	case EVENT_PROPOSAL:
-	case EVENT_CONFIRM:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_TIME:
-	case EVENT_ABORT:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }

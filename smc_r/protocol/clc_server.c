@@ -17,8 +17,6 @@ struct clc_action clc_on_await_proposal(struct clc *c, enum clc_event event,
 		return clc_take(clc_go(c, CLC_PREPARE_ACCEPT, CLC_SEND_NOTHING,
 				       CLC_PREPARE),
 				in);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
 	case EVENT_FOREIGN:
 		/* Data at once: nothing was sent, nothing taken, all is well.
 		 * The client changed its mind, and knows why. */
@@ -32,18 +30,9 @@ struct clc_action clc_on_await_proposal(struct clc *c, enum clc_event event,
 		if (in->reason == REASON_TIMEOUT)
 			return clc_go(c, CLC_LATE, CLC_SEND_NOTHING, CLC_WAIT);
 		return clc_stay(c);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 struct clc_action clc_on_prepare_accept(struct clc *c, enum clc_event event,
@@ -65,20 +54,9 @@ struct clc_action clc_on_prepare_accept(struct clc *c, enum clc_event event,
 		action = clc_on_decline(c, in);
 		action.send = CLC_SEND_DECLINE;
 		return action;
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_TIME:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 struct clc_action clc_on_await_confirm(struct clc *c, enum clc_event event,
@@ -96,26 +74,14 @@ struct clc_action clc_on_await_confirm(struct clc *c, enum clc_event event,
 		if (c->reason != REASON_NONE)
 			return clc_take(clc_decline_to(c, CLC_LOOK), in);
 		return clc_take(clc_await_link(c, CLC_SEND_NOTHING, in), in);
-	case EVENT_DECLINE:
-		return clc_on_decline(c, in);
 	case EVENT_TIME:
 		return clc_fail(c, REASON_TIMEOUT);
 	case EVENT_ABORT:
 		clc_set_reason(c, in->reason);
 		return clc_stay(c);
-	case EVENT_CLOSED:
-		return clc_on_closed(c);
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_PARTIAL:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_other(c, event, in);
 	}
-	return clc_stay(c);
 }
 
 /*
@@ -140,21 +106,7 @@ struct clc_action clc_on_late(struct clc *c, enum clc_event event,
 		return clc_take(clc_decline_to(c, CLC_LOOK), in);
 	case EVENT_DECLINE:
 		return clc_on_decline(c, in);
-	case EVENT_PARTIAL:
-		if (c->deadline_ms == 0)
-			clc_set_deadline(c, in->now_ms, CLC_LOOK_MS);
-		return clc_stay(c);
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-	case EVENT_TIME:
-	case EVENT_CLOSED:
-		return clc_go_tcp(c);
-	case EVENT_START:
-	case EVENT_ABORT:
-	case EVENT_COMMIT:
-		break;
+	default:
+		return clc_on_data(c, event, in);
 	}
-	return clc_stay(c);
 }

@@ -113,3 +113,52 @@ struct clc_action clc_await_link(struct clc *c, enum clc_send send,
 	clc_set_deadline(c, in->now_ms, c->config.link_ms);
 	return action;
 }
+
+struct clc_action clc_on_other(struct clc *c, enum clc_event event,
+			       const struct clc_input *in)
+{
+	switch (event) {
+	case EVENT_DECLINE:
+		return clc_on_decline(c, in);
+	case EVENT_CLOSED:
+		return clc_on_closed(c);
+	case EVENT_PROPOSAL:
+	case EVENT_ACCEPT:
+	case EVENT_CONFIRM:
+	case EVENT_FOREIGN:
+	case EVENT_GARBLED:
+		return clc_fail(c, REASON_MESSAGE);
+	case EVENT_START:
+	case EVENT_PARTIAL:
+	case EVENT_TIME:
+	case EVENT_ABORT:
+	case EVENT_COMMIT:
+		break;
+	}
+	return clc_stay(c);
+}
+
+struct clc_action clc_on_data(struct clc *c, enum clc_event event,
+			      const struct clc_input *in)
+{
+	switch (event) {
+	case EVENT_PARTIAL:
+		if (c->deadline_ms == 0)
+			clc_set_deadline(c, in->now_ms, CLC_LOOK_MS);
+		break;
+	case EVENT_PROPOSAL:
+	case EVENT_ACCEPT:
+	case EVENT_CONFIRM:
+	case EVENT_DECLINE:
+	case EVENT_FOREIGN:
+	case EVENT_GARBLED:
+	case EVENT_TIME:
+	case EVENT_CLOSED:
+		return clc_go_tcp(c);
+	case EVENT_START:
+	case EVENT_ABORT:
+	case EVENT_COMMIT:
+		break;
+	}
+	return clc_stay(c);
+}

@@ -4,7 +4,9 @@
  * the moves they share. For clc.c, clc_client.c and clc_server.c only.
  *
  * A state is a function that takes an event and returns what to do. It names
- * every event, so that the compiler finds the one that was forgotten.
+ * the events that mean something of their own in it, and leaves the others to
+ * clc_on_other() or clc_on_data(). Those name every event, so that the compiler
+ * finds the one that was forgotten.
  */
 #ifndef SMC_R_CLC_STEP_H
 #define SMC_R_CLC_STEP_H
@@ -57,6 +59,13 @@ void clc_know_peer(struct clc *c, const uint8_t *peer_id);
 uint32_t clc_judge(const struct clc *c, const struct clc_accept_confirm *m);
 struct clc_action clc_await_link(struct clc *c, enum clc_send send,
 				 const struct clc_input *in);
+/* An event that means the same in most states: what the peer sends is out of
+ * turn, but it may decline and close. */
+struct clc_action clc_on_other(struct clc *c, enum clc_event event,
+			       const struct clc_input *in);
+/* An event where what the peer sends is data, which stays where it is. */
+struct clc_action clc_on_data(struct clc *c, enum clc_event event,
+			      const struct clc_input *in);
 
 /* ---- states of one side ---- */
 
