@@ -34,8 +34,7 @@ static long kernel_limit(pid_t pid, int resource, const struct rlimit *new,
 
 uint64_t descriptor_limit(void)
 {
-	uint64_t limit =
-	    atomic_load_explicit(&soft_limit, memory_order_relaxed);
+	uint64_t limit = relaxed_load(&soft_limit);
 	struct rlimit l;
 	sigset_t saved;
 
@@ -142,42 +141,22 @@ static void *liburing(const char *name)
 	return found;
 }
 
-PRELOAD int io_uring_queue_init(unsigned entries, struct io_uring *ring,
-				unsigned flags);
-PRELOAD int io_uring_queue_init(unsigned entries, struct io_uring *ring,
-				unsigned flags)
-{
-	int (*next)(unsigned, struct io_uring *, unsigned) =
-	    (int (*)(unsigned, struct io_uring *, unsigned))liburing(
-		"io_uring_queue_init");
+#define QUEUE_INIT(name, parameters, ...)                                      \
+	PRELOAD int name parameters;                                           \
+	PRELOAD int name parameters                                            \
+	{                                                                      \
+		int(*next) parameters = (int(*) parameters)liburing(#name);    \
+                                                                               \
+		return next ? next(__VA_ARGS__) : -ENOSYS;                     \
+	}
 
-	return next ? next(entries, ring, flags) : -ENOSYS;
-}
-
-PRELOAD int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
-				       struct io_uring_params *p);
-PRELOAD int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
-				       struct io_uring_params *p)
-{
-	int (*next)(unsigned, struct io_uring *, struct io_uring_params *) =
-	    (int (*)(unsigned, struct io_uring *,
-		     struct io_uring_params *))liburing("io_uring_queue_init_"
-							"params");
-
-	return next ? next(entries, ring, p) : -ENOSYS;
-}
-
-PRELOAD int io_uring_queue_init_mem(unsigned entries, struct io_uring *ring,
-				    struct io_uring_params *p, void *memory,
-				    size_t bytes);
-PRELOAD int io_uring_queue_init_mem(unsigned entries, struct io_uring *ring,
-				    struct io_uring_params *p, void *memory,
-				    size_t bytes)
-{
-	int (*next)(unsigned, struct io_uring *, struct io_uring_params *,
-		    void *, size_t) =
-	    (int (*)(unsigned, struct io_uring *, struct io_uring_params *,
-		     void *, size_t))liburing("io_uring_queue_init_mem");
-
-	return next ? next(entries, ring, p, memory, bytes) : -ENOSYS;
-}
+QUEUE_INIT(io_uring_queue_init,
+	   (unsigned entries, struct io_uring *ring, unsigned flags), entries,
+	   ring, flags)
+QUEUE_INIT(io_uring_queue_init_params,
+	   (unsigned entries, struct io_uring *ring, struct io_uring_params *p),
+	   entries, ring, p)
+QUEUE_INIT(io_uring_queue_init_mem,
+	   (unsigned entries, struct io_uring *ring, struct io_uring_params *p,
+	    void *memory, size_t bytes),
+	   entries, ring, p, memory, bytes)

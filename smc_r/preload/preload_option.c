@@ -92,8 +92,6 @@ PRELOAD int fcntl(int fd, int command, ...)
 	return result;
 }
 
-int fcntl64(int, int, ...);
-int __fcntl(int, int, ...);
 PRELOAD_ALIAS(fcntl64, fcntl);
 PRELOAD_ALIAS(__fcntl, fcntl);
 

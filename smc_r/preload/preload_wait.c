@@ -80,7 +80,6 @@ PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 	return poll_members(fds, n, t, mask);
 }
 
-int __poll(struct pollfd *, nfds_t, int);
 PRELOAD_ALIAS(__poll, poll);
 
 PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room);
@@ -168,7 +167,6 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 	return select_members(n, r, w, x, t, mask);
 }
 
-int __select(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 PRELOAD_ALIAS(__select, select);
 
 /* ---- epoll ---- */
