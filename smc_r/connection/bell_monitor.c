@@ -14,9 +14,7 @@ static bool is_watched_elsewhere(const struct connection *c)
 {
 	uint64_t holders = atomic_load(&c->slot->holders);
 
-	return (atomic_load_explicit(&c->slot->socket_flags,
-				     memory_order_relaxed) &
-		SOCKET_WATCHED) &&
+	return (relaxed_load(&c->slot->socket_flags) & SOCKET_WATCHED) &&
 	       (holders & (holders - 1));
 }
 

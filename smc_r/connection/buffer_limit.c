@@ -25,19 +25,9 @@ uint32_t buffer_limit_of(uint32_t sndbuf, uint32_t rcvbuf)
 	return sum < RMB_LIMIT_MIN ? RMB_LIMIT_MIN : (uint32_t)sum;
 }
 
-static int option(int fd, int name)
-{
-	int value = 0;
-	socklen_t n = sizeof(value);
-
-	if (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &value, &n, 0) < 0)
-		return 0;
-	return value;
-}
-
 static uint32_t size_of(int fd, int name)
 {
-	int value = option(fd, name);
+	int value = sys_socket_option(fd, name);
 
 	return value > 0 ? (uint32_t)value : 0;
 }
@@ -66,7 +56,7 @@ static bool settle(struct connection *c, struct rmb_producer *p,
 
 bool buffer_limit_changed(struct connection *c, int fd)
 {
-	int set = option(fd, SO_BUF_LOCK);
+	int set = sys_socket_option(fd, SO_BUF_LOCK);
 
 	atomic_store(&c->out_producer->sndbuf,
 		     set & LOCKED_SNDBUF ? size_of(fd, SO_SNDBUF) : 0);

@@ -62,13 +62,12 @@ static _Atomic uint32_t accepted;
 
 uint32_t connections_starting(void)
 {
-	return atomic_load_explicit(&starting, memory_order_relaxed);
+	return relaxed_load(&starting);
 }
 
 bool connections_undecided(void)
 {
-	return atomic_load_explicit(&starting, memory_order_relaxed) ||
-	       atomic_load_explicit(&accepted, memory_order_relaxed);
+	return relaxed_load(&starting) || relaxed_load(&accepted);
 }
 
 static void has_started(struct connection *c)
@@ -266,22 +265,14 @@ void connection_set_native(struct connection *c)
 static int tcp_option(int fd, int name)
 {
 	int value = 0;
-	socklen_t n = sizeof(value);
 
-	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, name, &value, &n, 0);
+	sys_getsockopt(fd, IPPROTO_TCP, name, &value, sizeof(value));
 	return value;
-}
-
-static void set_tcp_option(int fd, int name, int value)
-{
-	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, name, &value, sizeof(value),
-		  0);
 }
 
 static void send_ring(struct connection *c, int fd, uint64_t at, uint64_t end)
 {
 	while (at < end) {
-		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		size_t n = (size_t)(end - at);
 		uint8_t *from = rings_piece(&c->out, c->out_producer, at, &n);
 		long sent;
@@ -292,7 +283,7 @@ static void send_ring(struct connection *c, int fd, uint64_t at, uint64_t end)
 			at += (uint64_t)sent;
 		atomic_store(&c->out_producer->resent, at);
 		if (sent == -EAGAIN)
-			SYS_CALL3(SYS_poll, &p, 1, 1000);
+			sys_poll(fd, POLLOUT, 1000);
 		else if (sent <= 0 && sent != -EINTR)
 			return;
 	}
@@ -304,18 +295,18 @@ struct push connection_push_begin(int fd)
 			 !tcp_option(fd, TCP_NODELAY)};
 
 	if (p.cork)
-		set_tcp_option(fd, TCP_CORK, 0);
+		sys_set_option(fd, IPPROTO_TCP, TCP_CORK, 0);
 	if (p.delays)
-		set_tcp_option(fd, TCP_NODELAY, 1);
+		sys_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	return p;
 }
 
 void connection_push_end(int fd, struct push p)
 {
 	if (p.delays)
-		set_tcp_option(fd, TCP_NODELAY, 0);
+		sys_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 0);
 	if (p.cork)
-		set_tcp_option(fd, TCP_CORK, 1);
+		sys_set_option(fd, IPPROTO_TCP, TCP_CORK, 1);
 }
 
 void connection_send_ring(struct connection *c, int fd, uint64_t at,
@@ -533,8 +524,7 @@ static void ring_data(struct connection *c)
 {
 	inject_step(STEP_TAKEN);
 	segment_count(doorbells);
-	atomic_fetch_add_explicit(&c->peer_wait->rings_data, 1,
-				  memory_order_relaxed);
+	relaxed_add(&c->peer_wait->rings_data, 1);
 	bell_ring(c->bells.peer_data);
 	inject_step(STEP_RUNG);
 }
@@ -611,8 +601,7 @@ void connection_signal_room(struct connection *c)
 	if (take_arm(&w->armed_room)) {
 		inject_step(STEP_TAKEN);
 		segment_count(doorbells);
-		atomic_fetch_add_explicit(&w->rings_room, 1,
-					  memory_order_relaxed);
+		relaxed_add(&w->rings_room, 1);
 		bell_ring(c->bells.peer_room);
 		inject_step(STEP_RUNG);
 		drop_arm(&w->armed_room);
@@ -623,15 +612,13 @@ void connection_signal_room(struct connection *c)
 bool peer_is_on_our_core(struct connection *c)
 {
 	int cpu = sched_getcpu();
-	uint32_t peer =
-	    atomic_load_explicit(&c->in_producer->cpu, memory_order_relaxed);
+	uint32_t peer = relaxed_load(&c->in_producer->cpu);
 
 	if (cpu < 0)
 		return false;
 	if (c->told_cpu != (uint32_t)cpu + 1) {
 		c->told_cpu = (uint32_t)cpu + 1;
-		atomic_store_explicit(&c->out_producer->cpu, c->told_cpu,
-				      memory_order_relaxed);
+		relaxed_store(&c->out_producer->cpu, c->told_cpu);
 	}
 	return peer == (uint32_t)cpu + 1;
 }

@@ -223,8 +223,7 @@ static inline int connection_fd(const struct connection *c, int fd)
 static inline uint32_t connection_limit(uint32_t bytes,
 					const struct rmb_producer *p)
 {
-	uint32_t allowed =
-	    atomic_load_explicit(&p->limit, memory_order_relaxed);
+	uint32_t allowed = relaxed_load(&p->limit);
 
 	return __builtin_expect(allowed < RMB_LIMIT_MIN || allowed >= bytes, 1)
 		   ? bytes
@@ -234,9 +233,8 @@ static inline uint32_t connection_limit(uint32_t bytes,
 /* The ring that we write. */
 static inline const struct ring *connection_ring_out(const struct connection *c)
 {
-	return rings_of(
-	    &c->out, window_shift(atomic_load_explicit(&c->slot->tx.window,
-						       memory_order_relaxed)));
+	return rings_of(&c->out,
+			window_shift(relaxed_load(&c->slot->tx.window)));
 }
 
 /* The ring that the peer writes. We may still read the other one: what we see
@@ -244,15 +242,12 @@ static inline const struct ring *connection_ring_out(const struct connection *c)
 static inline const struct ring *connection_ring_in(const struct connection *c)
 {
 	const struct status_stream *rx = &c->slot->rx;
-	uint64_t window =
-	    atomic_load_explicit(&rx->window, memory_order_relaxed);
+	uint64_t window = relaxed_load(&rx->window);
 	uint32_t seen =
 	    (uint32_t)__atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED);
 
 	if (__builtin_expect((uint32_t)window != seen, 0))
-		return rings_of(&c->in,
-				atomic_load_explicit(&c->in_producer->shift,
-						     memory_order_relaxed));
+		return rings_of(&c->in, relaxed_load(&c->in_producer->shift));
 	return rings_of(&c->in, window_shift(window));
 }
 
@@ -299,9 +294,7 @@ static inline bool connection_is_shut(const struct connection *c)
 /* Its program is told that it may write. */
 static inline void connection_told_room(struct connection *c)
 {
-	if (__builtin_expect(
-		atomic_load_explicit(&c->refused_at, memory_order_relaxed) != 0,
-		0))
+	if (__builtin_expect(relaxed_load(&c->refused_at) != 0, 0))
 		atomic_store(&c->refused_at, 0);
 }
 
@@ -309,10 +302,9 @@ static inline void connection_told_room(struct connection *c)
  * kernel's sk_err): 0, or that error, which is told now. */
 static inline int connection_owed_error(struct connection *c)
 {
-	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
-						    memory_order_relaxed) &
-			       STREAM_ERROR_PENDING),
-			     1) ||
+	if (__builtin_expect(
+		!(relaxed_load(&c->slot->rx.flags) & STREAM_ERROR_PENDING),
+		1) ||
 	    !(atomic_fetch_and(&c->slot->rx.flags,
 			       ~(uint32_t)STREAM_ERROR_PENDING) &
 	      STREAM_ERROR_PENDING))
@@ -322,8 +314,7 @@ static inline int connection_owed_error(struct connection *c)
 
 static inline bool connection_owes_error(const struct connection *c)
 {
-	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
-						     memory_order_relaxed) &
+	return __builtin_expect(relaxed_load(&c->slot->rx.flags) &
 				    STREAM_ERROR_PENDING,
 				0) &&
 	       atomic_load(&c->slot->error);
@@ -382,8 +373,7 @@ static inline bool connection_settle(const struct connection *c)
  * it. */
 static inline bool connection_reader_is_unfenced(const struct connection *c)
 {
-	return atomic_load_explicit(&c->out_consumer->barrier,
-				    memory_order_relaxed) == READER_REGISTERED;
+	return relaxed_load(&c->out_consumer->barrier) == READER_REGISTERED;
 }
 
 /* Does connection_settle() for a writer that waits for room. */
@@ -395,18 +385,14 @@ static inline bool connection_settle_room(const struct connection *c)
 /* Do we, as a reader? */
 static inline bool connection_reads_unfenced(const struct connection *c)
 {
-	return atomic_load_explicit(&c->in_consumer->barrier,
-				    memory_order_relaxed) ==
-		   READER_REGISTERED &&
+	return relaxed_load(&c->in_consumer->barrier) == READER_REGISTERED &&
 	       barrier_reaches_us();
 }
 
 /* May a writer of this process leave the fence to sleepers, on this stream? */
 static inline bool connection_is_unfenced(const struct connection *c)
 {
-	return (atomic_load_explicit(&c->slot->socket_flags,
-				     memory_order_relaxed) &
-		SOCKET_UNFENCED) &&
+	return (relaxed_load(&c->slot->socket_flags) & SOCKET_UNFENCED) &&
 	       barrier_reaches_us();
 }
 
@@ -477,12 +463,10 @@ static inline struct sleep_place place_for_room(const struct connection *c)
 static inline uint32_t rings_of_data_bell(const struct connection *c)
 {
 	const struct rmb_wait *w = c->own_wait;
-	uint32_t rings =
-	    atomic_load_explicit(&w->rings_data, memory_order_relaxed);
+	uint32_t rings = relaxed_load(&w->rings_data);
 
 	if (bells_are_one(&c->bells))
-		rings +=
-		    atomic_load_explicit(&w->rings_room, memory_order_relaxed);
+		rings += relaxed_load(&w->rings_room);
 	return rings;
 }
 

@@ -64,7 +64,7 @@ static void fill(struct status_slot *slot, const struct passthrough *p)
 	slot->peer = p->peer;
 	slot->peer_port = p->peer_port;
 	slot->reason = p->reason;
-	atomic_store_explicit(&slot->phase, PHASE_NATIVE, memory_order_relaxed);
+	relaxed_store(&slot->phase, PHASE_NATIVE);
 	segment_slot_publish(slot, STATUS_TCP);
 }
 
@@ -72,11 +72,11 @@ static void fill(struct status_slot *slot, const struct passthrough *p)
 static uint32_t index_of(uint32_t reason)
 {
 	static _Atomic uint64_t last; /* high half: reason; low half: index */
-	uint64_t seen = atomic_load_explicit(&last, memory_order_relaxed);
+	uint64_t seen = relaxed_load(&last);
 
 	if (seen >> 32 != reason) {
 		seen = (uint64_t)reason << 32 | (uint32_t)reason_index(reason);
-		atomic_store_explicit(&last, seen, memory_order_relaxed);
+		relaxed_store(&last, seen);
 	}
 	return (uint32_t)seen;
 }
@@ -136,7 +136,7 @@ void passthrough_drop(int fd)
 	if (!slot)
 		return;
 	leave_slot(slot);
-	atomic_store_explicit(entry, NULL, memory_order_relaxed);
+	relaxed_store(entry, NULL);
 }
 
 void passthrough_drop_range(unsigned first, unsigned last)

@@ -40,8 +40,7 @@ static inline bool passthrough_is(int fd)
 	struct status_slot *_Atomic *table =
 	    atomic_load_explicit(&passthrough_table, memory_order_acquire);
 
-	return table && (unsigned)fd < FDTABLE_SIZE &&
-	       atomic_load_explicit(&table[fd], memory_order_relaxed);
+	return table && (unsigned)fd < FDTABLE_SIZE && relaxed_load(&table[fd]);
 }
 
 /* Lists and counts it. Where there is no memory for it, or fd means something

@@ -142,9 +142,8 @@ void socket_history_time_out(int fd, int name, bool never)
 static int integer_option(int fd, int level, int name)
 {
 	int value = 0;
-	socklen_t n = sizeof(value);
 
-	if (SYS_CALL6(SYS_getsockopt, fd, level, name, &value, &n, 0) < 0)
+	if (sys_getsockopt(fd, level, name, &value, sizeof(value)) < 0)
 		return -1;
 	return value;
 }
@@ -164,9 +163,8 @@ bool socket_history_is_deferred(int fd)
 static uint32_t ask_time(int fd, int name, uint32_t bit)
 {
 	struct timeval t = {0, 0};
-	socklen_t n = sizeof(t);
 
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0);
+	sys_getsockopt(fd, SOL_SOCKET, name, &t, sizeof(t));
 	return t.tv_sec || t.tv_usec ? bit : 0;
 }
 

@@ -74,8 +74,7 @@ static bool empty_bell(struct connection *c, int bell, uint32_t rings,
 
 static uint32_t rings_of_room_bell(const struct connection *c)
 {
-	return atomic_load_explicit(&c->own_wait->rings_room,
-				    memory_order_relaxed);
+	return relaxed_load(&c->own_wait->rings_room);
 }
 
 static void empty_bells(const struct epoll_member *m)
@@ -96,16 +95,13 @@ static void empty_bells(const struct epoll_member *m)
 void epoll_note_rings(struct epoll_member *m)
 {
 	const struct connection *c = m->connection;
-	uint32_t arms =
-	    atomic_load_explicit(&m->epoll->arms, memory_order_relaxed);
+	uint32_t arms = relaxed_load(&m->epoll->arms);
 
 	/* Nobody rings for a thread that is awake, except for what was armed
 	 * for an earlier sleep. */
-	if (!m->hears_room &&
-	    arms - atomic_load_explicit(&m->arms, memory_order_relaxed) <
-		ARMS_A_LOOK)
+	if (!m->hears_room && arms - relaxed_load(&m->arms) < ARMS_A_LOOK)
 		return;
-	atomic_store_explicit(&m->arms, arms, memory_order_relaxed);
+	relaxed_store(&m->arms, arms);
 	if (rings_of_data_bell(c) - c->drained_data > RINGS_MAX ||
 	    (m->hears_room &&
 	     rings_of_room_bell(c) - c->drained_room > RINGS_MAX))
@@ -137,8 +133,7 @@ static void note_stall(struct epoll_member *m, uint32_t events)
 		return;
 	if (!(events & EPOLLET))
 		epoll_stalled(c);
-	else if (atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
-		 !stream_knows_room(c))
+	else if (relaxed_load(&c->full_ns) && !stream_knows_room(c))
 		atomic_store(&m->epoll->stalled, 1);
 }
 
@@ -172,7 +167,7 @@ static void hear_knock(struct epoll_member *m)
 /* All connections of an RMB have one word for an instance. */
 static void arm_word(_Atomic uint32_t *armed)
 {
-	if (atomic_load_explicit(armed, memory_order_relaxed) != RMB_ARMED)
+	if (relaxed_load(armed) != RMB_ARMED)
 		atomic_store(armed, RMB_ARMED);
 }
 
@@ -201,7 +196,7 @@ static void arm_member(struct epoll_member *m)
 
 static void arm_group(struct epoll *e, struct epoll_group *g)
 {
-	uint32_t full = atomic_load_explicit(&g->full, memory_order_relaxed);
+	uint32_t full = relaxed_load(&g->full);
 
 	if (__builtin_expect(full != 0, 0))
 		full = atomic_exchange(&g->full, 0);
@@ -240,7 +235,7 @@ static struct epoll_armed arm(struct epoll *e, bool marked)
 {
 	struct epoll_armed armed = {.sure = !e->unsure};
 
-	atomic_fetch_add_explicit(&e->arms, 1, memory_order_relaxed);
+	relaxed_add(&e->arms, 1);
 	if (e->uses_bits)
 		epoll_ready_groups(e, arm_group);
 	if (e->uses_bits && (marked || e->is_nested))

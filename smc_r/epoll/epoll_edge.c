@@ -139,8 +139,7 @@ bool epoll_has_edge(struct epoll_member *m, const struct epoll_marks *now,
 
 void epoll_told_room(struct epoll_member *m)
 {
-	atomic_store_explicit(&m->out_seen, output_mark(m),
-			      memory_order_relaxed);
+	relaxed_store(&m->out_seen, output_mark(m));
 }
 
 bool epoll_takes_edge(struct epoll_member *m, const struct epoll_marks *now,

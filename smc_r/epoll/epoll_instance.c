@@ -116,6 +116,18 @@ static int put_in(int e, int fd, uint64_t cookie)
 				  cookie);
 }
 
+/* Closes this process's S and B; other processes that have them keep them. */
+static void epoll_drop_shadow(struct epoll *e)
+{
+	if (e->waiter)
+		waiters_used &= ~(1u << e->waiter);
+	private_fd_close(e->poke);
+	private_fd_close(e->bells);
+	private_fd_close(e->shadow);
+	e->waiter = 0;
+	e->shadow = e->bells = e->poke = -1;
+}
+
 int epoll_make_shadow(struct epoll *e)
 {
 	uint32_t nobody = EPOLL_NOBODY;
@@ -141,17 +153,6 @@ int epoll_make_shadow(struct epoll *e)
 	else
 		e->waiter = take_waiter();
 	return result;
-}
-
-void epoll_drop_shadow(struct epoll *e)
-{
-	if (e->waiter)
-		waiters_used &= ~(1u << e->waiter);
-	private_fd_close(e->poke);
-	private_fd_close(e->bells);
-	private_fd_close(e->shadow);
-	e->waiter = 0;
-	e->shadow = e->bells = e->poke = -1;
 }
 
 void epoll_remove_shadow(struct epoll *e)

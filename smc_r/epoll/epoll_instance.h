@@ -21,8 +21,6 @@ bool epoll_close_bare(int fd);
 
 /* Makes S and B, for the first member. 0 or -errno. */
 int epoll_make_shadow(struct epoll *e);
-/* Closes this process's S and B; other processes that have them keep them. */
-void epoll_drop_shadow(struct epoll *e);
 /* Takes them out of E, for all processes. */
 void epoll_remove_shadow(struct epoll *e);
 

@@ -67,8 +67,7 @@ static int ask_now(struct epoll *e, struct epoll_event *events, int max)
 void epoll_kernel_asked(struct epoll *e)
 {
 	atomic_store(&e->asked_ns, sys_now_ns());
-	atomic_store_explicit(&e->asked_ticks, sys_ticks(),
-			      memory_order_relaxed);
+	relaxed_store(&e->asked_ticks, sys_ticks());
 }
 
 int epoll_kernel(struct epoll *e, struct epoll_event *events, int max)
@@ -88,9 +87,7 @@ int epoll_kernel(struct epoll *e, struct epoll_event *events, int max)
  * them when the program's array is short. */
 static bool kernel_is_due(struct epoll *e)
 {
-	return atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) %
-		       ASK_EVERY ==
-		   0 ||
+	return relaxed_add(&e->calls, 1) % ASK_EVERY == 0 ||
 	       sys_now_ns() - atomic_load(&e->asked_ns) >= ASK_NS;
 }
 
@@ -128,7 +125,7 @@ static void begin_order(struct epoll *e)
 	if (e->nested_count ||
 	    sys_now_ns() - atomic_load(&e->asked_ns) < AWAY_NS)
 		return;
-	asked = atomic_load_explicit(&e->asked_ticks, memory_order_relaxed);
+	asked = relaxed_load(&e->asked_ticks);
 	e->middle = asked + (sys_ticks() - asked) / 2;
 }
 

@@ -28,8 +28,7 @@ static uint64_t ready_since(const struct epoll_member *m)
 	uint64_t since = 0;
 
 	if (m->attached)
-		since = atomic_load_explicit(&c->in_producer->since,
-					     memory_order_relaxed);
+		since = relaxed_load(&c->in_producer->since);
 	return since > m->added ? since : m->added;
 }
 
@@ -64,14 +63,12 @@ bool epoll_order_is_missed(const struct epoll_member *m, uint64_t newest,
 		return false;
 	if (atomic_load_explicit(&c->in_producer->cursor,
 				 memory_order_acquire) ==
-		atomic_load_explicit(&c->slot->rx.position,
-				     memory_order_relaxed) &&
+		relaxed_load(&c->slot->rx.position) &&
 	    !atomic_load_explicit(&c->in_producer->flags, memory_order_acquire))
 		return false;
 	/* This is read after the cursor: bytes that are seen have said since
 	 * when. */
-	if (atomic_load_explicit(&c->in_producer->since, memory_order_relaxed) >
-	    newest)
+	if (relaxed_load(&c->in_producer->since) > newest)
 		return false;
 	for (int i = 0; i < n; i++)
 		if (found[i] == m)

@@ -73,12 +73,10 @@ void epoll_prefetch(struct epoll_member *const _Atomic *members, uint64_t bits)
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		for (uint64_t left = bits; left; left &= left - 1) {
-			const struct epoll_member *m = atomic_load_explicit(
-			    &members[__builtin_ctzll(left)],
-			    memory_order_relaxed);
+			const struct epoll_member *m =
+			    relaxed_load(&members[__builtin_ctzll(left)]);
 
-			if (m && atomic_load_explicit(&m->live,
-						      memory_order_relaxed))
+			if (m && relaxed_load(&m->live))
 				steps[i](m);
 		}
 }

@@ -222,8 +222,7 @@ struct look {
 
 static uint32_t rounds_since(const struct epoll_member *m, const struct look *r)
 {
-	return r->round -
-	       atomic_load_explicit(&m->ready_round, memory_order_relaxed);
+	return r->round - relaxed_load(&m->ready_round);
 }
 
 /* Ready again and again: its bit stays, and its line with both ends. */
@@ -275,7 +274,7 @@ static bool look_at(struct epoll_group *g, uint32_t i, struct epoll_member *m,
  * turn. */
 static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 {
-	uint32_t was_hot = atomic_load_explicit(&g->hot, memory_order_relaxed);
+	uint32_t was_hot = relaxed_load(&g->hot);
 	uint32_t hot = was_hot & (uint32_t)~bits;
 
 	for (; bits; bits &= bits - 1) {
@@ -290,7 +289,7 @@ static uint32_t each_bit(struct epoll_group *g, uint64_t bits, struct look *r)
 			return i;
 	}
 	if (hot != was_hot)
-		atomic_store_explicit(&g->hot, hot, memory_order_relaxed);
+		relaxed_store(&g->hot, hot);
 	return ALL_BITS;
 }
 
@@ -305,11 +304,10 @@ static bool some_bits(struct epoll *e, struct epoll_row *row, uint32_t at,
 
 	if (!g)
 		return true;
-	bits = atomic_load_explicit(word_of(g), memory_order_relaxed) &
-	       atomic_load_explicit(&g->mask, memory_order_relaxed) & which;
+	bits = relaxed_load(word_of(g)) & relaxed_load(&g->mask) & which;
 	if (!bits)
 		return true;
-	cold = bits & ~atomic_load_explicit(&g->hot, memory_order_relaxed);
+	cold = bits & ~relaxed_load(&g->hot);
 	if (r->fetches && (cold & (cold - 1)))
 		epoll_prefetch(g->members, cold);
 	next = each_bit(g, bits, r);
@@ -323,9 +321,7 @@ static bool some_bits(struct epoll *e, struct epoll_row *row, uint32_t at,
 
 static uint64_t word_at(const struct epoll_row *row, uint32_t at)
 {
-	return atomic_load_explicit(
-	    atomic_load_explicit(&row->words[at], memory_order_relaxed),
-	    memory_order_relaxed);
+	return relaxed_load(relaxed_load(&row->words[at]));
 }
 
 /* Nearly all words are empty, nearly always. */
@@ -363,12 +359,12 @@ static bool each_group(struct epoll *e, struct epoll_row *row, uint32_t at,
  * scans often, and must not age the bits. */
 static uint32_t next_round(struct epoll *e)
 {
-	uint32_t round = atomic_load_explicit(&e->round, memory_order_relaxed);
+	uint32_t round = relaxed_load(&e->round);
 
-	if (!atomic_load_explicit(&e->found, memory_order_relaxed))
+	if (!relaxed_load(&e->found))
 		return round;
-	atomic_store_explicit(&e->found, 0, memory_order_relaxed);
-	atomic_store_explicit(&e->round, round + 1, memory_order_relaxed);
+	relaxed_store(&e->found, 0);
+	relaxed_store(&e->round, round + 1);
 	return round + 1;
 }
 
@@ -384,8 +380,7 @@ void epoll_ready_each(struct epoll *e,
 	uint32_t at;
 
 	r.round = next_round(e);
-	r.fetches = atomic_load_explicit(&e->joined, memory_order_relaxed) >=
-		    EPOLL_FETCH_MIN;
+	r.fetches = relaxed_load(&e->joined) >= EPOLL_FETCH_MIN;
 	if (!start) {
 		each_group(e, rows, 0, NULL, 0, &r);
 		return;
@@ -423,12 +418,9 @@ void epoll_ready_found(struct epoll_member *m)
 {
 	struct epoll *e = m->epoll;
 
-	atomic_store_explicit(
-	    &m->ready_round,
-	    atomic_load_explicit(&e->round, memory_order_relaxed),
-	    memory_order_relaxed);
-	if (!atomic_load_explicit(&e->found, memory_order_relaxed))
-		atomic_store_explicit(&e->found, 1, memory_order_relaxed);
+	relaxed_store(&m->ready_round, relaxed_load(&e->round));
+	if (!relaxed_load(&e->found))
+		relaxed_store(&e->found, 1);
 }
 
 void epoll_ready_fills(struct epoll_member *m)

@@ -83,8 +83,7 @@ void epoll_ready_found(struct epoll_member *m);
  * instance. */
 static inline bool epoll_has_others(struct epoll *e)
 {
-	return atomic_load_explicit(&e->count, memory_order_relaxed) !=
-	       atomic_load_explicit(&e->joined, memory_order_relaxed);
+	return relaxed_load(&e->count) != relaxed_load(&e->joined);
 }
 
 /* The bells of this member must be emptied before its word is armed. */

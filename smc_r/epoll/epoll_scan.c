@@ -59,8 +59,7 @@ static void note_quiet(struct epoll_member *m, uint32_t news)
  * has to know it. */
 static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 {
-	uint32_t events =
-	    atomic_load_explicit(&m->events, memory_order_relaxed);
+	uint32_t events = relaxed_load(&m->events);
 	uint32_t one = 1;
 	uint32_t news = 0;
 	uint32_t bits;
@@ -68,13 +67,12 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 
 	struct epoll_marks now = {0, 0};
 
-	if (!atomic_load_explicit(&m->enabled, memory_order_relaxed) ||
-	    atomic_load_explicit(&m->late, memory_order_relaxed) ||
+	if (!relaxed_load(&m->enabled) || relaxed_load(&m->late) ||
 	    is_quiet(m, now_ns))
 		return 0;
 	if (__builtin_expect(connection_phase(m->connection) != PHASE_ACTIVE,
 			     0))
-		news = atomic_load_explicit(&m->news, memory_order_relaxed);
+		news = relaxed_load(&m->news);
 	do {
 		again = (events & EPOLLET) &&
 			connection_phase(m->connection) < PHASE_ACTIVE;
@@ -197,8 +195,7 @@ static void scan_table(struct epoll *e, struct scan *s, bool all)
 		if (!add_events(s, m))
 			continue;
 		if (!all)
-			atomic_store_explicit(&m->told_at, s->begun,
-					      memory_order_relaxed);
+			relaxed_store(&m->told_at, s->begun);
 		if (s->n == s->max)
 			atomic_store(&e->turn, at + 1);
 	}
@@ -217,8 +214,7 @@ static bool look_one(struct epoll_member *m, bool *again, void *owner)
 		return false;
 	}
 	/* It was told in this look already, when it had no bit. */
-	if (atomic_load_explicit(&m->told_at, memory_order_relaxed) ==
-	    s->begun) {
+	if (relaxed_load(&m->told_at) == s->begun) {
 		*again = true;
 		return true;
 	}

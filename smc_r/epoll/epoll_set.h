@@ -167,8 +167,7 @@ static inline struct epoll_member *epoll_member_at(struct epoll *e, uint32_t i)
 	struct epoll_member *_Atomic *table = atomic_load(&e->members);
 	struct epoll_member *m = atomic_load(&table[i]);
 
-	return m && atomic_load_explicit(&m->live, memory_order_relaxed) ? m
-									 : NULL;
+	return m && relaxed_load(&m->live) ? m : NULL;
 }
 
 static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
@@ -179,8 +178,7 @@ static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
 /* Has this instance members that only we know? */
 static inline bool epoll_has_members(const struct epoll *e)
 {
-	return e && (atomic_load_explicit(&e->count, memory_order_relaxed) ||
-		     e->nested_count);
+	return e && (relaxed_load(&e->count) || e->nested_count);
 }
 /* epoll_wait of an instance with members. timeout NULL: for ever. */
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,

@@ -35,9 +35,8 @@ struct tcp_now {
 static struct tcp_now tcp_now(int fd)
 {
 	struct tcp_now now = {0};
-	socklen_t n = sizeof(now);
 
-	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &now, &n, 0);
+	sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &now, sizeof(now));
 	return now;
 }
 

@@ -49,7 +49,7 @@ void epoll_shared_forked(void);
 
 static inline uint32_t epoll_user(const struct epoll *e)
 {
-	return atomic_load_explicit(&e->shared->user, memory_order_relaxed);
+	return relaxed_load(&e->shared->user);
 }
 
 static inline bool epoll_is_ours(const struct epoll *e)

@@ -308,7 +308,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	struct wait_call call = {.timeout = timeout, .mask = mask};
 	int n;
 
-	if (atomic_load_explicit(&e->shared->sleepers, memory_order_relaxed))
+	if (relaxed_load(&e->shared->sleepers))
 		epoll_begin_look(e, &call.sleeper);
 	n = wait_members(e, events, max, &call);
 

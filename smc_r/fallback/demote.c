@@ -14,6 +14,7 @@
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/relay.h"
 #include "smc_r/fallback/send_for_peer.h"
+#include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/memory/bell.h"
@@ -53,8 +54,6 @@ static void ring_both(struct connection *c)
  * when it should long be done: it may have died over it. */
 static void claim_rest(struct connection *c)
 {
-	struct timespec nap = {0, 1000000};
-
 	for (int i = 0; i < CLAIM_WAIT_MS; i++) {
 		uint32_t rest = REST_OPEN;
 
@@ -62,7 +61,7 @@ static void claim_rest(struct connection *c)
 						   &rest, REST_WRITER) ||
 		    rest != REST_READER)
 			return;
-		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+		sys_nap(1000000);
 	}
 }
 
@@ -149,9 +148,7 @@ void demote_serve(struct connection *c, int fd)
 		demote_recalled(c, fd);
 	if (stream_is_sealed(c))
 		demote_guard(c, fd);
-	if (!(atomic_load_explicit(&c->out_consumer->flags,
-				   memory_order_relaxed) &
-	      CONSUMER_DEMOTE) ||
+	if (!(relaxed_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) ||
 	    atomic_load(&c->slot->tx.flags) & STREAM_TCP)
 		return;
 	note(c, REASON_DEMOTED_PEER);
@@ -189,10 +186,7 @@ static bool input_is_sealed(struct connection *c)
  */
 static void acknowledge_at_once(int fd)
 {
-	int on = 1;
-
-	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_QUICKACK, &on,
-		  sizeof(on), 0);
+	sys_set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }
 
 void demote_input(struct connection *c, int fd)
@@ -243,21 +237,12 @@ static bool is_shared(struct connection *c, enum successor successor)
 	       !segment_slot_is_mine(c->slot);
 }
 
-/* The peer closed, or its process ended. */
-static bool has_hung_up(struct connection *c, int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-
-	return atomic_load(&c->tcp_ended) ||
-	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents);
-}
-
 /* False when the writer may send it after all. */
 static bool leave_ring(struct connection *c, int fd)
 {
 	struct status_stream *rx = &c->slot->rx;
 	bool taken = stream_lock(rx);
-	bool stays = input_is_sealed(c) || has_hung_up(c, fd);
+	bool stays = input_is_sealed(c) || tcp_has_hung_up(c, fd);
 
 	stays = stays && atomic_load(&c->in_consumer->rest) != REST_WRITER;
 	if (stays)
@@ -341,7 +326,6 @@ static bool rest_is_sent(struct connection *c, int fd)
  * takes no more before it is read, or another process reads it meanwhile. */
 static void await_rest(int fd, uint64_t bytes)
 {
-	struct timespec nap = {0, ARRIVE_NAP_NS};
 	int before = 0;
 
 	for (int naps = 0; naps < ARRIVE_NAPS; naps++) {
@@ -353,7 +337,7 @@ static void await_rest(int fd, uint64_t bytes)
 		if (there != before)
 			naps = 0;
 		before = there;
-		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+		sys_nap(ARRIVE_NAP_NS);
 	}
 }
 

@@ -64,9 +64,7 @@ void demote_guard(struct connection *c, int fd);
 static inline bool demote_is_guarded(const struct connection *c)
 {
 	return __builtin_expect(
-	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed) &
-		SOCKET_GUARDED,
-	    0);
+	    relaxed_load(&c->slot->socket_flags) & SOCKET_GUARDED, 0);
 }
 
 /* What the peer recalls (recall.h) is the kernel's: true, or not yet. */

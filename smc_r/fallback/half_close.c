@@ -38,9 +38,7 @@ static bool is_read(const struct connection *c)
 
 static bool has_come(const struct connection *c, int fd, int ms)
 {
-	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
-
-	return SYS_CALL3(SYS_poll, &p, 1, ms) == 1;
+	return sys_poll(connection_fd(c, fd), POLLRDHUP, ms);
 }
 
 /* The peer was first, and TCP is to see that order. */

@@ -27,7 +27,7 @@
 static inline bool half_close_is_owed(const struct connection *c)
 {
 	return __builtin_expect(
-	    (atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) &
+	    (relaxed_load(&c->slot->tx.flags) &
 	     (STREAM_SHUT | STREAM_TCP | STREAM_FIN_SENT)) == STREAM_SHUT,
 	    0);
 }

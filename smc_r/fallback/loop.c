@@ -134,10 +134,9 @@ static int accept_sender(const struct loop *l)
 	uint64_t end = sys_now_ns() + (uint64_t)PATIENCE_MS * 1000000u;
 
 	while (sys_now_ns() < end) {
-		struct pollfd p = {.fd = l->listener, .events = POLLIN};
 		int fd;
 
-		SYS_CALL3(SYS_poll, &p, 1, PATIENCE_MS);
+		sys_poll(l->listener, POLLIN, PATIENCE_MS);
 		fd = (int)SYS_CALL4(SYS_accept4, l->listener, 0, 0,
 				    SOCK_CLOEXEC);
 		if (fd < 0)

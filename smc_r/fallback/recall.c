@@ -24,12 +24,11 @@
 static bool tcp_takes(const struct connection *c, int fd, uint64_t bytes)
 {
 	struct pollfd p = {.fd = fd, .events = tcp_end_events(c)};
-	int room = 0;
-	socklen_t n = sizeof(room);
+	int room;
 
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 0)
 		return false;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &room, &n, 0);
+	room = sys_socket_option(fd, SO_SNDBUF);
 	return room > 0 && (uint64_t)room >= 2 * bytes + SPARE;
 }
 
@@ -116,15 +115,6 @@ bool recall_unread(struct connection *c, int fd)
 
 /* ---- the reader ---- */
 
-/* Nothing comes any more. */
-static bool has_hung_up(struct connection *c, int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-
-	return atomic_load(&c->tcp_ended) ||
-	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents);
-}
-
 /* Drops what the writer sent before it died, as it lies in the ring as well. An
  * error behind it stays for the program to see. */
 static void undo(struct connection *c, int fd)
@@ -144,13 +134,12 @@ static void undo(struct connection *c, int fd)
 
 bool recall_is_done(struct connection *c, int fd)
 {
-	struct timespec nap = {0, NAP_NS};
 	int naps = c->recall_awaited ? 0 : WAIT_MS * NAPS_A_MS;
 	bool ended;
 
 	c->recall_awaited = true;
 	for (;; naps--) {
-		ended = has_hung_up(c, fd);
+		ended = tcp_has_hung_up(c, fd);
 		if (!stream_is_recalled(c))
 			return false;
 		if (stream_is_sealed(c))
@@ -161,7 +150,7 @@ bool recall_is_done(struct connection *c, int fd)
 		}
 		if (naps <= 0)
 			return false;
-		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+		sys_nap(NAP_NS);
 	}
 }
 
@@ -183,8 +172,6 @@ static bool is_coming(const struct connection *c, int fd)
 
 void recall_forbid(struct connection *c, int fd)
 {
-	struct timespec nap = {0, NAP_NS};
-
 	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
 		return;
 	for (int naps = WAIT_MS * NAPS_A_MS; naps > 0; naps--) {
@@ -193,8 +180,8 @@ void recall_forbid(struct connection *c, int fd)
 		if (atomic_compare_exchange_strong(&c->in_consumer->rest, &rest,
 						   REST_READER) ||
 		    rest == REST_READER || !is_coming(c, fd) ||
-		    has_hung_up(c, fd))
+		    tcp_has_hung_up(c, fd))
 			return;
-		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
+		sys_nap(NAP_NS);
 	}
 }

@@ -35,7 +35,6 @@ static size_t send_some(int fd, const uint8_t *bytes, size_t n)
 /* Nothing comes any more, and nobody listens. */
 static bool is_over(const struct connection *c, int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 	int there = 0;
 
@@ -46,7 +45,7 @@ static bool is_over(const struct connection *c, int fd)
 	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
 		return true;
 	return atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
-	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP));
+	       (sys_poll(fd, POLLRDHUP, 0) & POLLHUP);
 }
 
 static bool put_at(int from, int fd)
@@ -123,11 +122,9 @@ static int error_of(struct connection *c, int fd)
 
 static bool was_reset(const struct connection *c, int fd)
 {
-	struct pollfd p = {.fd = fd};
-
 	return !connection_is_shut(c) &&
 	       (atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
-		(SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLHUP));
+		sys_poll(fd, 0, 0) & POLLHUP);
 }
 
 /* Ends as the old connection ended: behind the bytes comes its FIN, or a reset
@@ -137,7 +134,6 @@ static void end_sender(struct connection *c, struct loop *l, int fd)
 	struct linger now = {1, 0};
 	bool reset = was_reset(c, fd);
 	int error = reset ? error_of(c, fd) : 0;
-	socklen_t n = sizeof(error);
 
 	if (error == EPIPE)
 		SYS_CALL3(SYS_shutdown, l->sender, SHUT_WR, 0);
@@ -147,8 +143,7 @@ static void end_sender(struct connection *c, struct loop *l, int fd)
 	sys_close(l->sender);
 	l->sender = -1;
 	if (reset && !error)
-		SYS_CALL6(SYS_getsockopt, l->receiver, SOL_SOCKET, SO_ERROR,
-			  &error, &n, 0);
+		sys_socket_option(l->receiver, SO_ERROR);
 }
 
 static bool pass_on(struct connection *c, struct loop *l, int fd)

@@ -209,12 +209,10 @@ static void copy(struct flow *a, struct flow *b)
  * without us. Errors are left to copy(). */
 static void copy_at_once(struct flow *a)
 {
-	struct pollfd p = {.fd = a->from, .events = POLLIN};
 	size_t before;
 
 	do {
-		if (a->count == 0 && SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
-		    p.revents == POLLIN)
+		if (a->count == 0 && sys_poll(a->from, POLLIN, 0) == POLLIN)
 			fill(a);
 		before = a->count;
 		if (before > 0)
@@ -225,10 +223,7 @@ static void copy_at_once(struct flow *a)
 /* Urgent data stays in its place among the rest, and we pass it on as such. */
 static void read_urgent(int fd)
 {
-	int yes = 1;
-
-	SYS_CALL6(SYS_setsockopt, fd, SOL_SOCKET, SO_OOBINLINE, &yes,
-		  sizeof(yes), 0);
+	sys_set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 }
 
 #define GATE 2 /* closed when the process that started us may go on */

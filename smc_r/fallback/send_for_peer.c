@@ -136,10 +136,9 @@ static bool find(int fd, struct sock_diag_socket *peer, struct search *s)
 static int verified(int fd, const struct sock_diag_socket *peer)
 {
 	uint64_t cookie = 0;
-	socklen_t n = sizeof(cookie);
 
-	if (fd < 0 || (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE,
-				 &cookie, &n, 0) == 0 &&
+	if (fd < 0 || (sys_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie,
+				      sizeof(cookie)) == 0 &&
 		       cookie == peer->cookie))
 		return fd;
 	sys_close(fd);
@@ -196,7 +195,6 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 	if (end - at > c->size)
 		return false;
 	while (at < end) {
-		struct pollfd p = {.fd = peer, .events = POLLOUT};
 		size_t n = (size_t)(end - at);
 		uint8_t *from = rings_piece(&c->in, c->in_producer, at, &n);
 		long sent;
@@ -209,7 +207,7 @@ static bool send_ring(struct connection *c, int peer, uint64_t end)
 			atomic_store(&c->in_consumer->cursor, at);
 		} else if (sent != -EINTR &&
 			   (sent != -EAGAIN ||
-			    SYS_CALL3(SYS_poll, &p, 1, WAIT_MS) <= 0)) {
+			    !sys_poll(peer, POLLOUT, WAIT_MS))) {
 			return false;
 		}
 	}

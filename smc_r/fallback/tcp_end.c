@@ -58,31 +58,28 @@ static void judge_end(struct connection *c, short bits)
 
 int tcp_error(struct connection *c, int fd)
 {
-	socklen_t n = sizeof(int);
-	int error = 0;
-
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
-	return tcp_error_of(c, error);
+	return tcp_error_of(c, sys_socket_option(fd, SO_ERROR));
 }
 
 /* A look takes no error. A count ends at the mark of urgent data. */
 bool tcp_has_bytes(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	int there = 0;
 
 	if (SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) < 0)
 		return false;
-	return there > 0 ||
-	       (SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
-		(p.revents & (POLLIN | POLLRDHUP | POLLHUP)) == POLLIN);
+	return there > 0 || (sys_poll(fd, POLLIN | POLLRDHUP, 0) &
+			     (POLLIN | POLLRDHUP | POLLHUP)) == POLLIN;
 }
 
 bool tcp_error_waits(int fd)
 {
-	struct pollfd p = {.fd = fd};
+	return sys_poll(fd, 0, 0) & POLLERR;
+}
 
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR);
+bool tcp_has_hung_up(const struct connection *c, int fd)
+{
+	return atomic_load(&c->tcp_ended) || sys_poll(fd, POLLRDHUP, 0);
 }
 
 /* A server that died with our Confirm unread: its kernel reset the connection,
@@ -114,15 +111,14 @@ static void forgive_confirm(struct connection *c, int fd)
 static bool is_our_own_end(const struct connection *c, int fd, short bits)
 {
 	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
-	socklen_t n = sizeof(state);
 
 	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
 	    (bits & POLLERR))
 		return false;
 	inject_nap();
 	/* Another thread has closed it since: the bits tell of its end. */
-	if (SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n,
-		      0) < 0)
+	if (sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, sizeof(state)) <
+	    0)
 		return true;
 	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
 	       state == TCP_FIN_WAIT2;
@@ -130,9 +126,7 @@ static bool is_our_own_end(const struct connection *c, int fd, short bits)
 
 bool tcp_end_hangs_up(const struct connection *c)
 {
-	struct pollfd p = {.fd = c->bells.data};
-
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLHUP);
+	return sys_poll(c->bells.data, 0, 0) & POLLHUP;
 }
 
 /* Its FIN was out before: TCP tells its end only to an end that sends. But the
@@ -166,7 +160,7 @@ bool tcp_has_ended(struct connection *c, int fd)
 	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
 	bool half;
 
-	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+	if (relaxed_load(&c->tcp_ended))
 		return true;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
 	    is_our_own_end(c, p.fd, p.revents))
@@ -199,7 +193,7 @@ void tcp_end_watch_half(struct connection *c, int fd)
 
 bool tcp_ended_now_and_then(struct connection *c, int fd)
 {
-	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+	if (relaxed_load(&c->tcp_ended))
 		return true;
 	return !(++c->idle_looks % LOOKS_A_CLOCK) &&
 	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
@@ -215,8 +209,7 @@ void tcp_ask(struct connection *c, int fd)
 
 bool tcp_ends_now(struct connection *c, int fd)
 {
-	if (atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) ||
-	    !tcp_is_due(c))
+	if (relaxed_load(&c->tcp_ended) || !tcp_is_due(c))
 		return false;
 	tcp_ask(c, fd);
 	return atomic_load(&c->tcp_ended);

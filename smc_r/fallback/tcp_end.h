@@ -34,6 +34,9 @@
  * of a half alone is none; behind it, it tells when the peer has gone. */
 bool tcp_has_ended(struct connection *c, int fd);
 
+/* Did the peer close, or its process end? Nothing comes any more. */
+bool tcp_has_hung_up(const struct connection *c, int fd);
+
 /* Is the peer's FIN that of a half (half_close.h), or of both, while the peer
  * is still there? */
 static inline bool tcp_end_is_half(const struct connection *c)
@@ -75,8 +78,7 @@ bool tcp_has_bytes(int fd);
 void tcp_end_watch_half(struct connection *c, int fd);
 static inline void tcp_end_watch(struct connection *c, int fd)
 {
-	if (tcp_end_is_half(c) &&
-	    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed))
+	if (tcp_end_is_half(c) && !relaxed_load(&c->tcp_ended))
 		tcp_end_watch_half(c, fd);
 }
 
@@ -93,15 +95,12 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 void tcp_ask(struct connection *c, int fd);
 static inline bool tcp_is_due(const struct connection *c)
 {
-	const _Atomic uint64_t *instance =
-	    atomic_load_explicit(&c->instance_asked, memory_order_relaxed);
+	const _Atomic uint64_t *instance = relaxed_load(&c->instance_asked);
 
 	if (!instance)
 		return sys_ticks_are_over(c->asked_ticks, ASK_US);
 	return sys_ticks_are_over(c->asked_ticks, ASK_INSTANCE_US) &&
-	       sys_ticks_are_over(
-		   atomic_load_explicit(instance, memory_order_relaxed),
-		   ASK_INSTANCE_US);
+	       sys_ticks_are_over(relaxed_load(instance), ASK_INSTANCE_US);
 }
 
 /* Does this write follow many others at once? The clock is too dear for each of
@@ -110,8 +109,7 @@ static inline bool output_goes_on(const struct connection *c)
 {
 	return c->writes >= SENDS_A_STREAM && c->writes % SENDS_A_LOOK &&
 	       !c->paced && !c->rang &&
-	       c->heard_before == atomic_load_explicit(&c->slot->rx.position,
-						       memory_order_relaxed);
+	       c->heard_before == relaxed_load(&c->slot->rx.position);
 }
 
 static inline void output_watch(struct connection *c, int fd)

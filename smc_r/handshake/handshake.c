@@ -164,9 +164,7 @@ static bool is_foreign(struct connection *c)
  * a Proposal, too. */
 static bool has_spoken(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
-
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	return sys_poll(fd, POLLIN | POLLRDHUP, 0);
 }
 
 /* The server is not known to have taken the knock: withdraw it and send a

@@ -139,8 +139,6 @@ uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
 /* Milliseconds until then; 0: no more. *now: of that clock, or 0 until somebody
  * has to know it. */
 int handshake_left_ms(const struct connection *c, uint64_t *now);
-/* Will nobody accept it for as long as this thread does something else? */
-bool handshake_nobody_accepts(const struct connection *c);
 /* A wait for readiness ends by its time-out: one for output that only we hid
  * would have ended on TCP at once. True: it is told from now on. */
 bool handshake_tells_output(struct connection *c);

@@ -34,10 +34,9 @@ static void offer_by_registry(struct connection *c, int fd)
 {
 	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
 	int n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
-	socklen_t l = sizeof(c->slot->cookie);
 
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &c->slot->cookie,
-		  &l, 0);
+	sys_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &c->slot->cookie,
+		       sizeof(c->slot->cookie));
 	if (n > 0)
 		c->offer_entry =
 		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);

@@ -117,8 +117,9 @@ static void note_miss(const struct connection *c, struct port_history *g,
 					  sys_now_ns() / NS_PER_MS);
 }
 
-/* Only this thread would accept, and it is here. */
-bool handshake_nobody_accepts(const struct connection *c)
+/* Will nobody accept it for as long as this thread does something else? Only
+ * this thread would, and it is here. */
+static bool handshake_nobody_accepts(const struct connection *c)
 {
 	return __libc_single_threaded && is_ours(own_listener(c));
 }

@@ -82,7 +82,6 @@ static int wait_for_message(struct connection *c, int fd, uint32_t seen)
 static bool spin_for_message(int fd, size_t have)
 {
 	static uint32_t score;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	struct spin s;
 
 	/* More of a piece cannot be seen without taking an error. The peer may
@@ -90,7 +89,7 @@ static bool spin_for_message(int fd, size_t have)
 	if (have > 0 || !spin_begin(&s, &score, true, UINT64_MAX))
 		return false;
 	do {
-		if (SYS_CALL3(SYS_poll, &p, 1, 0) == 1) {
+		if (sys_poll(fd, POLLIN, 0)) {
 			spin_hit(&score);
 			return true;
 		}
@@ -250,7 +249,6 @@ static uint64_t owed_until(struct connection *c, uint64_t end)
 
 void handshake_for_successor(struct connection *c, int fd)
 {
-	const struct timespec nap = {0, 1000000};
 	uint64_t end = sys_now_ns() + OWED_MS * 1000000ull;
 	uint32_t seen = atomic_load(&c->slot->messages);
 	bool looks = false;
@@ -268,7 +266,7 @@ void handshake_for_successor(struct connection *c, int fd)
 		}
 		/* TCP looks readable for ever. */
 		if (connection_reads_no_more(c))
-			SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+			sys_nap(1000000);
 		wait_counted(c, fd, seen, end);
 		seen = atomic_load(&c->slot->messages);
 	}

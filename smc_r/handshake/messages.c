@@ -17,10 +17,11 @@
 #include "smc_r/peer/offer.h"
 #include "smc_r/protocol/reason.h"
 
-#define SLEEPERS_MS 100u
-#define EYECATCHER  4 /* bytes; with them it is a message */
+#define SLEEPERS_MS     100u
+#define SLEEPERS_NAP_NS 20000
+#define EYECATCHER      4 /* bytes; with them it is a message */
 /* A third of what a client waits for an answer that is for nobody else. */
-#define ANSWER_MS   300u
+#define ANSWER_MS       300u
 
 /* ---- what lies behind a message ---- */
 
@@ -39,11 +40,9 @@ static long decline_length(const uint8_t *bytes, long n, struct clc_message *m)
 static bool came_just_now(int fd)
 {
 	struct tcp_info i;
-	socklen_t n = sizeof(i);
 
 	memset(&i, 0, sizeof(i));
-	return SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &i, &n,
-			 0) == 0 &&
+	return sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, sizeof(i)) == 0 &&
 	       i.tcpi_last_data_recv < ANSWER_MS;
 }
 
@@ -103,7 +102,6 @@ void messages_look_behind(struct connection *c, int fd,
  * in its sleep, or left it by longjmp, is counted for ever, hence the limit. */
 static void await_sleepers(const struct connection *c)
 {
-	const struct timespec nap = {0, 20000};
 	uint64_t end = 0;
 
 	while (atomic_load(&c->slot->rx.sleepers) > 0) {
@@ -111,7 +109,7 @@ static void await_sleepers(const struct connection *c)
 			end = sys_now_ns() + SLEEPERS_MS * 1000000u;
 		else if (sys_now_ns() >= end)
 			return;
-		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+		sys_nap(SLEEPERS_NAP_NS);
 	}
 }
 
@@ -144,7 +142,10 @@ static bool was_accepted(int fd)
 	return state > 0 && (state & OFFER_MET);
 }
 
-bool messages_alone(struct connection *c, int fd)
+/* Is a message of ours all that the peer can have left unread? If the peer died
+ * over it, TCP says that the connection was reset, where the programs, which
+ * know of no message, would see the peer's end. No lock is needed. */
+static bool messages_alone(struct connection *c, int fd)
 {
 	switch (connection_clc(c)->state) {
 	case CLC_AWAIT_ACCEPT:
@@ -170,11 +171,10 @@ static bool has_few_bytes(const struct connection *c, int fd)
 static bool may_send_on(const struct connection *c, int fd, short revents)
 {
 	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
-	socklen_t n = sizeof(state);
 
 	if (!connection_reads_no_more(c) || (revents & (POLLHUP | POLLERR)))
 		return false;
-	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, sizeof(state));
 	return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 ||
 	       state == TCP_FIN_WAIT2;
 }

@@ -62,11 +62,6 @@ bool messages_withdraw(struct connection *c, int fd);
 /* Takes what lies in the queue of TCP: all of it is ours. */
 void messages_drop(int fd);
 
-/* Is a message of ours all that the peer can have left unread? If the peer died
- * over it, TCP says that the connection was reset, where the programs, which
- * know of no message, would see the peer's end. No lock is needed. */
-bool messages_alone(struct connection *c, int fd);
-
 /* The socket had this error, and has it no more. True: the programs, which know
  * of no message, would have had none, and it is the end that was read. */
 bool messages_forgive(struct connection *c, int fd, int error);

@@ -35,9 +35,7 @@
 /* Sending would take the error, which is for the program to see. */
 static bool has_error(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLERR);
+	return sys_poll(fd, POLLOUT, 0) & POLLERR;
 }
 
 /*
@@ -65,10 +63,7 @@ static void resend_early_bytes(struct connection *c, int fd)
 
 void messages_forget(int fd)
 {
-	int yes = 1;
-
-	SYS_CALL6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_QUICKACK, &yes,
-		  sizeof(yes), 0);
+	sys_set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }
 
 static void finish_tcp(struct connection *c, int fd)
@@ -166,7 +161,6 @@ static void drop_copies(int fd)
 static bool died_over_it(struct connection *c, int fd)
 {
 	static _Atomic unsigned in_vain;
-	const struct timespec nap = {0, RESEND_NAP_NS};
 
 	if (connection_reads_no_more(c) ||
 	    atomic_load(&in_vain) >= RESENDS_VAIN)
@@ -180,7 +174,7 @@ static bool died_over_it(struct connection *c, int fd)
 			drop_copies(fd);
 			return true;
 		}
-		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
+		sys_nap(RESEND_NAP_NS);
 	}
 	atomic_fetch_add(&in_vain, 1);
 	return false;
@@ -265,11 +259,7 @@ bool messages_forgive_error(struct connection *c, int error)
 
 int messages_take_error(int fd)
 {
-	socklen_t n = sizeof(int);
-	int error = 0;
-
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &n, 0);
-	return error;
+	return sys_socket_option(fd, SO_ERROR);
 }
 
 /* A client that closes before it has read our Accept says so, and its program

@@ -14,9 +14,7 @@
 
 bool messages_have_ended(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
+	return sys_poll(fd, POLLRDHUP, 0);
 }
 
 /* They come before all that the program sends. A client's SYN counts as one

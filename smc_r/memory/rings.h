@@ -86,8 +86,7 @@ static inline struct view rings_view(const struct rmb_producer *p,
 	    atomic_load_explicit(&p->switched, memory_order_acquire);
 
 	if (__builtin_expect(position < switched, 0)) {
-		v.shift =
-		    atomic_load_explicit(&p->before, memory_order_relaxed);
+		v.shift = relaxed_load(&p->before);
 		if (end > switched)
 			v.end = switched;
 	}

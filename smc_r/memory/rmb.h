@@ -53,6 +53,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "smc_r/os/relaxed.h"
+
 #define RMB_MAGIC        0x424d5253u
 #define RMB_VERSION      12u
 #define RMB_ELEMENTS_MAX 32u

@@ -16,7 +16,7 @@ bool barrier_works(void)
 {
 #if defined(__x86_64__)
 	static _Atomic int known; /* 0 not asked, 1 no, 2 yes */
-	int answer = atomic_load_explicit(&known, memory_order_relaxed);
+	int answer = relaxed_load(&known);
 
 	if (answer == 0) {
 		long commands = membarrier(MEMBARRIER_CMD_QUERY);

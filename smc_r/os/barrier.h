@@ -35,8 +35,7 @@ bool barrier_register(void);
 extern _Atomic pid_t barrier_registered;
 static inline bool barrier_reaches_us(void)
 {
-	return atomic_load_explicit(&barrier_registered,
-				    memory_order_relaxed) == process.pid;
+	return relaxed_load(&barrier_registered) == process.pid;
 }
 
 /* All registered processes have passed a full fence when this returns true;

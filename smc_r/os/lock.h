@@ -36,7 +36,7 @@ static inline bool stream_lock_at(struct status_stream *s, uint64_t frame)
 				 memory_order_relaxed),
 			     0))
 		return stream_lock_slow(s, self, frame);
-	atomic_store_explicit(&s->frame, frame, memory_order_relaxed);
+	relaxed_store(&s->frame, frame);
 	return true;
 }
 
@@ -61,8 +61,7 @@ static inline void stream_unlock(struct status_stream *s, bool taken)
 	if (!taken)
 		return;
 	atomic_store_explicit(&s->lock, 0, memory_order_release);
-	if (__builtin_expect(
-		atomic_load_explicit(&s->waiters, memory_order_relaxed), 0))
+	if (__builtin_expect(relaxed_load(&s->waiters), 0))
 		stream_wake(s);
 }
 

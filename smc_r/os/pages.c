@@ -55,9 +55,8 @@ static bool ask(uintptr_t start, size_t bytes, bool write)
 
 static void note(uint64_t page, bool write)
 {
-	atomic_store_explicit(&pages_known[page % PAGES_KNOWN],
-			      page << 2 | PAGES_IS | write,
-			      memory_order_relaxed);
+	relaxed_store(&pages_known[page % PAGES_KNOWN],
+		      page << 2 | PAGES_IS | write);
 }
 
 /* All of it is about to be copied, so no page is touched in vain. */

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "smc_r/os/relaxed.h"
+
 #define PAGES_SHIFT 12 /* larger ones consist of such */
 #define PAGES_KNOWN 4096u
 
@@ -31,8 +33,7 @@ bool pages_ask(const void *p, size_t n, bool write);
 
 static inline bool pages_has(uint64_t page, bool write)
 {
-	uint64_t known = atomic_load_explicit(&pages_known[page % PAGES_KNOWN],
-					      memory_order_relaxed);
+	uint64_t known = relaxed_load(&pages_known[page % PAGES_KNOWN]);
 
 	return (known | !write) == (page << 2 | PAGES_IS | 1);
 }

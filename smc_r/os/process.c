@@ -128,7 +128,9 @@ static bool has_executed(const char *text)
 	return !(strtoul(stat_field(text, FIELD_FLAGS), NULL, 10) & 0x40u);
 }
 
-uint64_t process_life(pid_t pid, bool *executed)
+/* The start time; *executed: the process is no copy of its parent any more, or
+ * never was. */
+static uint64_t process_life(pid_t pid, bool *executed)
 {
 	char text[STAT_BYTES];
 
@@ -379,10 +381,8 @@ static __attribute__((noinline)) void find_tid(void)
 
 uint32_t process_tid(void)
 {
-	if (__builtin_expect(
-		cached_generation !=
-		    atomic_load_explicit(wiped_on_fork, memory_order_relaxed),
-		0))
+	if (__builtin_expect(cached_generation != relaxed_load(wiped_on_fork),
+			     0))
 		find_tid();
 	return cached_tid;
 }
@@ -436,9 +436,7 @@ void process_will_share_memory(void)
 
 bool process_may_be_foreign(void)
 {
-	if (__builtin_expect(!process_vforks &&
-				 !atomic_load_explicit(&shares_memory,
-						       memory_order_relaxed) &&
+	if (__builtin_expect(!process_vforks && !relaxed_load(&shares_memory) &&
 				 !is_unnoticed(generation_now()),
 			     1))
 		return false;

@@ -85,9 +85,6 @@ void process_will_share_memory(void);
  * tell (hidepid, no /proc). */
 #define PROCESS_HIDDEN UINT64_MAX
 uint64_t process_start_time(pid_t pid);
-/* Gives the start time as well; *executed: the process is no copy of its parent
- * any more, or never was. */
-uint64_t process_life(pid_t pid, bool *executed);
 /* Is it the process that began then? Where that is hidden: better a dead one
  * too many than a living one too few. */
 bool process_is_same(pid_t pid, uint64_t start);

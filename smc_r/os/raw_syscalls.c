@@ -3,7 +3,6 @@
 #include "smc_r/os/raw_syscalls.h"
 
 #include <link.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -12,6 +11,8 @@
 #ifdef __x86_64__
 #include <emmintrin.h>
 #endif
+
+#include "smc_r/os/relaxed.h"
 
 enum answer {
 	NOT_ASKED,
@@ -158,12 +159,12 @@ static bool look(void)
 
 bool raw_syscalls_are_likely(void)
 {
-	if (atomic_load_explicit(&answer, memory_order_relaxed) == NOT_ASKED)
+	if (relaxed_load(&answer) == NOT_ASKED)
 		atomic_store(&answer, look() ? YES : NO);
 	return raw_syscalls_were_found();
 }
 
 bool raw_syscalls_were_found(void)
 {
-	return atomic_load_explicit(&answer, memory_order_relaxed) == YES;
+	return relaxed_load(&answer) == YES;
 }

@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "smc_r/os/relaxed.h"
+
 #define STATUS_MAGIC       0x52434d53u /* "SMCR", little endian */
 #define STATUS_VERSION     1u
 #define STATUS_PROGRAM_MAX 32

@@ -9,11 +9,13 @@
 #define SMC_R_SYS_H
 
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -106,6 +108,35 @@ static inline long sys_epoll_ctl(int ep, int op, int fd, uint32_t events,
 	return SYS_CALL4(SYS_epoll_ctl, ep, op, fd, &e);
 }
 
+/* poll(2) of one descriptor. Returns what came; 0: nothing, or a signal. */
+static inline short sys_poll(int fd, short events, int ms)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	return SYS_CALL3(SYS_poll, &p, 1, ms) == 1 ? p.revents : 0;
+}
+
+static inline long sys_getsockopt(int fd, int level, int name, void *value,
+				  socklen_t bytes)
+{
+	return SYS_CALL6(SYS_getsockopt, fd, level, name, value, &bytes, 0);
+}
+
+/* Returns a number that is an option of SOL_SOCKET; 0: it is none. */
+static inline int sys_socket_option(int fd, int name)
+{
+	int value = 0;
+
+	sys_getsockopt(fd, SOL_SOCKET, name, &value, sizeof(value));
+	return value;
+}
+
+static inline long sys_set_option(int fd, int level, int name, int value)
+{
+	return SYS_CALL6(SYS_setsockopt, fd, level, name, &value, sizeof(value),
+			 0);
+}
+
 /* The word may be in memory that other processes map. A NULL time waits for
  * ever; else the time is relative. */
 static inline long sys_futex_wait(_Atomic uint32_t *word, uint32_t value,
@@ -150,6 +181,13 @@ static inline struct timespec sys_timespec(uint64_t ns)
 			     (long)(ns % 1000000000u)};
 
 	return t;
+}
+
+static inline void sys_nap(uint64_t ns)
+{
+	struct timespec t = sys_timespec(ns);
+
+	SYS_CALL3(SYS_nanosleep, &t, NULL, 0);
 }
 
 /* The cheapest clock that all processors share, in units of its own. */

@@ -2,8 +2,9 @@
 /* no_smc_cache: the server without the engine that this process met last. */
 #include "smc_r/peer/no_smc_cache.h"
 
-#include <stdatomic.h>
 #include <time.h>
+
+#include "smc_r/os/relaxed.h"
 
 #define TIME_BITS 48
 
@@ -27,7 +28,7 @@ static uint64_t word_of(uint16_t port, uint64_t ms)
 
 bool no_smc_cache_has(uint16_t port)
 {
-	uint64_t seen = atomic_load_explicit(&met, memory_order_relaxed);
+	uint64_t seen = relaxed_load(&met);
 	uint64_t ms = seen & ((1ull << TIME_BITS) - 1);
 
 	return seen >> TIME_BITS == port && ms &&
@@ -36,19 +37,19 @@ bool no_smc_cache_has(uint16_t port)
 
 void no_smc_cache_note(uint16_t port)
 {
-	atomic_store_explicit(&met, word_of(port, 0), memory_order_relaxed);
+	relaxed_store(&met, word_of(port, 0));
 }
 
 void no_smc_cache_confirm(uint16_t port)
 {
 	uint64_t asked = word_of(port, 0);
 
-	if (atomic_load_explicit(&met, memory_order_relaxed) == asked)
+	if (relaxed_load(&met) == asked)
 		atomic_compare_exchange_strong(&met, &asked,
 					       word_of(port, now_ms()));
 }
 
 void no_smc_cache_clear(void)
 {
-	atomic_store_explicit(&met, 0, memory_order_relaxed);
+	relaxed_store(&met, 0);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "smc_r/os/relaxed.h"
 #include "smc_r/os/sys.h"
 
 #define FNV_BASIS 2166136261u /* FNV-1a, 32 bits */
@@ -168,13 +169,12 @@ int offer_look(int fd, struct option_answer *a)
 int offer_look_accepted(int fd, struct option_answer *a)
 {
 	static _Atomic bool last_agreed;
-	bool expected =
-	    atomic_load_explicit(&last_agreed, memory_order_relaxed);
+	bool expected = relaxed_load(&last_agreed);
 	int state = look(fd, a, expected ? sizeof(*a) : OPTION_ANSWER_SHORT);
 	bool agreed = state > 0 && (state & OFFER_AGREED);
 
 	if (agreed == expected)
 		return state;
-	atomic_store_explicit(&last_agreed, agreed, memory_order_relaxed);
+	relaxed_store(&last_agreed, agreed);
 	return agreed ? look(fd, a, sizeof(*a)) : state;
 }

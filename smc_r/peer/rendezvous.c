@@ -144,9 +144,8 @@ int rendezvous_accept(int listener)
 pid_t rendezvous_peer_pid(int channel)
 {
 	struct ucred c = {0, 0, 0};
-	socklen_t n = sizeof(c);
 
-	SYS_CALL6(SYS_getsockopt, channel, SOL_SOCKET, SO_PEERCRED, &c, &n, 0);
+	sys_getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &c, sizeof(c));
 	return c.pid;
 }
 

@@ -79,9 +79,7 @@ static void note_ports(void)
 		      !raw_syscalls_were_found();
 
 	for (unsigned i = 0; i < 1024; i++)
-		atomic_store_explicit(&port_bits[i],
-				      serves ? bits_of(i * 64) : 0,
-				      memory_order_relaxed);
+		relaxed_store(&port_bits[i], serves ? bits_of(i * 64) : 0);
 }
 
 static bool find_generation(void)
@@ -135,8 +133,7 @@ bool settings_moved(uint64_t since)
 bool settings_may_match(uint16_t server_port)
 {
 	return settings_moved(settings_generation()) ||
-	       (atomic_load_explicit(&port_bits[server_port / 64],
-				     memory_order_relaxed) >>
+	       (relaxed_load(&port_bits[server_port / 64]) >>
 		    (server_port % 64) &
 		1);
 }
@@ -147,10 +144,8 @@ bool settings_has_address(const struct in6_addr *address)
 
 	memcpy(words, address, sizeof(words));
 	for (unsigned i = 0; i < SNAPSHOT_ADDRESSES_MAX; i++)
-		if (atomic_load_explicit(&addresses[i][0],
-					 memory_order_relaxed) == words[0] &&
-		    atomic_load_explicit(&addresses[i][1],
-					 memory_order_relaxed) == words[1])
+		if (relaxed_load(&addresses[i][0]) == words[0] &&
+		    relaxed_load(&addresses[i][1]) == words[1])
 			return true;
 	return false;
 }

@@ -46,9 +46,7 @@ static inline struct connection *served_end(int fd)
 	if (__builtin_expect(!c, 1))
 		return NULL;
 	return connection_phase(c) == PHASE_NATIVE &&
-		       !(atomic_load_explicit(&c->slot->rx.flags,
-					      memory_order_relaxed) &
-			 STREAM_PEER_CLOSED)
+		       !(relaxed_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED)
 		   ? NULL
 		   : c;
 }

@@ -190,7 +190,6 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
-int __connect(int, const struct sockaddr *, socklen_t);
 PRELOAD_ALIAS(__connect, connect);
 
 /* What the kernel would have written, cut to the caller's room. */
@@ -361,7 +360,6 @@ PRELOAD int close(int fd)
 	return real.close(fd);
 }
 
-int __close(int);
 PRELOAD_ALIAS(__close, close);
 
 /* The kernel closes a range around the numbers that are ours. */
@@ -481,22 +479,18 @@ PRELOAD int dup3(int from, int to, int flags)
 	return result;
 }
 
-PRELOAD int __dup2(int from, int to);
-PRELOAD int __dup2(int from, int to)
-{
-	return dup2(from, to);
-}
+int __dup2(int, int) __THROW;
+PRELOAD_ALIAS(__dup2, dup2);
 
 /* Our own, by the long way: the same socket under another number. */
 static bool is_same_socket(int fd, int other)
 {
 	uint64_t cookies[2] = {0, 0};
-	socklen_t n = sizeof(cookies[0]);
+	const socklen_t n = sizeof(cookies[0]);
 
-	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &cookies[0],
-			 &n, 0) == 0 &&
-	       SYS_CALL6(SYS_getsockopt, other, SOL_SOCKET, SO_COOKIE,
-			 &cookies[1], &n, 0) == 0 &&
+	return sys_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookies[0], n) == 0 &&
+	       sys_getsockopt(other, SOL_SOCKET, SO_COOKIE, &cookies[1], n) ==
+		   0 &&
 	       cookies[0] == cookies[1];
 }
 

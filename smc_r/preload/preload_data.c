@@ -220,15 +220,11 @@ static void put_stamp(struct msghdr *m, size_t *room, int fd)
 {
 	struct timespec now;
 	struct timeval t;
-	socklen_t n = sizeof(int);
-	int exact = 0;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	t.tv_sec = now.tv_sec;
 	t.tv_usec = now.tv_nsec / 1000;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_TIMESTAMPNS, &exact, &n,
-		  0);
-	if (exact)
+	if (sys_socket_option(fd, SO_TIMESTAMPNS))
 		put_control(m, room, SOL_SOCKET, SO_TIMESTAMPNS, &now,
 			    sizeof(now));
 	else
@@ -252,8 +248,7 @@ static ssize_t receive_message(struct connection *c, int fd, struct msghdr *m,
 
 	if (!is_message(m))
 		return SOCKET_KERNEL;
-	options =
-	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
+	options = relaxed_load(&c->slot->socket_flags);
 	if (__builtin_expect(options & SOCKET_STAMPED, 0))
 		demote(c, fd, REASON_DEMOTED_OPTION);
 	r = socket_receive(c, fd, m->msg_iov, m->msg_iovlen, flags);
@@ -633,9 +628,7 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 	ssize_t r = SOCKET_KERNEL;
 
 	if ((ssize_t)n < 0 ||
-	    (c && (atomic_load_explicit(&c->slot->socket_flags,
-					memory_order_relaxed) &
-		   SOCKET_APPENDS)))
+	    (c && (relaxed_load(&c->slot->socket_flags) & SOCKET_APPENDS)))
 		r = SOCKET_KERNEL; /* refuses it */
 	else if (c && is_ordinary(in) &&
 		 (!at || (pages_hold(at, sizeof(*at), true) && *at >= 0)))
@@ -730,9 +723,6 @@ PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...)
 
 /* ---- second names, and those of fortified programs ---- */
 
-ssize_t __read(int, void *, size_t);
-ssize_t __write(int, const void *, size_t);
-ssize_t __send(int, const void *, size_t, int);
 PRELOAD_ALIAS(__read, read);
 PRELOAD_ALIAS(__write, write);
 PRELOAD_ALIAS(__send, send);

@@ -72,7 +72,7 @@ void clc_set_deadline(struct clc *c, uint64_t now_ms, uint32_t wait_ms)
 	c->deadline_ms = wait_ms ? now_ms + wait_ms : 0;
 }
 
-struct clc_action clc_on_closed(struct clc *c)
+static struct clc_action clc_on_closed(struct clc *c)
 {
 	clc_set_reason(c, REASON_CLOSED);
 	return clc_go_tcp(c);

@@ -52,7 +52,6 @@ struct clc_action clc_fail(struct clc *c, uint32_t reason);
 struct clc_action clc_take(struct clc_action action,
 			   const struct clc_input *in);
 void clc_set_deadline(struct clc *c, uint64_t now_ms, uint32_t wait_ms);
-struct clc_action clc_on_closed(struct clc *c);
 struct clc_action clc_on_decline(struct clc *c, const struct clc_input *in);
 void clc_know_peer(struct clc *c, const uint8_t *peer_id);
 /* What is wrong with the values in the peer's Accept or Confirm. */

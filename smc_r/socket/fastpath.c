@@ -20,11 +20,6 @@ static inline bool is_size(size_t n)
 	return n - 1 < CALL_BYTES_MAX;
 }
 
-static inline uint32_t load(const _Atomic uint32_t *word)
-{
-	return atomic_load_explicit(word, memory_order_relaxed);
-}
-
 /* ---- receiving ---- */
 
 /* Handlers on top of the copy may take the bytes first: then, nothing. Of a
@@ -32,8 +27,7 @@ static inline uint32_t load(const _Atomic uint32_t *word)
 static inline size_t take(struct connection *c, void *to, size_t want)
 {
 	struct status_stream *rx = &c->slot->rx;
-	uint64_t position =
-	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+	uint64_t position = relaxed_load(&rx->position);
 	uint64_t window = window_in(c);
 	size_t used = shown(c, window, position);
 	const struct ring *ring;
@@ -72,7 +66,8 @@ static inline size_t locked_take(struct connection *c, void *to, size_t want)
 
 	if (!stream_lock_early(rx))
 		return 0;
-	if (!(load(&c->in_producer->flags) | load(&rx->flags) | load(&c->dead)))
+	if (!(relaxed_load(&c->in_producer->flags) | relaxed_load(&rx->flags) |
+	      relaxed_load(&c->dead)))
 		n = take(c, to, want);
 	stream_unlock(rx, true);
 	return n;
@@ -80,7 +75,7 @@ static inline size_t locked_take(struct connection *c, void *to, size_t want)
 
 ssize_t fastpath_receive(struct connection *c, void *to, size_t want, int flags)
 {
-	uint32_t options = load(&c->slot->socket_flags);
+	uint32_t options = relaxed_load(&c->slot->socket_flags);
 	size_t n;
 
 	if ((flags & ~RECEIVE_FLAGS) || !is_size(want) ||
@@ -99,10 +94,11 @@ ssize_t fastpath_receive(struct connection *c, void *to, size_t want, int flags)
 static inline bool is_plain(const struct connection *c)
 {
 	return !(
-	    load(&c->in_producer->flags) | load(&c->tcp_ended) |
-	    load(&c->slot->tx.flags) | load(&c->out_consumer->flags) |
-	    load(&c->dead) |
-	    (load(&c->slot->rx.flags) & (STREAM_RESET | STREAM_ERROR_PENDING)));
+	    relaxed_load(&c->in_producer->flags) | relaxed_load(&c->tcp_ended) |
+	    relaxed_load(&c->slot->tx.flags) |
+	    relaxed_load(&c->out_consumer->flags) | relaxed_load(&c->dead) |
+	    (relaxed_load(&c->slot->rx.flags) &
+	     (STREAM_RESET | STREAM_ERROR_PENDING)));
 }
 
 static inline bool put(struct connection *c, const void *from, size_t want)
@@ -151,8 +147,9 @@ ssize_t fastpath_send(struct connection *c, int fd, const void *from,
 	if (connection_signal_data(c))
 		c->rang = true;
 	/* Asked since the call began: nobody else may come to serve it. */
-	if ((load(&c->out_consumer->flags) | load(&c->in_producer->flags)) &&
-	    !load(&c->dead))
+	if ((relaxed_load(&c->out_consumer->flags) |
+	     relaxed_load(&c->in_producer->flags)) &&
+	    !relaxed_load(&c->dead))
 		demote_serve(c, fd);
 	return (ssize_t)want;
 }

@@ -51,7 +51,8 @@ static bool has_more(const struct held *h)
 	return h && atomic_load(&h->next) < h->count;
 }
 
-bool sandbox_has(int fd)
+/* Has this number connections that wait? No call. */
+static bool sandbox_has(int fd)
 {
 	return has_more(held_of(fd));
 }

@@ -38,8 +38,6 @@ void sandbox_hold(void);
 /* Are there listeners with such connections? */
 extern _Atomic bool sandbox_holds;
 
-/* Has this number such connections? No call. */
-bool sandbox_has(int fd);
 /* Hands the next one out, as accept4() does; -1: there is none, and the kernel
  * is to be asked. */
 int sandbox_accept(int fd, struct sockaddr *a, socklen_t *n, int flags);

@@ -41,11 +41,9 @@ static void reset_if_unread(struct connection *c, int fd)
 static bool close_resets(const struct connection *c, int fd)
 {
 	struct linger l = {0, 0};
-	socklen_t n = sizeof(l);
 
 	return c->lingers &&
-	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &l, &n,
-			 0) == 0 &&
+	       sys_getsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l)) == 0 &&
 	       l.l_onoff && l.l_linger == 0;
 }
 

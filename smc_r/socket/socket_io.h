@@ -58,9 +58,7 @@ int socket_input_hint(struct connection *c, int fd);
 static inline bool socket_waits(struct connection *c, int flags)
 {
 	return !(flags & MSG_DONTWAIT) &&
-	       !(atomic_load_explicit(&c->slot->socket_flags,
-				      memory_order_relaxed) &
-		 SOCKET_NONBLOCK);
+	       !(relaxed_load(&c->slot->socket_flags) & SOCKET_NONBLOCK);
 }
 
 #endif

@@ -30,15 +30,8 @@ static uint16_t local_port(int fd)
 
 static bool is_tcp_listener(int fd)
 {
-	int value[2] = {0, 0};
-	socklen_t n = sizeof(int);
-
-	return SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &value[0],
-			 &n, 0) == 0 &&
-	       value[0] == IPPROTO_TCP &&
-	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
-			 &value[1], &n, 0) == 0 &&
-	       value[1];
+	return sys_socket_option(fd, SO_PROTOCOL) == IPPROTO_TCP &&
+	       sys_socket_option(fd, SO_ACCEPTCONN);
 }
 
 /* The registry knows no clients that wait with their offer: deferred.h. */

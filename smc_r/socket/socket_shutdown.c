@@ -90,7 +90,6 @@ static int shut_tcp(struct connection *c, int fd, int how)
 static bool was_reset(struct connection *c, int fd)
 {
 	uint8_t state = TCP_ESTABLISHED; /* the first byte of struct tcp_info */
-	socklen_t n = sizeof(state);
 
 	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
 	    !tcp_has_ended(c, fd))
@@ -100,7 +99,7 @@ static bool was_reset(struct connection *c, int fd)
 	/* One of which the programs know nothing is an end in order. */
 	if (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED)
 		return false;
-	SYS_CALL6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &n, 0);
+	sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, sizeof(state));
 	return state == TCP_CLOSE;
 }
 

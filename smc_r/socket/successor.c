@@ -33,13 +33,9 @@
 static bool is_inherited_listener(int fd)
 {
 	int state = fd < HEIRLOOM_END ? offer_state(fd) : 0;
-	int listens = 0;
-	socklen_t n = sizeof(listens);
 
 	return state > 0 && (state & OFFER_WANT) &&
-	       SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN,
-			 &listens, &n, 0) == 0 &&
-	       listens;
+	       sys_socket_option(fd, SO_ACCEPTCONN);
 }
 
 void successor_adopt_listeners(void)

@@ -17,7 +17,7 @@ void segment_slots_init(void)
 	atomic_store(&next_slot, 0);
 	atomic_store(&last_ended, 0);
 	for (unsigned i = 0; i < STATUS_SLOTS_MAX / 64; i++)
-		atomic_store_explicit(&seized[i], 0, memory_order_relaxed);
+		relaxed_store(&seized[i], 0);
 }
 
 static struct segment *segment_of(const struct status_slot *slot)
@@ -138,8 +138,7 @@ static void clean(struct status_slot *slot)
 	       sizeof(*slot) - sizeof(slot->state));
 	slot->pid = process.pid;
 	slot->started_ms = segment_wall_ms();
-	atomic_store_explicit(&slot->holders, 1ull << OWN_HOLDER,
-			      memory_order_relaxed);
+	relaxed_store(&slot->holders, 1ull << OWN_HOLDER);
 }
 
 void segment_slot_publish(struct status_slot *slot, uint32_t state)
@@ -199,7 +198,7 @@ bool segment_slot_end(struct status_slot *slot)
 	if (ended) {
 		atomic_store_explicit(&slot->state, STATUS_FREE,
 				      memory_order_release);
-		atomic_store_explicit(&last_ended, i, memory_order_relaxed);
+		relaxed_store(&last_ended, i);
 	}
 	let_go(i);
 	return ended;

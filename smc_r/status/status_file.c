@@ -93,8 +93,9 @@ int status_file_refresh(struct status_file *file)
 	return 0;
 }
 
-int status_file_check(int fd, const struct status_name *name,
-		      struct status_file *out)
+/* Checks an open descriptor; it stays the caller's on failure. */
+static int status_file_check(int fd, const struct status_name *name,
+			     struct status_file *out)
 {
 	struct stat st;
 	int error;

@@ -51,10 +51,6 @@ bool status_name_decode(const char *name, struct status_name *out);
  */
 int status_file_open(int dir, const char *name, struct status_file *out);
 
-/* Checks an open descriptor likewise; it stays the caller's on failure. */
-int status_file_check(int fd, const struct status_name *name,
-		      struct status_file *out);
-
 void status_file_close(struct status_file *file);
 
 /* Copies the header again, as it is now: 0 or a negative errno. */

@@ -27,7 +27,7 @@ static int add_slot(void *sum, const struct status_slot *slot)
 /* Never below 0: the word is shared with all processes of this user. */
 static void give_back(_Atomic uint64_t *held, uint64_t bytes)
 {
-	uint64_t old = atomic_load_explicit(held, memory_order_relaxed);
+	uint64_t old = relaxed_load(held);
 
 	while (!atomic_compare_exchange_weak_explicit(
 	    held, &old, old > bytes ? old - bytes : 0, memory_order_relaxed,

@@ -194,8 +194,5 @@ void status_counters_add(struct status_counters *to,
 	size_t i;
 
 	for (i = 0; i < COUNTER_WORDS; i++)
-		atomic_fetch_add_explicit(
-		    &sum[i],
-		    atomic_load_explicit(&more[i], memory_order_relaxed),
-		    memory_order_relaxed);
+		relaxed_add(&sum[i], relaxed_load(&more[i]));
 }

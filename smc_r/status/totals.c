@@ -21,6 +21,7 @@
 #define TOTALS       "totals."
 #define TOTALS_BYTES (sizeof(TOTALS) - 1)
 #define LOCK_TRIES   200
+#define LOCK_NAP_NS  250000
 #define COUNTERS     (sizeof(struct status_counters) / sizeof(uint64_t))
 
 static struct status_totals *totals;
@@ -43,12 +44,10 @@ static void name_of(char *out, uint32_t uid)
 
 static int lock_within(int fd, int how)
 {
-	static const struct timespec pause = {0, 250000};
-
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (SYS_CALL3(SYS_flock, fd, how | LOCK_NB, 0) == 0)
 			return 0;
-		SYS_CALL3(SYS_nanosleep, &pause, NULL, 0);
+		sys_nap(LOCK_NAP_NS);
 	}
 	return -EAGAIN;
 }

@@ -10,8 +10,7 @@
 /* The program may have made its buffers small. */
 static bool is_wanted(const struct connection *c)
 {
-	uint32_t allowed =
-	    atomic_load_explicit(&c->out_producer->limit, memory_order_relaxed);
+	uint32_t allowed = relaxed_load(&c->out_producer->limit);
 
 	return allowed < RMB_LIMIT_MIN || allowed > c->out.ring[0].bytes;
 }
@@ -22,8 +21,7 @@ bool overflow_is_possible(const struct connection *c)
 	       rings_have_overflow(&c->out) &&
 	       (c->overflow == OVERFLOW_OURS || !overflow_memory_is_scarce()) &&
 	       connection_ring_out(c) == &c->out.ring[0] && is_wanted(c) &&
-	       atomic_load_explicit(&c->out_consumer->overflow,
-				    memory_order_relaxed) == RMB_OVERFLOW &&
+	       relaxed_load(&c->out_consumer->overflow) == RMB_OVERFLOW &&
 	       !process.off;
 }
 

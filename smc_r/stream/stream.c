@@ -80,8 +80,7 @@ static ssize_t take_piece(struct connection *c, struct place *to, size_t want,
 
 	do {
 		*to = start;
-		position =
-		    atomic_load_explicit(&rx->position, memory_order_relaxed);
+		position = relaxed_load(&rx->position);
 		if (shown(c, window_in(c), position) < want &&
 		    refresh_in(c, position) < 0)
 			return -ECONNRESET;
@@ -116,8 +115,7 @@ static ssize_t peek(struct connection *c, struct place *to, size_t want,
 		    size_t skip)
 {
 	struct status_stream *rx = &c->slot->rx;
-	uint64_t position =
-	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+	uint64_t position = relaxed_load(&rx->position);
 	size_t there;
 
 	if (refresh_in(c, position) < 0)
@@ -186,8 +184,7 @@ bool stream_input_is_broken(struct connection *c)
 	struct status_stream *rx = &c->slot->rx;
 	uint64_t cursor =
 	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
-	uint64_t position =
-	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+	uint64_t position = relaxed_load(&rx->position);
 
 	if (cursor <= position || cursor - position <= c->size)
 		return false;
@@ -197,8 +194,7 @@ bool stream_input_is_broken(struct connection *c)
 
 size_t stream_fill(struct connection *c)
 {
-	uint64_t position =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint64_t position = relaxed_load(&c->slot->rx.position);
 	uint64_t cursor =
 	    atomic_load_explicit(&c->in_producer->cursor, memory_order_acquire);
 

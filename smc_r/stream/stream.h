@@ -86,10 +86,8 @@ bool stream_enter_overflow(struct connection *c);
 /* A hint: the next bytes will be read at once. */
 static inline void stream_expect(const struct connection *c)
 {
-	uint64_t position =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
-	uint32_t shift =
-	    atomic_load_explicit(&c->in_producer->shift, memory_order_relaxed);
+	uint64_t position = relaxed_load(&c->slot->rx.position);
+	uint32_t shift = relaxed_load(&c->in_producer->shift);
 
 	__builtin_prefetch(rings_at(&c->in, position, shift));
 }
@@ -153,9 +151,8 @@ static inline uint32_t stream_mark(const struct connection *c)
 static inline bool stream_knows_bytes(const struct connection *c)
 {
 	const struct status_stream *rx = &c->slot->rx;
-	uint64_t known =
-	    __atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED) -
-	    atomic_load_explicit(&rx->position, memory_order_relaxed);
+	uint64_t known = __atomic_load_n(&rx->peer_position, __ATOMIC_RELAXED) -
+			 relaxed_load(&rx->position);
 
 	return known - 1 < c->size;
 }
@@ -163,9 +160,8 @@ static inline bool stream_knows_bytes(const struct connection *c)
 static inline bool stream_knows_room(const struct connection *c)
 {
 	const struct status_stream *tx = &c->slot->tx;
-	uint64_t used =
-	    atomic_load_explicit(&tx->position, memory_order_relaxed) -
-	    __atomic_load_n(&tx->peer_position, __ATOMIC_RELAXED);
+	uint64_t used = relaxed_load(&tx->position) -
+			__atomic_load_n(&tx->peer_position, __ATOMIC_RELAXED);
 
 	uint32_t allowed = connection_limit_out(c);
 

@@ -26,8 +26,7 @@
 static bool other_is_empty(const struct connection *c)
 {
 	return c->slot->tx.peer_position >=
-	       atomic_load_explicit(&c->out_producer->switched,
-				    memory_order_relaxed);
+	       relaxed_load(&c->out_producer->switched);
 }
 
 /* From `position` on, at the other ring's beginning. A handler's bytes that
@@ -37,7 +36,7 @@ static uint32_t change_rings(struct connection *c, uint64_t position,
 {
 	struct rmb_producer *out = c->out_producer;
 
-	atomic_store_explicit(&out->before, shift, memory_order_relaxed);
+	relaxed_store(&out->before, shift);
 	atomic_store_explicit(&out->switched, position, memory_order_release);
 	return ((shift & RINGS_OVERFLOW) ^ RINGS_OVERFLOW) |
 	       ((uint32_t)position & RINGS_SHIFT);
@@ -91,8 +90,7 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 			     uint32_t shift, size_t want)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint64_t heard =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint64_t heard = relaxed_load(&c->slot->rx.position);
 
 	if (is_heard(c, position))
 		tx->peer_position = position;
@@ -124,10 +122,8 @@ void stream_fences_begin(struct connection *c)
 void stream_fences_end(struct connection *c)
 {
 	/* For a waiter there is a fence all the same. */
-	if (atomic_load_explicit(&c->peer_wait->waiter, memory_order_relaxed) ||
-	    !atomic_load_explicit(&c->out_consumer->barrier,
-				  memory_order_relaxed) ||
-	    !barrier_register())
+	if (relaxed_load(&c->peer_wait->waiter) ||
+	    !relaxed_load(&c->out_consumer->barrier) || !barrier_register())
 		return;
 	atomic_store(&c->out_producer->unfenced, 1);
 	atomic_fetch_or(&c->slot->socket_flags, SOCKET_UNFENCED);
@@ -135,15 +131,13 @@ void stream_fences_end(struct connection *c)
 
 static void say_since(struct connection *c)
 {
-	atomic_store_explicit(&c->out_producer->since, sys_ticks(),
-			      memory_order_relaxed);
+	relaxed_store(&c->out_producer->since, sys_ticks());
 }
 
 void stream_says_since(struct connection *c)
 {
-	if (atomic_load_explicit(&c->out_consumer->cursor,
-				 memory_order_relaxed) ==
-	    atomic_load_explicit(&c->slot->tx.position, memory_order_relaxed))
+	if (relaxed_load(&c->out_consumer->cursor) ==
+	    relaxed_load(&c->slot->tx.position))
 		say_since(c);
 }
 
@@ -151,14 +145,12 @@ void stream_says_since(struct connection *c)
  * miss, so a stream, where nothing is heard, looks at it now and then only. */
 void stream_keep_order(struct connection *c)
 {
-	uint64_t heard =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint64_t heard = relaxed_load(&c->slot->rx.position);
 
 	if (heard != c->heard_before)
 		say_since(c);
 	else if (c->writes < SINCE_WRITES ||
-		 sys_ticks() - atomic_load_explicit(&c->out_producer->since,
-						    memory_order_relaxed) >
+		 sys_ticks() - relaxed_load(&c->out_producer->since) >
 		     SINCE_TICKS)
 		stream_says_since(c);
 }
@@ -272,11 +264,10 @@ static size_t allowed_free(const struct connection *c, uint64_t used)
 size_t stream_free(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
-	uint64_t position =
-	    atomic_load_explicit(&tx->position, memory_order_relaxed);
+	uint64_t position = relaxed_load(&tx->position);
 	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
 					       memory_order_acquire);
-	uint32_t holder = atomic_load_explicit(&tx->lock, memory_order_relaxed);
+	uint32_t holder = relaxed_load(&tx->lock);
 
 	if (position - cursor > c->size)
 		return 0;

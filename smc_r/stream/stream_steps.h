@@ -49,9 +49,7 @@ static inline void copy(void *to, const void *from, size_t n)
 
 static inline void advance(_Atomic uint64_t *count)
 {
-	atomic_store_explicit(
-	    count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-	    memory_order_relaxed);
+	relaxed_store(count, relaxed_load(count) + 1);
 }
 
 /*
@@ -65,21 +63,20 @@ static inline void publish(_Atomic uint64_t *shared,
 	uint64_t told;
 
 	do {
-		told = atomic_load_explicit(own, memory_order_relaxed);
+		told = relaxed_load(own);
 		inject_nap();
 		atomic_store(shared, told);
 		inject_nap();
-	} while (atomic_load_explicit(own, memory_order_relaxed) != told);
+	} while (relaxed_load(own) != told);
 }
 
 /* ---- reading ---- */
 
 static inline int check_in(struct connection *c)
 {
-	uint32_t flags =
-	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
+	uint32_t flags = relaxed_load(&c->slot->rx.flags);
 
-	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
+	if (relaxed_load(&c->dead))
 		return -EBADF;
 	if (flags & STREAM_TCP)
 		return -EPIPE;
@@ -106,8 +103,7 @@ static inline int refresh_in(struct connection *c, uint64_t position)
 		stream_break(c);
 		return -ECONNRESET;
 	}
-	atomic_store_explicit(&rx->window, window_make(view.shift, view.end),
-			      memory_order_relaxed);
+	relaxed_store(&rx->window, window_make(view.shift, view.end));
 	rx->peer_position = cursor;
 	return 0;
 }
@@ -124,7 +120,7 @@ static inline size_t shown(const struct connection *c, uint64_t window,
 
 static inline uint64_t window_in(const struct connection *c)
 {
-	return atomic_load_explicit(&c->slot->rx.window, memory_order_relaxed);
+	return relaxed_load(&c->slot->rx.window);
 }
 
 /* A writer that sleeps for room saw the ring more than two thirds full. So
@@ -146,8 +142,7 @@ static inline bool is_below_mark(struct connection *c)
 		atomic_thread_fence(memory_order_seq_cst);
 	else
 		atomic_signal_fence(memory_order_seq_cst);
-	return atomic_load_explicit(&c->peer_wait->armed_room,
-				    memory_order_relaxed) &&
+	return relaxed_load(&c->peer_wait->armed_room) &&
 	       stream_fill(c) <= stream_mark(c);
 }
 
@@ -182,10 +177,8 @@ static inline size_t cut(struct connection *c, uint64_t position, size_t n)
 {
 	/* The writer's fence is one for us, too. */
 	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(atomic_load_explicit(&c->in_producer->flags,
-						  memory_order_relaxed) &
-				 PRODUCER_RECALLS,
-			     0))
+	if (__builtin_expect(
+		relaxed_load(&c->in_producer->flags) & PRODUCER_RECALLS, 0))
 		return stream_cut(c, position, n);
 	return n;
 }
@@ -208,14 +201,12 @@ static inline void let_more_come(struct connection *c, uint64_t position,
 
 static inline int check_out(struct connection *c)
 {
-	uint32_t flags =
-	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed);
+	uint32_t flags = relaxed_load(&c->slot->tx.flags);
 
-	if (atomic_load_explicit(&c->dead, memory_order_relaxed))
+	if (relaxed_load(&c->dead))
 		return -EBADF;
-	if (flags & STREAM_TCP || atomic_load_explicit(&c->out_consumer->flags,
-						       memory_order_relaxed) &
-				      CONSUMER_DEMOTE)
+	if (flags & STREAM_TCP ||
+	    relaxed_load(&c->out_consumer->flags) & CONSUMER_DEMOTE)
 		return -EPIPE;
 	return 0;
 }
@@ -286,8 +277,7 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 		/* In this order: the swap then vouches for both. */
 		window =
 		    atomic_load_explicit(&tx->window, memory_order_acquire);
-		position =
-		    atomic_load_explicit(&tx->position, memory_order_relaxed);
+		position = relaxed_load(&tx->position);
 		p->shift = window_shift(window);
 		p->start = position;
 		if (!taken)
@@ -332,13 +322,11 @@ static inline void publish_bytes(struct connection *c)
 		return;
 	}
 	do {
-		told =
-		    atomic_load_explicit(&tx->position, memory_order_relaxed);
+		told = relaxed_load(&tx->position);
 		atomic_store_explicit(&c->out_producer->cursor, told,
 				      memory_order_release);
 		atomic_signal_fence(memory_order_seq_cst);
-	} while (atomic_load_explicit(&tx->position, memory_order_relaxed) !=
-		 told);
+	} while (relaxed_load(&tx->position) != told);
 	if (!connection_is_unfenced(c))
 		atomic_thread_fence(memory_order_seq_cst);
 }
@@ -353,20 +341,15 @@ static inline void commit(struct connection *c, uint64_t start)
 	do {
 		window =
 		    atomic_load_explicit(&tx->window, memory_order_acquire);
-		atomic_store_explicit(&c->out_producer->shift,
-				      window_shift(window),
-				      memory_order_relaxed);
-		atomic_store_explicit(
-		    &c->out_producer->heard,
-		    atomic_load_explicit(&c->in_consumer->cursor,
-					 memory_order_relaxed),
-		    memory_order_release);
+		relaxed_store(&c->out_producer->shift, window_shift(window));
+		atomic_store_explicit(&c->out_producer->heard,
+				      relaxed_load(&c->in_consumer->cursor),
+				      memory_order_release);
 		atomic_store_explicit(
 		    &tx->position, start + ((uint32_t)window - (uint32_t)start),
 		    memory_order_release);
 		atomic_signal_fence(memory_order_seq_cst);
-	} while (atomic_load_explicit(&tx->window, memory_order_relaxed) !=
-		 window);
+	} while (relaxed_load(&tx->window) != window);
 	publish_bytes(c);
 }
 
@@ -378,8 +361,7 @@ void stream_keep_order(struct connection *c);
 /* Is this a stream, whose reader stays awake? */
 static inline void judge_fences(struct connection *c)
 {
-	uint64_t heard =
-	    atomic_load_explicit(&c->slot->rx.position, memory_order_relaxed);
+	uint64_t heard = relaxed_load(&c->slot->rx.position);
 
 	if (heard == c->heard_before && !c->rang) {
 		if (++c->writes == UNFENCED_AFTER)
@@ -389,15 +371,14 @@ static inline void judge_fences(struct connection *c)
 	c->heard_before = heard;
 	c->rang = false;
 	c->writes = 0;
-	if (atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed) &
-	    SOCKET_UNFENCED)
+	if (relaxed_load(&c->slot->socket_flags) & SOCKET_UNFENCED)
 		stream_fences_begin(c);
 }
 
 /* What a write sees to before it begins. */
 static inline void put_begin(struct connection *c)
 {
-	if (atomic_load_explicit(&c->peer_wait->ordered, memory_order_relaxed))
+	if (relaxed_load(&c->peer_wait->ordered))
 		stream_keep_order(c);
 	judge_fences(c);
 }

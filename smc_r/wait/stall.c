@@ -17,22 +17,20 @@
 
 static uint64_t reader_at(const struct connection *c)
 {
-	return atomic_load_explicit(&c->out_consumer->cursor,
-				    memory_order_relaxed);
+	return relaxed_load(&c->out_consumer->cursor);
 }
 
 static void restart(struct connection *c, uint64_t cursor)
 {
-	atomic_store_explicit(&c->full_at, cursor, memory_order_relaxed);
-	atomic_store_explicit(&c->full_ns, sys_now_ns(), memory_order_relaxed);
+	relaxed_store(&c->full_at, cursor);
+	relaxed_store(&c->full_ns, sys_now_ns());
 }
 
 void stall_begin(struct connection *c)
 {
 	uint64_t cursor = reader_at(c);
 
-	if (!atomic_load_explicit(&c->full_ns, memory_order_relaxed) ||
-	    atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor)
+	if (!relaxed_load(&c->full_ns) || relaxed_load(&c->full_at) != cursor)
 		restart(c, cursor);
 }
 
@@ -41,10 +39,8 @@ void stall_begin(struct connection *c)
  * no read made. */
 bool stall_is_avoided(struct connection *c)
 {
-	uint64_t since =
-	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
-	uint64_t read = reader_at(c) -
-			atomic_load_explicit(&c->full_at, memory_order_relaxed);
+	uint64_t since = relaxed_load(&c->full_ns);
+	uint64_t read = reader_at(c) - relaxed_load(&c->full_at);
 
 	return since > LONG_AGO && read >= c->out.ring[0].bytes / 3 &&
 	       overflow_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
@@ -55,8 +51,7 @@ bool stall_is_avoided(struct connection *c)
 static bool is_crossed(struct connection *c)
 {
 	return c->slot->peer_pid == process.pid ||
-	       (atomic_load_explicit(&c->peer_wait->armed_room,
-				     memory_order_relaxed) &&
+	       (relaxed_load(&c->peer_wait->armed_room) &&
 		stream_fill(c) > stream_mark(c));
 }
 
@@ -71,8 +66,7 @@ static bool only_we_read(const struct connection *c)
  * then. */
 static bool may_stall(struct connection *c)
 {
-	return process.stall_ms &&
-	       atomic_load_explicit(&c->full_ns, memory_order_relaxed) &&
+	return process.stall_ms && relaxed_load(&c->full_ns) &&
 	       connection_phase(c) == PHASE_ACTIVE &&
 	       !(atomic_load(&c->slot->tx.flags) &
 		 (STREAM_TCP | STREAM_SHUT)) &&
@@ -82,8 +76,7 @@ static bool may_stall(struct connection *c)
 static uint64_t left_ns(struct connection *c)
 {
 	uint64_t limit = process.stall_ms * 1000000ull;
-	uint64_t since =
-	    atomic_load_explicit(&c->full_ns, memory_order_relaxed);
+	uint64_t since = relaxed_load(&c->full_ns);
 	uint64_t past = sys_now_ns() - since;
 
 	if (since == LONG_AGO)
@@ -100,7 +93,7 @@ bool stall_is_over(struct connection *c, int fd)
 	if (__builtin_expect(!may_stall(c), 1))
 		return false;
 	cursor = reader_at(c);
-	if (atomic_load_explicit(&c->full_at, memory_order_relaxed) != cursor) {
+	if (relaxed_load(&c->full_at) != cursor) {
 		restart(c, cursor);
 		return false;
 	}
@@ -118,8 +111,7 @@ int stall_left_ms(struct connection *c)
 		return -1;
 	/* Whatever the time is, it is over with the next look. */
 	if (only_we_read(c))
-		atomic_store_explicit(&c->full_ns, LONG_AGO,
-				      memory_order_relaxed);
+		relaxed_store(&c->full_ns, LONG_AGO);
 	left = left_ns(c);
 	return left ? (int)(left / 1000000u) + 1 : 0;
 }

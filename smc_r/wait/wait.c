@@ -23,18 +23,15 @@
 
 static bool changed_in(const struct connection *c, uint64_t seen)
 {
-	return atomic_load_explicit(&c->in_producer->cursor,
-				    memory_order_relaxed) != seen ||
-	       atomic_load_explicit(&c->in_producer->flags,
-				    memory_order_relaxed);
+	return relaxed_load(&c->in_producer->cursor) != seen ||
+	       relaxed_load(&c->in_producer->flags);
 }
 
 /* A writer that is awake goes on with little room; only one that has to be
  * woken waits for a third. */
 static bool changed_out(const struct connection *c, uint64_t seen)
 {
-	uint64_t cursor = atomic_load_explicit(&c->out_consumer->cursor,
-					       memory_order_relaxed);
+	uint64_t cursor = relaxed_load(&c->out_consumer->cursor);
 
 	return cursor - seen >= SPIN_ROOM_BYTES;
 }

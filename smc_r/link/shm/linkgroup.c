@@ -120,8 +120,7 @@ static bool gave_back_soon(const struct linkgroup *g)
 
 static uint32_t spare_most(const struct linkgroup *g)
 {
-	if (g->enough &&
-	    atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+	if (g->enough && relaxed_load(&somebody_rests))
 		return SPARE_RESTS;
 	return g->plenty ? SPARE_PLENTY : SPARE_SHORT;
 }
@@ -174,8 +173,7 @@ static bool client_is_shut_out(const struct linkgroup *g)
 	for (const struct rmb *r = g->rmbs; r; r = r->next) {
 		_Atomic uint32_t *times = &rmb_header(&r->map)->no_element_open;
 
-		if (atomic_load_explicit(times, memory_order_relaxed) <
-		    SHUT_OUT)
+		if (relaxed_load(times) < SHUT_OUT)
 			continue;
 		atomic_store(times, 0);
 		return true;
@@ -249,10 +247,10 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 
 int linkgroup_rest_ms(void)
 {
-	uint64_t at = atomic_load_explicit(&rest_at_ns, memory_order_relaxed);
+	uint64_t at = relaxed_load(&rest_at_ns);
 	uint64_t now;
 
-	if (!atomic_load_explicit(&somebody_rests, memory_order_relaxed))
+	if (!relaxed_load(&somebody_rests))
 		atomic_store(&somebody_rests, true);
 	if (!at)
 		return -1;
@@ -299,8 +297,7 @@ static void note_give(struct linkgroup *g, bool trim)
 	if (trim || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
 		linkgroup_rmb_trim(g);
 	if (g->spare)
-		atomic_store_explicit(&rest_at_ns, now + REST_NS,
-				      memory_order_relaxed);
+		relaxed_store(&rest_at_ns, now + REST_NS);
 	drop_dead_groups_sometimes(now);
 }
 

@@ -30,8 +30,7 @@ static uint64_t port_bit(uint16_t port)
 
 bool linkgroup_knock_is_likely(uint16_t port)
 {
-	return atomic_load_explicit(&ports_seen, memory_order_relaxed) &
-	       port_bit(port);
+	return relaxed_load(&ports_seen) & port_bit(port);
 }
 
 /* ---- client ---- */
@@ -290,8 +289,7 @@ bool linkgroup_knock_shut_all(struct rmb *r)
 
 bool linkgroup_knock_is_open(const struct rmb_element *e)
 {
-	return atomic_load_explicit(&e->knock, memory_order_relaxed) ==
-	       KNOCK_OPEN;
+	return relaxed_load(&e->knock) == KNOCK_OPEN;
 }
 
 void linkgroup_knock_open(struct rmb_element *e)
@@ -354,8 +352,7 @@ void linkgroup_knock_answer(struct rmb *r, uint32_t element, bool asleep)
 	struct rmb_element *e = rmb_element(&r->map, element);
 
 	if (asleep)
-		atomic_fetch_add_explicit(&e->side[SIDE_CLIENT].wait.rings_data,
-					  1, memory_order_relaxed);
+		relaxed_add(&e->side[SIDE_CLIENT].wait.rings_data, 1);
 	atomic_store(&e->knock, KNOCK_SHUT);
 	if (!asleep)
 		return;

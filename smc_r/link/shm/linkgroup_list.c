@@ -35,12 +35,8 @@ void linkgroup_list_free(struct linkgroup *g)
 
 static bool peer_is_gone(struct linkgroup *g)
 {
-	struct pollfd p = {.fd = g->channel, .events = 0};
-
-	if (g->channel < 0)
-		return true;
-	return SYS_CALL3(SYS_poll, &p, 1, 0) == 1 &&
-	       (p.revents & (POLLHUP | POLLERR | POLLNVAL));
+	return g->channel < 0 ||
+	       sys_poll(g->channel, 0, 0) & (POLLHUP | POLLERR | POLLNVAL);
 }
 
 void linkgroup_list_drop_dead(void)

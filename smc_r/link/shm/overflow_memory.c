@@ -13,7 +13,7 @@ static _Atomic uint32_t taken;
 
 bool overflow_memory_is_scarce(void)
 {
-	return atomic_load_explicit(&taken, memory_order_relaxed) >= MOST;
+	return relaxed_load(&taken) >= MOST;
 }
 
 static bool reserve(void)
