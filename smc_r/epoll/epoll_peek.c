@@ -144,18 +144,13 @@ uint64_t epoll_nested_mark(struct epoll *e)
 /* Milliseconds until a timer changes the readiness of m; -1: no timer. */
 static int member_ms(struct epoll_member *m, uint64_t *now)
 {
-	int left = -1;
+	bool output = atomic_load(&m->enabled) &&
+		      (atomic_load(&m->events) & EPOLL_OUTPUT);
+	int left = readiness_left_ms(m->connection, output, now);
 
-	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
-		left = handshake_left_ms(m->connection, now);
-		return left > 0 ? left : -1;
-	}
-	if (!atomic_load(&m->enabled) ||
-	    !(atomic_load(&m->events) & EPOLL_OUTPUT))
-		return -1;
-	left = stall_left_ms(m->connection);
-	if (left >= 0)
-		atomic_store(&m->epoll->stalled, 1);
+	if (left < 0 || connection_phase(m->connection) == PHASE_HANDSHAKE)
+		return left;
+	atomic_store(&m->epoll->stalled, 1);
 	if (left == 0)
 		epoll_ready_mark(m);
 	return left;

@@ -228,7 +228,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
 	/* It would end every sleep, and only we ourselves could ring. */
-	if (atomic_load_explicit(&c->bell_dead, memory_order_relaxed)) {
+	if (relaxed_load(&c->bell_dead)) {
 		p->crowded = true;
 		return at;
 	}
@@ -356,17 +356,7 @@ static void leave(const struct poll_call *p)
 	}
 }
 
-/* Milliseconds until a timer changes the readiness of c; -1: no timer. */
-static int member_ms(struct connection *c, short asked, uint64_t *now)
-{
-	int left;
-
-	if (connection_phase(c) != PHASE_HANDSHAKE)
-		return asked & (POLLOUT | POLLWRNORM) ? stall_left_ms(c) : -1;
-	left = handshake_left_ms(c, now);
-	return left > 0 ? left : -1;
-}
-
+/* Milliseconds until a timer changes the readiness of one; -1: no timer. */
 static int pending_ms(const struct pollfd *fds, nfds_t n)
 {
 	uint64_t now = 0;
@@ -378,7 +368,8 @@ static int pending_ms(const struct pollfd *fds, nfds_t n)
 
 		if (!c)
 			continue;
-		left = member_ms(c, fds[i].events, &now);
+		left = readiness_left_ms(
+		    c, fds[i].events & (POLLOUT | POLLWRNORM), &now);
 		if (left >= 0 && (least < 0 || left < least))
 			least = left;
 	}

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "smc_r/os/inject.h"
+#include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
 
 size_t socket_copy_buffers(struct iovec *v, const struct place *at, size_t i)
@@ -23,10 +25,9 @@ size_t socket_copy_buffers(struct iovec *v, const struct place *at, size_t i)
 static uint64_t ask_time_out(int fd, int name)
 {
 	struct timeval t = {0, 0};
-	socklen_t n = sizeof(t);
 	struct timespec time_out;
 
-	if (SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, name, &t, &n, 0) < 0)
+	if (sys_getsockopt(fd, SOL_SOCKET, name, &t, sizeof(t)) < 0)
 		return 0;
 	time_out.tv_sec = t.tv_sec;
 	time_out.tv_nsec = t.tv_usec * 1000;
@@ -37,8 +38,7 @@ static void find_time_out(struct connection *c, int fd, int name,
 			  struct call_time *t)
 {
 	bool reads = name == SO_RCVTIMEO;
-	uint32_t flags =
-	    atomic_load_explicit(&c->slot->socket_flags, memory_order_relaxed);
+	uint32_t flags = relaxed_load(&c->slot->socket_flags);
 	uint64_t ns = 0;
 
 	t->known = true;
@@ -66,7 +66,7 @@ const struct timespec *socket_time_left(struct connection *c, int fd, int name,
 	return &t->left;
 }
 
-ssize_t socket_result_of_way(enum way way)
+static ssize_t result_of_way(enum way way)
 {
 	switch (way) {
 	case WAY_RING:
@@ -81,4 +81,29 @@ ssize_t socket_result_of_way(enum way way)
 		return -1;
 	}
 	return SOCKET_KERNEL;
+}
+
+ssize_t socket_begin(struct connection *c, int *fd, enum way way)
+{
+	ssize_t result = result_of_way(way);
+
+	*fd = connection_fd(c, *fd);
+	return result;
+}
+
+ssize_t socket_by_kernel(struct connection *c, int fd, const struct iovec *v,
+			 size_t count, int flags, bool sends)
+{
+	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
+			   .msg_iovlen = count};
+	ssize_t result;
+	int now;
+
+	inject_nap();
+	do {
+		now = connection_fd(c, fd);
+		result = sends ? real.sendmsg(now, &h, flags)
+			       : real.recvmsg(now, &h, flags);
+	} while (result < 0 && errno == EBADF && now != connection_fd(c, fd));
+	return result;
 }

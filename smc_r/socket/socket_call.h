@@ -48,9 +48,15 @@ struct call_time {
 const struct timespec *socket_time_left(struct connection *c, int fd, int name,
 					struct call_time *t);
 
-/* What a call returns before it comes to the ring; 0: goes on to it;
- * SOCKET_END: it reads the end of file. */
+/* What a call returns before it comes to the ring, by what the handshake said;
+ * 0: goes on to it; SOCKET_END: it reads the end of file. *fd is the number
+ * from here on. */
 #define SOCKET_END ((ssize_t)-3)
-ssize_t socket_result_of_way(enum way way);
+ssize_t socket_begin(struct connection *c, int *fd, enum way way);
+
+/* The kernel's call, sendmsg() or recvmsg(), while that of the program counts:
+ * the number means something else as soon as somebody closes it behind that. */
+ssize_t socket_by_kernel(struct connection *c, int fd, const struct iovec *v,
+			 size_t count, int flags, bool sends);
 
 #endif

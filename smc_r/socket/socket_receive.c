@@ -21,23 +21,6 @@
 #include "smc_r/wait/direction.h"
 #include "smc_r/wait/wait.h"
 
-static size_t low_water(struct connection *c, int fd, size_t want, int flags)
-{
-	int mark = 1;
-	socklen_t n = sizeof(mark);
-
-	if (flags & MSG_WAITALL)
-		return want;
-	if (!(atomic_load_explicit(&c->slot->socket_flags,
-				   memory_order_relaxed) &
-	      SOCKET_RCVLOWAT))
-		return 1;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
-	if (mark < 1)
-		mark = 1;
-	return (size_t)mark < want ? (size_t)mark : want;
-}
-
 /* The error of a reset is told once, and then it is the end of file. */
 static ssize_t pending_error(struct connection *c)
 {
@@ -314,42 +297,14 @@ static ssize_t receive_any(struct receive *r, const struct iovec *v,
 	r->want = socket_bytes(v, count);
 	if (r->want == 0)
 		return receive_nothing(r);
-	r->need = low_water(r->c, r->fd, r->want, r->flags);
+	r->need = r->flags & MSG_WAITALL
+		      ? r->want
+		      : input_low_water(r->c, r->fd, r->want);
 	result = receive_ring(r, v, count);
 	if (stream_is_shut(r->c))
 		half_close_tell(r->c);
 	if (stream_is_sealed(r->c) || demote_is_guarded(r->c))
 		demote_guard(r->c, connection_fd(r->c, r->fd));
-	return result;
-}
-
-/* While the call counts, as the number means something else as soon as somebody
- * closes it behind that. */
-static ssize_t receive_over(struct receive *r, const struct iovec *v,
-			    size_t count, ssize_t result)
-{
-	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
-			   .msg_iovlen = count};
-	int fd;
-
-	if (result == SOCKET_KERNEL) {
-		inject_nap();
-		do {
-			fd = connection_fd(r->c, r->fd);
-			result = real.recvmsg(fd, &h, r->flags);
-		} while (result < 0 && errno == EBADF &&
-			 fd != connection_fd(r->c, r->fd));
-	}
-	sleeper_end(&r->call);
-	return result;
-}
-
-static ssize_t receive_before(struct receive *r)
-{
-	ssize_t result = socket_result_of_way(handshake_for_read(
-	    r->c, r->fd, socket_waits(r->c, r->flags), &r->call));
-
-	r->fd = connection_fd(r->c, r->fd);
 	return result;
 }
 
@@ -372,14 +327,18 @@ ssize_t socket_receive(struct connection *c, int fd, const struct iovec *v,
 	}
 	r.call = socket_sleeper(c);
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
-		result = receive_before(&r);
+		result = socket_begin(
+		    c, &r.fd, handshake_for_read(c, fd, r.waits, &r.call));
 	if (result == 0)
 		result = receive_any(&r, v, count);
 	else if (result == SOCKET_END)
 		result = 0;
 	result = nothing_came(&r, v, count, result);
-	if (__builtin_expect(r.call.begun, 0))
-		result = receive_over(&r, v, count, result);
+	if (__builtin_expect(!r.call.begun, 1))
+		return result;
+	if (result == SOCKET_KERNEL)
+		result = socket_by_kernel(c, r.fd, v, count, r.flags, false);
+	sleeper_end(&r.call);
 	return result;
 }
 

@@ -71,9 +71,7 @@ static ssize_t shut_pipe(struct connection *c, int fd, int flags)
 /* A reset, or an error that the call before has left for this one. */
 static bool has_error(const struct connection *c)
 {
-	return __builtin_expect(atomic_load_explicit(&c->slot->rx.flags,
-						     memory_order_relaxed) &
-				    STREAM_RESET,
+	return __builtin_expect(relaxed_load(&c->slot->rx.flags) & STREAM_RESET,
 				0) ||
 	       connection_owes_error(c);
 }
@@ -91,14 +89,12 @@ static ssize_t reset_pipe(struct connection *c, int flags)
  * that it did not see. False: that one is told of now. */
 static bool leave_dead_peer(struct connection *c, int fd)
 {
-	uint32_t flags =
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
+	uint32_t flags = relaxed_load(&c->in_producer->flags);
 
 	tcp_end_watch(c, fd);
-	if (__builtin_expect(
-		!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
-		    !atomic_load_explicit(&c->tcp_ended, memory_order_relaxed),
-		1))
+	if (__builtin_expect(!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
+				 !relaxed_load(&c->tcp_ended),
+			     1))
 		return true;
 	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
 		return false;
@@ -160,10 +156,9 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
  * before. */
 static bool is_first_after_end(struct connection *c, int fd)
 {
-	if (__builtin_expect(!(atomic_load_explicit(&c->slot->rx.flags,
-						    memory_order_relaxed) &
-			       STREAM_PEER_CLOSED),
-			     1) ||
+	if (__builtin_expect(
+		!(relaxed_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED), 1) ||
+	    (relaxed_load(&c->slot->tx.flags) & STREAM_SHUT) ||
 	    !(atomic_fetch_and(&c->slot->rx.flags,
 			       ~(uint32_t)STREAM_PEER_CLOSED) &
 	      STREAM_PEER_CLOSED))
@@ -176,29 +171,35 @@ static bool is_first_after_end(struct connection *c, int fd)
 	return true;
 }
 
+/* What an end that was told of leaves of a call: what it has done, or an error.
+ * 0: it goes on. */
+static ssize_t send_ends(struct sending *s, size_t done)
+{
+	struct connection *c = s->c;
+
+	if (__builtin_expect(relaxed_load(&c->slot->tx.flags) & STREAM_SHUT, 0))
+		return done ? (ssize_t)done : shut_pipe(c, s->fd, s->flags);
+	if (has_error(c))
+		return done ? (ssize_t)done : reset_pipe(c, s->flags);
+	if (!leave_dead_peer(c, s->fd))
+		return done ? (ssize_t)done : broken_pipe(s->flags);
+	return 0;
+}
+
 static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 {
 	struct connection *c = s->c;
-	int flags = s->flags;
 	size_t done = 0;
 	ssize_t result;
 
 	for (;;) {
 		ssize_t n;
 
-		if (__builtin_expect(
-			atomic_load_explicit(&c->slot->tx.flags,
-					     memory_order_relaxed) &
-			    STREAM_SHUT,
-			0))
-			return done ? (ssize_t)done
-				    : shut_pipe(c, s->fd, flags);
 		if (done == 0 && is_first_after_end(c, s->fd))
 			return (ssize_t)want;
-		if (has_error(c))
-			return done ? (ssize_t)done : reset_pipe(c, flags);
-		if (!leave_dead_peer(c, s->fd))
-			return done ? (ssize_t)done : broken_pipe(flags);
+		result = send_ends(s, done);
+		if (result)
+			return result;
 		n = stream_put(c, place, want - done);
 		if (n > 0) {
 			done += (size_t)n;
@@ -212,7 +213,7 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 		if (n == -EPIPE) {
 			demote_serve(c, s->fd);
 			demote_settle(c);
-			return send_rest(c, s->fd, place, done, flags);
+			return send_rest(c, s->fd, place, done, s->flags);
 		}
 		if (n < 0)
 			return done ? (ssize_t)done : send_fails(s, n);
@@ -221,46 +222,11 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 	}
 }
 
-/* As receive_over(). */
-static ssize_t send_over(struct sending *s, const struct iovec *v, size_t count,
-			 ssize_t result)
-{
-	struct msghdr h = {.msg_iov = (struct iovec *)(uintptr_t)v,
-			   .msg_iovlen = count};
-	int fd;
-
-	if (result == SOCKET_KERNEL) {
-		inject_nap();
-		do {
-			fd = connection_fd(s->c, s->fd);
-			result = real.sendmsg(fd, &h, s->flags);
-		} while (result < 0 && errno == EBADF &&
-			 fd != connection_fd(s->c, s->fd));
-	}
-	sleeper_end(&s->call);
-	return result;
-}
-
-static ssize_t send_before(struct sending *s)
-{
-	ssize_t result = socket_result_of_way(handshake_for_write(
-	    s->c, s->fd, socket_waits(s->c, s->flags), &s->call));
-
-	s->fd = connection_fd(s->c, s->fd);
-	return result;
-}
-
 /* Its end is told by the error queue, which only the kernel has. Without the
  * option the kernel does not know the flag. */
 static bool is_zero_copy(int fd, int flags)
 {
-	int on = 0;
-	socklen_t n = sizeof(on);
-
-	if (!(flags & MSG_ZEROCOPY))
-		return false;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_ZEROCOPY, &on, &n, 0);
-	return on;
+	return (flags & MSG_ZEROCOPY) && sys_socket_option(fd, SO_ZEROCOPY);
 }
 
 /* TCP, which did not see the peer's end, would tell another error. */
@@ -342,13 +308,17 @@ ssize_t socket_send(struct connection *c, int fd, const struct iovec *v,
 		return socket_send_demoted(c, fd, flags, REASON_DEMOTED_CALL);
 	s.call = socket_sleeper(c);
 	if (__builtin_expect(phase != PHASE_ACTIVE, 0))
-		result = send_before(&s);
+		result = socket_begin(
+		    c, &s.fd, handshake_for_write(c, fd, s.waits, &s.call));
 	if (result == SOCKET_KERNEL && connection_phase(c) == PHASE_NATIVE)
 		result = send_native(c, v, count);
 	else if (result == 0)
 		result = send_active(&s, v, count);
-	if (__builtin_expect(s.call.begun, 0))
-		result = send_over(&s, v, count, result);
+	if (__builtin_expect(!s.call.begun, 1))
+		return result;
+	if (result == SOCKET_KERNEL)
+		result = socket_by_kernel(c, s.fd, v, count, flags, true);
+	sleeper_end(&s.call);
 	return result;
 }
 
@@ -423,12 +393,9 @@ static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
 	while (done < count) {
 		ssize_t n;
 
-		if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-			return done ? (ssize_t)done : shut_pipe(c, s->fd, 0);
-		if (has_error(c))
-			return done ? (ssize_t)done : reset_pipe(c, 0);
-		if (!leave_dead_peer(c, s->fd))
-			return done ? (ssize_t)done : broken_pipe(0);
+		result = send_ends(s, done);
+		if (result)
+			return result;
 		n = fill_from_file(c, in, offset, count - done, &error);
 		if (n > 0) {
 			done += (size_t)n;
@@ -476,7 +443,8 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		return SOCKET_KERNEL;
 	s.call = socket_sleeper(c);
 	if (connection_phase(c) != PHASE_ACTIVE)
-		result = send_before(&s);
+		result = socket_begin(
+		    c, &s.fd, handshake_for_write(c, fd, s.waits, &s.call));
 	if (count > CALL_BYTES_MAX)
 		count = CALL_BYTES_MAX;
 	if (result == 0 && tcp_is_due(c))

@@ -6,6 +6,7 @@
 
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/tcp_end.h"
+#include "smc_r/os/sys.h"
 #include "smc_r/stream/stream.h"
 #include "smc_r/wait/stall.h"
 
@@ -26,8 +27,7 @@ static bool is_handed_over(const struct connection *c)
 /* The writer published bytes before its flags, so look at the flags first. */
 enum input input_look(struct connection *c, int fd, size_t need)
 {
-	uint32_t own =
-	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed);
+	uint32_t own = relaxed_load(&c->slot->rx.flags);
 	uint32_t flags =
 	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
 	bool ended = atomic_load_explicit(&c->tcp_ended, memory_order_acquire);
@@ -68,6 +68,17 @@ enum input input_look(struct connection *c, int fd, size_t need)
 	return INPUT_END;
 }
 
+size_t input_low_water(const struct connection *c, int fd, size_t most)
+{
+	int mark = 1;
+
+	if (relaxed_load(&c->slot->socket_flags) & SOCKET_RCVLOWAT)
+		mark = sys_socket_option(fd, SO_RCVLOWAT);
+	if (mark < 1)
+		return 1;
+	return (size_t)mark < most ? (size_t)mark : most;
+}
+
 bool demotion_is_due(const struct connection *c)
 {
 	return (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) &&
@@ -93,8 +104,7 @@ enum input input_state(struct connection *c, int fd, size_t need)
 
 bool output_is_ready(struct connection *c, int fd)
 {
-	uint32_t peer =
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed);
+	uint32_t peer = relaxed_load(&c->in_producer->flags);
 
 	if (stream_has_room(c, stream_free(c)))
 		return true;

@@ -28,6 +28,10 @@ enum input input_look(struct connection *c, int fd, size_t need);
  * the kernel now and then whether the peer still lives. */
 enum input input_state(struct connection *c, int fd, size_t need);
 
+/* The bytes that a reader waits for (SO_RCVLOWAT): at least one, then at
+ * most so many. */
+size_t input_low_water(const struct connection *c, int fd, size_t most);
+
 /* True when the writer should look again: room, or no ring any more. */
 bool output_is_ready(struct connection *c, int fd);
 

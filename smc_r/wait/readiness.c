@@ -15,11 +15,7 @@
 
 static uint32_t kernel_bits(int fd, short events)
 {
-	struct pollfd p = {.fd = fd, .events = events};
-
-	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1)
-		return 0;
-	return (uint32_t)(unsigned short)p.revents;
+	return (uint32_t)(unsigned short)sys_poll(fd, events, 0);
 }
 
 #define ALL_IN  (POLLIN | POLLRDNORM)
@@ -70,28 +66,10 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	return bits;
 }
 
-/* The mark is at most what is there before a writer that waits for room may go
- * on. */
-static uint32_t low_water(struct connection *c, int fd)
-{
-	int most = (int)stream_mark(c);
-	int mark = 1;
-	socklen_t n = sizeof(mark);
-
-	if (!(atomic_load_explicit(&c->slot->socket_flags,
-				   memory_order_relaxed) &
-	      SOCKET_RCVLOWAT))
-		return 1;
-	SYS_CALL6(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &n, 0);
-	mark = mark < most ? mark : most;
-	return mark < 1 ? 1 : (uint32_t)mark;
-}
-
 /* A writer that waits for room must not wait for an empty ring. */
 static void signal_empty(struct connection *c)
 {
-	if (atomic_load_explicit(&c->peer_wait->armed_room,
-				 memory_order_relaxed))
+	if (relaxed_load(&c->peer_wait->armed_room))
 		connection_signal_room(c);
 }
 
@@ -100,7 +78,9 @@ static uint32_t input_bits(struct connection *c, int fd)
 	uint32_t pri = 0;
 	uint32_t flags;
 
-	switch (input_look(c, fd, low_water(c, fd))) {
+	/* The mark is at most what is there before a writer that waits for room
+	 * may go on. */
+	switch (input_look(c, fd, input_low_water(c, fd, stream_mark(c)))) {
 	case INPUT_NONE:
 		signal_empty(c);
 		return 0;
@@ -144,16 +124,12 @@ static uint32_t output_bits(struct connection *c, int fd)
  * there is no mark to reach. */
 static bool is_plain(const struct connection *c)
 {
-	return !(
-	    atomic_load_explicit(&c->slot->rx.flags, memory_order_relaxed) |
-	    atomic_load_explicit(&c->slot->tx.flags, memory_order_relaxed) |
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_relaxed) |
-	    atomic_load_explicit(&c->out_consumer->flags,
-				 memory_order_relaxed) |
-	    atomic_load_explicit(&c->tcp_ended, memory_order_relaxed) |
-	    (atomic_load_explicit(&c->slot->socket_flags,
-				  memory_order_relaxed) &
-	     SOCKET_RCVLOWAT));
+	return !(relaxed_load(&c->slot->rx.flags) |
+		 relaxed_load(&c->slot->tx.flags) |
+		 relaxed_load(&c->in_producer->flags) |
+		 relaxed_load(&c->out_consumer->flags) |
+		 relaxed_load(&c->tcp_ended) |
+		 (relaxed_load(&c->slot->socket_flags) & SOCKET_RCVLOWAT));
 }
 
 static uint32_t plain_bits(struct connection *c, uint32_t asked)
@@ -241,6 +217,16 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 	if (phase == PHASE_NATIVE)
 		return kernel_bits(fd, ALL);
 	return before_active(c, fd, asked);
+}
+
+int readiness_left_ms(struct connection *c, bool output, uint64_t *now)
+{
+	int left;
+
+	if (connection_phase(c) != PHASE_HANDSHAKE)
+		return output ? stall_left_ms(c) : -1;
+	left = handshake_left_ms(c, now);
+	return left > 0 ? left : -1;
 }
 
 bool readiness_arm(struct connection *c, uint32_t events)

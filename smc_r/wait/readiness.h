@@ -20,6 +20,11 @@
  * The bits equal those of epoll. */
 uint32_t readiness(struct connection *c, int fd, uint32_t asked);
 
+/* Milliseconds until a timer changes the readiness, for output if it is asked
+ * for; -1: no timer. *now: 0 at first, and kept from one connection to the
+ * next. */
+int readiness_left_ms(struct connection *c, bool output, uint64_t *now);
+
 /* Arms the bells for `events` so that a change from here on rings. The caller
  * looks at readiness again after a fence, or, when this returns true, after
  * barrier_all(). */
