@@ -177,6 +177,8 @@ static int read_text(int dir, const char *file, char **out)
 		error = -errno;
 	else if (length > BYTES_MAX)
 		error = -EFBIG;
+	else if (text && strlen(text) != (size_t)length)
+		error = -EINVAL; /* a change would lose what follows a NUL */
 	if (fd >= 0)
 		close(fd);
 	if (error)
@@ -202,10 +204,22 @@ static int open_dir(bool make)
 	return dir < 0 ? -errno : dir;
 }
 
+int tunables_decode(const char *text, const struct tunable *t, long *value,
+		    unsigned *line)
+{
+	struct place place;
+
+	find(text, t->name, &place);
+	*line = place.number;
+	if (place.line)
+		return decode_value(place.value, t, value);
+	*value = t->initial;
+	return 0;
+}
+
 int tunables_get(const char *file, const struct tunable *t, long *value,
 		 unsigned *line)
 {
-	struct place place;
 	char *text = NULL;
 	int error, dir = open_dir(false);
 
@@ -220,19 +234,12 @@ int tunables_get(const char *file, const struct tunable *t, long *value,
 	close(dir);
 	if (error)
 		return error;
-	find(text, t->name, &place);
-	if (!place.line) {
-		*value = t->initial;
-	} else {
-		error = decode_value(place.value, t, value);
-		*line = place.number;
-	}
+	error = tunables_decode(text, t, value, line);
 	free(text);
 	return error;
 }
 
-/* The new text, from malloc: the one line changed or added. */
-static char *edit(const char *text, const struct tunable *t, long value)
+char *tunables_edit(const char *text, const struct tunable *t, long value)
 {
 	struct place place;
 	const char *rest;
@@ -296,7 +303,7 @@ int tunables_put(const char *file, const struct tunable *t, long value)
 	if (!error)
 		error = read_text(dir, file, &text);
 	if (text) {
-		edited = edit(text, t, value);
+		edited = tunables_edit(text, t, value);
 		error = edited ? replace(dir, file, edited) : -ENOMEM;
 	}
 	free(text);

@@ -51,6 +51,14 @@ int tunables_dir(char *out, size_t size);
 int tunables_get(const char *file, const struct tunable *t, long *value,
 		 unsigned *line);
 
+/* Does what tunables_get() does, with the text of a file. */
+int tunables_decode(const char *text, const struct tunable *t, long *value,
+		    unsigned *line);
+
+/* The text of a file with the one line changed or added, from malloc; NULL
+ * without memory. */
+char *tunables_edit(const char *text, const struct tunable *t, long value);
+
 /*
  * Writes the value into the file, which is made when there is none: 0 or
  * -errno, and then the file is what it was.

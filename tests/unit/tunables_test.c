@@ -185,3 +185,19 @@ Test(tunables, a_file_that_is_too_large_is_left_alone)
 	cr_assert_eq(tunables_get("nextboot", roce, &value, &line), -EFBIG);
 	cr_assert_eq(tunables_put("nextboot", roce, 1), -EFBIG);
 }
+
+Test(tunables, a_file_with_a_nul_is_left_alone)
+{
+	static const char text[] = "no:\n\0vmo:\n\tminfree = \"2\"\n";
+	FILE *f = fopen(file, "w");
+	unsigned line;
+	long value;
+
+	cr_assert(f);
+	cr_assert_eq(fwrite(text, sizeof(text) - 1, 1, f), 1);
+	cr_assert_eq(fclose(f), 0);
+	cr_assert_eq(tunables_get(TUNABLES_NEXTBOOT, roce, &value, &line),
+		     -EINVAL);
+	cr_assert_eq(tunables_put(TUNABLES_NEXTBOOT, roce, 0), -EINVAL);
+	cr_assert_eq(strlen(read_text()), strlen(text));
+}
