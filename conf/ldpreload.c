@@ -180,15 +180,8 @@ static enum line_owner line_owner(const char *line, size_t length,
 	return LINE_OF_OTHERS;
 }
 
-/* The file as it shall be. */
-struct content {
-	char *bytes; /* our line, if it is wanted, then those of others */
-	size_t length;
-	bool is_changed;
-};
-
-static int compose(const struct ldpreload_edit *edit, const char *line,
-		   bool wanted, struct content *out)
+int ldpreload_compose(const struct ldpreload_edit *edit, const char *line,
+		      bool wanted, struct ldpreload_content *out)
 {
 	size_t head = wanted ? strlen(line) + 1 : 0;
 	const char *next = edit->bytes;
@@ -254,7 +247,7 @@ int ldpreload_check(const char *library, const char *line, char *why,
 int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,
 		  char *why, size_t size)
 {
-	struct content content = {0};
+	struct ldpreload_content content = {0};
 	char path[PATH_MAX];
 	int error;
 
@@ -264,7 +257,7 @@ int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,
 		return explain(error, LDPRELOAD_FILE_DEFAULT, why, size);
 	error = load(edit, path);
 	if (!error)
-		error = compose(edit, line, wanted, &content);
+		error = ldpreload_compose(edit, line, wanted, &content);
 	if (!error && content.is_changed) {
 		/* A file without a byte says the same as none. */
 		error = store(edit, path, content.bytes, content.length,

@@ -32,6 +32,17 @@ struct ldpreload_edit {
 	gid_t gid;
 };
 
+/* The file as it shall be. */
+struct ldpreload_content {
+	char *bytes; /* our line, if it is wanted, then those of others */
+	size_t length;
+	bool is_changed;
+};
+
+/* Makes it of the old bytes: 0, and out->bytes is from malloc; or -ENOMEM. */
+int ldpreload_compose(const struct ldpreload_edit *edit, const char *line,
+		      bool wanted, struct ldpreload_content *out);
+
 /*
  * May the line be there? library is an absolute path; line is the same file as
  * the loader is to be told of it, which may hold $LIB of ld.so(8). 0, or -errno
