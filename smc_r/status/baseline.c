@@ -34,15 +34,15 @@ static int open_rundir(const char *rundir)
 	return dir < 0 ? -errno : dir;
 }
 
-static int read_file(int fd, struct baseline *out)
+int baseline_decode(const void *bytes, size_t size, struct baseline *out)
 {
 	struct baseline_file f = {.magic = 0};
-	ssize_t n = pread(fd, &f, sizeof(f), 0);
 
-	if (n < 0)
-		return -errno;
-	if ((size_t)n < OLD_SIZE || f.magic != STATUS_MAGIC ||
-	    f.version != STATUS_VERSION || f.size != (size_t)n)
+	if (size < OLD_SIZE || size > sizeof(f))
+		return -EPROTO;
+	memcpy(&f, bytes, size);
+	if (f.magic != STATUS_MAGIC || f.version != STATUS_VERSION ||
+	    f.size != size)
 		return -EPROTO;
 	/* Counts by reasons in another order are none: status.h. */
 	if (f.reason_table != STATUS_REASON_TABLE)
@@ -54,12 +54,15 @@ static int read_file(int fd, struct baseline *out)
 
 int baseline_read(const char *rundir, struct baseline *out)
 {
+	char bytes[sizeof(struct baseline_file)];
 	struct stat st;
+	ssize_t n;
 	int error, fd = found_in_rundir(rundir, NAME, &st);
 
 	if (fd < 0)
 		return fd;
-	error = read_file(fd, out);
+	n = pread(fd, bytes, sizeof(bytes), 0);
+	error = n < 0 ? -errno : baseline_decode(bytes, (size_t)n, out);
 	close(fd);
 	return error;
 }

@@ -14,6 +14,7 @@
 #ifndef SMC_R_BASELINE_H
 #define SMC_R_BASELINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "smc_r/os/status.h"
@@ -28,6 +29,9 @@ struct baseline {
  * -EPROTO when it holds something else; another -errno.
  */
 int baseline_read(const char *rundir, struct baseline *out);
+
+/* Does what baseline_read() does, with the bytes of the file. */
+int baseline_decode(const void *bytes, size_t size, struct baseline *out);
 
 /* Resets to these counters, now: 0 or a negative errno. */
 int baseline_write(const char *rundir, const struct status_counters *counters);
