@@ -48,11 +48,27 @@ static int to_end(const struct sockaddr_storage *a, struct end *e)
 	return -EAFNOSUPPORT;
 }
 
+int peer_socket_decode(const void *answer, size_t size,
+		       struct sock_diag_socket *out)
+{
+	struct nlmsghdr h;
+	struct inet_diag_msg m;
+
+	if (size < NLMSG_HDRLEN + sizeof(m))
+		return -ENOENT;
+	memcpy(&h, answer, sizeof(h));
+	memcpy(&m, (const char *)answer + NLMSG_HDRLEN, sizeof(m));
+	if (h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return -ENOENT;
+	out->cookie =
+	    (uint64_t)m.id.idiag_cookie[1] << 32 | m.id.idiag_cookie[0];
+	out->inode = m.idiag_inode;
+	return 0;
+}
+
 static int ask(int fd, const struct question *q, struct sock_diag_socket *out)
 {
-	char answer[4096] __attribute__((aligned(8)));
-	const struct nlmsghdr *h = (const void *)answer;
-	const struct inet_diag_msg *m;
+	char answer[4096];
 	struct sockaddr_nl from = {0};
 	socklen_t bytes = sizeof(from);
 	long n = SYS_CALL6(SYS_sendto, fd, q, sizeof(*q), 0, 0, 0);
@@ -64,14 +80,8 @@ static int ask(int fd, const struct question *q, struct sock_diag_socket *out)
 	if (n < 0)
 		return (int)n;
 	/* The kernel's number is 0. */
-	if (from.nl_pid != 0 || n < (long)(sizeof(*h) + sizeof(*m)) ||
-	    h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return -ENOENT;
-	m = NLMSG_DATA(h);
-	out->cookie =
-	    (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
-	out->inode = m->idiag_inode;
-	return 0;
+	return from.nl_pid == 0 ? peer_socket_decode(answer, (size_t)n, out)
+				: -ENOENT;
 }
 
 int sock_diag_find(const struct sockaddr_storage *own,

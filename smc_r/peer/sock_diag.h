@@ -9,6 +9,7 @@
 #define SMC_R_PEER_SOCKET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -22,6 +23,10 @@ struct sock_diag_socket {
 int sock_diag_find(const struct sockaddr_storage *own,
 		   const struct sockaddr_storage *other,
 		   struct sock_diag_socket *out);
+
+/* What the kernel answered: 0, -ENOENT. */
+int peer_socket_decode(const void *answer, size_t size,
+		       struct sock_diag_socket *out);
 
 /* The one at the other end of our socket; -ENOTCONN when that has none. */
 int sock_diag_peer_of(int fd, struct sock_diag_socket *out);
