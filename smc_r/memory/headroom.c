@@ -108,7 +108,7 @@ static uint64_t room_of_tree(const char *root, const char *group,
 		return UINT64_MAX;
 	top = strlen(path);
 	/* Outside of what this namespace shows there is nothing to read. */
-	if (!strstr(group, "/..") && !append(path, group))
+	if (*group == '/' && !strstr(group, "/..") && !append(path, group))
 		return UINT64_MAX;
 	for (;;) {
 		uint64_t room = room_of_group(path, v);
