@@ -140,9 +140,10 @@ static struct registry *open_registry(void)
 	return registry;
 }
 
+/* Other numbers than a process has mean groups of them to the kernel. */
 static bool is_gone(pid_t pid)
 {
-	return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH;
+	return pid <= 0 || SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH;
 }
 
 /* ---- listeners ---- */
@@ -172,7 +173,8 @@ static int add_listener(uint16_t port, uint16_t birth)
 		struct listener_entry *l = &registry->listeners[i];
 		int32_t pid = atomic_load(&l->pid);
 
-		if (pid && !is_gone(pid < 0 ? -pid : pid))
+		/* The one that uses it, or the one that is writing it. */
+		if (!is_gone(pid) || !is_gone((pid_t) - (int64_t)pid))
 			continue;
 		if (!atomic_compare_exchange_strong(&l->pid, &pid,
 						    -process.pid))
