@@ -391,7 +391,8 @@ bool totals_holder_lives(const struct status_holder *h, int32_t *pid)
 
 		*pid = now;
 		if (now <= 0)
-			return now && process_start_time(-now) != 0;
+			return now && now != INT32_MIN &&
+			       process_start_time(-now) != 0;
 		if (is_living(now, atomic_load(&h->start), flags))
 			return true;
 		/* It may have found a successor, and executed it, meanwhile. */
