@@ -67,9 +67,13 @@ const ElfW(Sym) *
 	const ElfW(Addr) *bloom = (const void *)&d->hash[4];
 	const uint32_t *bucket = (const void *)&bloom[words];
 	const uint32_t *chain = bucket + buckets;
-	ElfW(Addr) word = bloom[h / WORD_BITS % words];
+	ElfW(Addr) word;
 	uint32_t i;
 
+	/* The table of a library that defines nothing may be empty. */
+	if (buckets == 0 || words == 0)
+		return NULL;
+	word = bloom[h / WORD_BITS % words];
 	if (!(word >> (h % WORD_BITS) & word >> ((h >> shift) % WORD_BITS) & 1))
 		return NULL;
 	i = bucket[h % buckets];
