@@ -50,7 +50,7 @@ static bool has_elements(int protocol, uint16_t type, size_t bytes)
 	if (first->nlmsg_type == NLMSG_DONE)
 		return false;
 	if (first->nlmsg_type == NLMSG_ERROR &&
-	    first->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
+	    n >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
 		const struct nlmsgerr *e = NLMSG_DATA(first);
 
 		/* nfnetlink without nf_tables knows no such subsystem. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ofed_core/device/device.h"
+#include "ofed_core/device/rtattr.h"
 
 #define DISCARD_PORT 9
 #define NUD_USABLE                                                             \
@@ -54,10 +55,11 @@ bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6])
 static int read_answer(struct nlmsghdr *h, uint8_t mac[6])
 {
 	struct ndmsg *n = NLMSG_DATA(h);
-	size_t left = NLMSG_PAYLOAD(h, sizeof(*n));
+	int left = (int)NLMSG_PAYLOAD(h, sizeof(*n));
 	struct rtattr *a = (void *)((char *)n + NLMSG_ALIGN(sizeof(*n)));
 
-	if (h->nlmsg_type != RTM_NEWNEIGH || !(n->ndm_state & NUD_USABLE))
+	if (left < 0 || h->nlmsg_type != RTM_NEWNEIGH ||
+	    !(n->ndm_state & NUD_USABLE))
 		return -ENOENT;
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
 		if (a->rta_type == NDA_LLADDR && RTA_PAYLOAD(a) == 6) {
@@ -90,8 +92,8 @@ static void start_discovery(unsigned ifindex, const uint8_t gid[16])
 	close(fd);
 }
 
-/* One question to the kernel: how much of its answer came, 0 for none; or
- * -errno without a socket. */
+/* One question to the kernel: how much of its answer came, 0 for none or a
+ * part of it; or -errno without a socket. */
 static ssize_t ask(const struct nlmsghdr *question, void *answer, size_t size)
 {
 	ssize_t n = 0;
@@ -102,7 +104,7 @@ static ssize_t ask(const struct nlmsghdr *question, void *answer, size_t size)
 	if (send(fd, question, question->nlmsg_len, 0) >= 0)
 		n = recv(fd, answer, size, 0);
 	close(fd);
-	return n > 0 ? n : 0;
+	return NLMSG_OK((const struct nlmsghdr *)answer, n) ? n : 0;
 }
 
 int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
@@ -151,22 +153,24 @@ static void add(struct route_query *q, uint16_t type, const void *data)
 static int read_route(struct nlmsghdr *h, unsigned ifindex, uint8_t hop[16])
 {
 	struct rtmsg *r = NLMSG_DATA(h);
-	size_t left = RTM_PAYLOAD(h);
+	int left = (int)RTM_PAYLOAD(h);
 	unsigned out = 0;
 
-	if (h->nlmsg_type != RTM_NEWROUTE || r->rtm_type != RTN_UNICAST)
+	if (left < 0 || h->nlmsg_type != RTM_NEWROUTE ||
+	    r->rtm_type != RTN_UNICAST)
 		return -EHOSTUNREACH;
 	for (struct rtattr *a = RTM_RTA(r); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type == RTA_OIF)
-			memcpy(&out, RTA_DATA(a), sizeof(out));
+			rtattr_get(a, &out, sizeof(out));
 		/* An IPv4 route by way of an IPv6 neighbour is left alone. */
 		if (a->rta_type == RTA_VIA || a->rta_type == RTA_ENCAP)
 			return -EHOSTUNREACH;
 		if (a->rta_type == RTA_GATEWAY) {
 			uint32_t gateway;
 
-			memcpy(&gateway, RTA_DATA(a), sizeof(gateway));
+			if (!rtattr_get(a, &gateway, sizeof(gateway)))
+				return -EHOSTUNREACH;
 			gid_from_ip4(hop, gateway);
 		}
 	}

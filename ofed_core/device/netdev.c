@@ -20,6 +20,7 @@
 
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/worker.h"
+#include "ofed_core/device/rtattr.h"
 #include "ofed_core/device/sysfs.h"
 
 #define UVERBS_MAX 64
@@ -59,20 +60,23 @@ static int dump(int fd, uint16_t type,
 		     .nlmsg_type = type,
 		     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
 	static _Alignas(8) char buffer[32768];
+	const size_t head = type == RTM_GETLINK ? sizeof(struct ifinfomsg)
+						: sizeof(struct ifaddrmsg);
 
 	if (send(fd, &q, sizeof(q), 0) < 0)
 		return -errno;
 	for (;;) {
 		ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
-		size_t left = (size_t)n;
+		ssize_t left = n;
 
-		if (n < 0)
-			return -errno;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
 		for (struct nlmsghdr *h = (void *)buffer; NLMSG_OK(h, left);
 		     h = NLMSG_NEXT(h, left)) {
 			if (h->nlmsg_type == NLMSG_DONE)
 				return 0;
-			if (h->nlmsg_type == NLMSG_ERROR)
+			if (h->nlmsg_type == NLMSG_ERROR ||
+			    h->nlmsg_len < NLMSG_SPACE(head))
 				return -EIO;
 			each(h, owner);
 		}
@@ -109,7 +113,7 @@ static void interface_id(const uint8_t mac[6], uint8_t out[8])
 
 static bool is_kind(struct rtattr *info, const char *kind)
 {
-	size_t left = RTA_PAYLOAD(info);
+	int left = (int)RTA_PAYLOAD(info);
 
 	for (struct rtattr *a = RTA_DATA(info); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
@@ -124,7 +128,7 @@ static void each_link(struct nlmsghdr *h, void *owner)
 	struct snapshot *s = owner;
 	struct ifinfomsg *i = NLMSG_DATA(h);
 	struct device d = {.ifindex = (unsigned)i->ifi_index};
-	size_t left = IFLA_PAYLOAD(h);
+	int left = (int)IFLA_PAYLOAD(h);
 	bool is_loopback = i->ifi_flags & IFF_LOOPBACK;
 
 	if (h->nlmsg_type != RTM_NEWLINK ||
@@ -133,10 +137,11 @@ static void each_link(struct nlmsghdr *h, void *owner)
 	for (struct rtattr *a = IFLA_RTA(i); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type == IFLA_IFNAME)
-			snprintf(d.netdev, sizeof(d.netdev), "%s",
+			snprintf(d.netdev, sizeof(d.netdev), "%.*s",
+				 (int)RTA_PAYLOAD(a),
 				 (const char *)RTA_DATA(a));
 		else if (a->rta_type == IFLA_MTU)
-			memcpy(&d.netdev_mtu, RTA_DATA(a), 4);
+			rtattr_get(a, &d.netdev_mtu, 4);
 		else if (a->rta_type == IFLA_ADDRESS && RTA_PAYLOAD(a) == 6)
 			memcpy(d.mac, RTA_DATA(a), 6);
 		else if (a->rta_type == IFLA_MASTER)
@@ -197,7 +202,7 @@ static void each_address(struct nlmsghdr *h, void *owner)
 	struct ifaddrmsg *m = NLMSG_DATA(h);
 	struct device *d = found_by_ifindex(owner, m->ifa_index);
 	struct rtattr *chosen = NULL;
-	size_t left = IFA_PAYLOAD(h);
+	int left = (int)IFA_PAYLOAD(h);
 	uint8_t gid[16];
 	uint32_t ip4;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ofed_core/device/device.h"
+#include "ofed_core/device/rtattr.h"
 
 struct query {
 	struct nlmsghdr h;
@@ -34,27 +35,29 @@ static int read_answer(struct nlmsghdr *h, bool is_ip4, unsigned *ifindex,
 		       uint8_t source[16])
 {
 	struct rtmsg *r = NLMSG_DATA(h);
-	size_t left = RTM_PAYLOAD(h);
+	int left = (int)RTM_PAYLOAD(h);
 	bool has_source = false;
 	uint32_t ip4;
 
-	if (h->nlmsg_type == NLMSG_ERROR)
-		return ((struct nlmsgerr *)NLMSG_DATA(h))->error;
+	if (left < 0)
+		return -EIO;
+	if (h->nlmsg_type == NLMSG_ERROR) {
+		int error = ((struct nlmsgerr *)NLMSG_DATA(h))->error;
+
+		return error < 0 ? error : -EIO;
+	}
 	if (h->nlmsg_type != RTM_NEWROUTE)
 		return -EIO;
 	for (struct rtattr *a = RTM_RTA(r); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type == RTA_OIF)
-			memcpy(ifindex, RTA_DATA(a), sizeof(*ifindex));
+			rtattr_get(a, ifindex, sizeof(*ifindex));
 		if (a->rta_type != RTA_PREFSRC)
 			continue;
-		has_source = true;
-		if (is_ip4) {
-			memcpy(&ip4, RTA_DATA(a), 4);
+		has_source =
+		    is_ip4 ? rtattr_get(a, &ip4, 4) : rtattr_get(a, source, 16);
+		if (is_ip4 && has_source)
 			gid_from_ip4(source, ip4);
-		} else {
-			memcpy(source, RTA_DATA(a), 16);
-		}
 	}
 	return has_source ? 0 : -EADDRNOTAVAIL;
 }
@@ -109,7 +112,7 @@ int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
 	if (send(fd, &q, q.h.nlmsg_len, 0) < 0)
 		goto out;
 	n = recv(fd, answer, sizeof(answer), 0);
-	if (n >= (ssize_t)NLMSG_LENGTH(0))
+	if (NLMSG_OK((struct nlmsghdr *)(void *)answer, n))
 		rc = read_answer((void *)answer, is_ip4, ifindex, source);
 	if (wanted && rc == -EADDRNOTAVAIL) {
 		memcpy(source, wanted, 16);
