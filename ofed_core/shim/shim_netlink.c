@@ -290,7 +290,7 @@ static bool ask_kernel(struct builder *b, const struct nlmsghdr *request)
 		    (struct nlmsghdr *)(void *)(b->bytes + b->used);
 		ssize_t n =
 		    SHIM_NEXT(recv)(fd, h, sizeof(b->bytes) - b->used, 0);
-		size_t left = n < 0 ? 0 : (size_t)n;
+		ssize_t left = n;
 
 		more = is_dump && n > 0;
 		for (; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
