@@ -48,7 +48,7 @@ static int to_end(const struct sockaddr_storage *a, struct end *e)
 	return -EAFNOSUPPORT;
 }
 
-int peer_socket_decode(const void *answer, size_t size,
+int sock_diag_decode(const void *answer, size_t size,
 		       struct sock_diag_socket *out)
 {
 	struct nlmsghdr h;
@@ -80,7 +80,7 @@ static int ask(int fd, const struct question *q, struct sock_diag_socket *out)
 	if (n < 0)
 		return (int)n;
 	/* The kernel's number is 0. */
-	return from.nl_pid == 0 ? peer_socket_decode(answer, (size_t)n, out)
+	return from.nl_pid == 0 ? sock_diag_decode(answer, (size_t)n, out)
 				: -ENOENT;
 }
 

@@ -25,7 +25,7 @@ int sock_diag_find(const struct sockaddr_storage *own,
 		   struct sock_diag_socket *out);
 
 /* What the kernel answered: 0, -ENOENT. */
-int peer_socket_decode(const void *answer, size_t size,
+int sock_diag_decode(const void *answer, size_t size,
 		       struct sock_diag_socket *out);
 
 /* The one at the other end of our socket; -ENOTCONN when that has none. */

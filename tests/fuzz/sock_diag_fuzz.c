@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * peer_socket_fuzz: any bytes as the kernel's answer about a socket. The cookie
+ * sock_diag_fuzz: any bytes as the kernel's answer about a socket. The cookie
  * and the inode are in it where they were found.
  */
 #include <stdint.h>
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sock_diag_socket found = {0};
 
-	if (peer_socket_decode(data, size, &found) != 0) {
+	if (sock_diag_decode(data, size, &found) != 0) {
 		if (found.cookie || found.inode)
 			abort();
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * image_fuzz: any bytes as a program that is about to be executed, as the
+ * exec_check_fuzz: any bytes as a program that is about to be executed, as the
  * interpreters of a script, as /etc/ld.so.preload and as LD_PRELOAD.
  *
  * Input: what the program is (enum choice), then pieces, each with its length
