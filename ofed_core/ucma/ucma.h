@@ -2,7 +2,9 @@
 /*
  * ucma: the commands of the kernel's rdma_ucm write() interface.
  *
- * Every handler runs with core_lock (for writing) and cm_lock held.
+ * Every handler runs with core_lock (for writing) and cm_lock held. It finds
+ * its request in c->in, padded with zeros where the program's is shorter, and
+ * in c->object the id that it is about, where its entry tells of one.
  */
 #ifndef OFED_CORE_UCMA_H
 #define OFED_CORE_UCMA_H
@@ -18,8 +20,6 @@ int ucma_command(struct command *c, const void *bytes, size_t count);
 /* Pure: reads and checks the header. 0 or -EINVAL. */
 int ucma_decode(const void *bytes, size_t count, struct rdma_ucm_cmd_hdr *h);
 
-/* The request, padded with zeros where the program's is shorter. */
-void ucma_request(const struct command *c, void *out, size_t bytes);
 /* The answer, cut to the room the program gave. */
 int ucma_answer(struct command *c, const void *bytes, size_t count);
 

@@ -51,28 +51,41 @@ void ucma_channel_destroy(struct cm_channel *ch)
 	free(ch);
 }
 
-#define CMD(name) [RDMA_USER_CM_CMD_##name]
+#define NO_ID SIZE_MAX
 
-static int (*const commands[])(struct command *c) = {
-    CMD(CREATE_ID) = ucma_create_id,
-    CMD(DESTROY_ID) = ucma_destroy_id,
-    CMD(BIND_IP) = ucma_bind_ip,
-    CMD(RESOLVE_IP) = ucma_resolve_ip,
-    CMD(RESOLVE_ROUTE) = ucma_resolve_route,
-    CMD(QUERY_ROUTE) = ucma_query_route,
-    CMD(CONNECT) = ucma_connect,
-    CMD(LISTEN) = ucma_listen,
-    CMD(ACCEPT) = ucma_accept,
-    CMD(REJECT) = ucma_reject,
-    CMD(DISCONNECT) = ucma_disconnect,
-    CMD(INIT_QP_ATTR) = ucma_init_qp_attr,
-    CMD(GET_EVENT) = ucma_get_event,
-    CMD(SET_OPTION) = ucma_set_option,
-    CMD(NOTIFY) = ucma_notify,
-    CMD(JOIN_IP_MCAST) = ucma_join_ip_mcast,
-    CMD(LEAVE_MCAST) = ucma_leave_mcast,
-    CMD(MIGRATE_ID) = ucma_migrate_id,
+struct entry {
+	int (*run)(struct command *c);
+	size_t id_at; /* in the request: the id that it is about */
 };
+
+#define CMD(name) [RDMA_USER_CM_CMD_##name]
+#define ID(name)  offsetof(struct rdma_ucm_##name, id)
+
+static const struct entry entries[] = {
+    CMD(CREATE_ID) = {ucma_create_id, NO_ID},
+    CMD(DESTROY_ID) = {ucma_destroy_id, ID(destroy_id)},
+    CMD(BIND_IP) = {ucma_bind_ip, ID(bind_ip)},
+    CMD(RESOLVE_IP) = {ucma_resolve_ip, ID(resolve_ip)},
+    CMD(RESOLVE_ROUTE) = {ucma_resolve_route, ID(resolve_route)},
+    CMD(QUERY_ROUTE) = {ucma_query_route, ID(query)},
+    CMD(CONNECT) = {ucma_connect, ID(connect)},
+    CMD(LISTEN) = {ucma_listen, ID(listen)},
+    CMD(ACCEPT) = {ucma_accept, ID(accept)},
+    CMD(REJECT) = {ucma_reject, ID(reject)},
+    CMD(DISCONNECT) = {ucma_disconnect, ID(disconnect)},
+    CMD(INIT_QP_ATTR) = {ucma_init_qp_attr, ID(init_qp_attr)},
+    CMD(GET_EVENT) = {ucma_get_event, NO_ID},
+    CMD(SET_OPTION) = {ucma_set_option, ID(set_option)},
+    CMD(NOTIFY) = {ucma_notify, ID(notify)},
+    CMD(JOIN_IP_MCAST) = {ucma_join_ip_mcast, ID(join_ip_mcast)},
+    CMD(LEAVE_MCAST) = {ucma_leave_mcast, NO_ID},
+    CMD(MIGRATE_ID) = {ucma_migrate_id, NO_ID},
+};
+
+/* The longest request that is known, with the value of an option behind it. */
+#define REQUEST_BYTES 512
+
+_Static_assert(sizeof(struct rdma_ucm_accept) < REQUEST_BYTES, "it fits");
 
 int ucma_decode(const void *bytes, size_t count, struct rdma_ucm_cmd_hdr *h)
 {
@@ -81,14 +94,6 @@ int ucma_decode(const void *bytes, size_t count, struct rdma_ucm_cmd_hdr *h)
 	memcpy(h, bytes, sizeof(*h));
 	/* The value of an option follows its command (see the shim). */
 	return h->in > count - sizeof(*h) ? -EINVAL : 0;
-}
-
-void ucma_request(const struct command *c, void *out, size_t bytes)
-{
-	size_t n = c->in_bytes < bytes ? c->in_bytes : bytes;
-
-	memset(out, 0, bytes);
-	memcpy(out, c->in, n);
 }
 
 int ucma_answer(struct command *c, const void *bytes, size_t count)
@@ -100,23 +105,40 @@ int ucma_answer(struct command *c, const void *bytes, size_t count)
 	return 0;
 }
 
+static int run(struct command *c, const struct entry *e)
+{
+	uint32_t number;
+
+	if (e->id_at != NO_ID) {
+		memcpy(&number, (const char *)c->in + e->id_at, sizeof(number));
+		c->object = cm_id_find(c->client->cm, number);
+		if (!c->object)
+			return -EINVAL;
+	}
+	return e->run(c);
+}
+
 int ucma_command(struct command *c, const void *bytes, size_t count)
 {
+	_Alignas(8) unsigned char request[REQUEST_BYTES] = {0};
 	struct rdma_ucm_cmd_hdr h;
 	int rc = ucma_decode(bytes, count, &h);
 
 	if (rc < 0)
 		return rc;
-	if (h.cmd >= sizeof(commands) / sizeof(commands[0]) || !commands[h.cmd])
+	if (h.cmd >= sizeof(entries) / sizeof(entries[0]) ||
+	    !entries[h.cmd].run)
 		return h.cmd <= RDMA_USER_CM_CMD_JOIN_MCAST ? -EOPNOTSUPP
 							    : -EINVAL;
-	c->in = (const unsigned char *)bytes + sizeof(h);
+	c->in = request;
 	c->in_bytes = count - sizeof(h);
+	memcpy(request, (const char *)bytes + sizeof(h),
+	       c->in_bytes < sizeof(request) ? c->in_bytes : sizeof(request));
 	if (h.out < c->out_max)
 		c->out_max = h.out;
 	pthread_rwlock_wrlock(&core_lock);
 	pthread_mutex_lock(&cm_lock);
-	rc = commands[h.cmd](c);
+	rc = run(c, &entries[h.cmd]);
 	pthread_mutex_unlock(&cm_lock);
 	wire_flush();
 	pthread_rwlock_unlock(&core_lock);

@@ -13,22 +13,17 @@
 
 #define BACKLOG_MAX 1024
 
-static struct cm_id *find(struct command *c, uint32_t number)
-{
-	return cm_id_find(c->client->cm, number);
-}
-
 int ucma_create_id(struct command *c)
 {
-	struct rdma_ucm_create_id q;
+	const struct rdma_ucm_create_id *q = c->in;
 	struct rdma_ucm_create_id_resp r;
 	struct cm_id *id;
 	int rc;
 
-	ucma_request(c, &q, sizeof(q));
-	if (q.ps != RDMA_PS_TCP && q.ps != RDMA_PS_UDP && q.ps != RDMA_PS_IPOIB)
+	if (q->ps != RDMA_PS_TCP && q->ps != RDMA_PS_UDP &&
+	    q->ps != RDMA_PS_IPOIB)
 		return -EOPNOTSUPP;
-	rc = cm_id_create(&id, c->client->cm, q.uid, q.ps);
+	rc = cm_id_create(&id, c->client->cm, q->uid, q->ps);
 	if (rc < 0)
 		return rc;
 	r.id = id->number;
@@ -37,14 +32,9 @@ int ucma_create_id(struct command *c)
 
 int ucma_destroy_id(struct command *c)
 {
-	struct rdma_ucm_destroy_id q;
 	struct rdma_ucm_destroy_id_resp r;
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
 	r.events_reported = id->events_fetched;
 	cm_id_destroy(id);
 	return ucma_answer(c, &r, sizeof(r));
@@ -52,33 +42,25 @@ int ucma_destroy_id(struct command *c)
 
 int ucma_bind_ip(struct command *c)
 {
-	struct rdma_ucm_bind_ip q;
-	struct cm_id *id;
+	const struct rdma_ucm_bind_ip *q = c->in;
 	struct cm_end end;
-	int rc;
+	int rc = cm_end_from_sockaddr(&end, &q->addr);
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
-	rc = cm_end_from_sockaddr(&end, &q.addr);
-	return rc < 0 ? rc : cm_bind(id, &end);
+	return rc < 0 ? rc : cm_bind(c->object, &end);
 }
 
 int ucma_resolve_ip(struct command *c)
 {
-	struct rdma_ucm_resolve_ip q;
+	const struct rdma_ucm_resolve_ip *q = c->in;
 	struct cm_end from;
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 	int rc;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id || (id->state != CM_IDLE && id->state != CM_BOUND))
+	if (id->state != CM_IDLE && id->state != CM_BOUND)
 		return -EINVAL;
-	rc = cm_end_from_sockaddr(&id->dest, &q.dst_addr);
-	if (rc == 0 && id->state == CM_IDLE && q.src_addr.sin6_family) {
-		rc = cm_end_from_sockaddr(&from, &q.src_addr);
+	rc = cm_end_from_sockaddr(&id->dest, &q->dst_addr);
+	if (rc == 0 && id->state == CM_IDLE && q->src_addr.sin6_family) {
+		rc = cm_end_from_sockaddr(&from, &q->src_addr);
 		if (rc == 0 && (from.port || !cm_ip_is_any(from.ip)))
 			rc = cm_bind(id, &from);
 	}
@@ -94,12 +76,9 @@ int ucma_resolve_ip(struct command *c)
 
 int ucma_resolve_route(struct command *c)
 {
-	struct rdma_ucm_resolve_route q;
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id || id->state != CM_ADDR_RESOLVED)
+	if (id->state != CM_ADDR_RESOLVED)
 		return -EINVAL;
 	/* RoCE has no subnet manager to ask: the address was the path. */
 	id->state = CM_ROUTE_RESOLVED;
@@ -127,14 +106,9 @@ static void fill_path(const struct cm_id *id, struct ib_user_path_rec *p)
 
 int ucma_query_route(struct command *c)
 {
-	struct rdma_ucm_query q;
 	struct rdma_ucm_query_route_resp r = {0};
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
 	if (id->state != CM_IDLE)
 		cm_end_to_sockaddr(&id->source, &r.src_addr);
 	if (id->dest.port || !cm_ip_is_any(id->dest.ip))
@@ -158,27 +132,19 @@ int ucma_query_route(struct command *c)
 
 int ucma_connect(struct command *c)
 {
-	struct rdma_ucm_connect q;
-	struct cm_id *id;
+	const struct rdma_ucm_connect *q = c->in;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id || !q.conn_param.valid)
-		return -EINVAL;
-	return cm_connect(id, &q.conn_param);
+	return q->conn_param.valid ? cm_connect(c->object, &q->conn_param)
+				   : -EINVAL;
 }
 
 int ucma_listen(struct command *c)
 {
-	struct rdma_ucm_listen q;
+	const struct rdma_ucm_listen *q = c->in;
 	struct cm_end any = {.is_ip4 = true};
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 	int rc = 0;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
 	if (id->state == CM_IDLE) {
 		gid_from_ip4(any.ip, 0);
 		rc = cm_bind(id, &any);
@@ -191,7 +157,7 @@ int ucma_listen(struct command *c)
 	if (cm_find_listener(id->space, &id->source))
 		return -EADDRINUSE;
 	id->backlog =
-	    q.backlog && q.backlog < BACKLOG_MAX ? q.backlog : BACKLOG_MAX;
+	    q->backlog && q->backlog < BACKLOG_MAX ? q->backlog : BACKLOG_MAX;
 	id->state = CM_LISTEN;
 	cm_vacant_end(id->source.port);
 	return 0;
@@ -199,56 +165,39 @@ int ucma_listen(struct command *c)
 
 int ucma_accept(struct command *c)
 {
-	struct rdma_ucm_accept q;
-	struct cm_id *id;
+	const struct rdma_ucm_accept *q = c->in;
+	struct cm_id *id = c->object;
 	int rc;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
 	/* Without parameters it only completes what connect began. */
-	if (!q.conn_param.valid && id->state != CM_REP_RECEIVED)
+	if (!q->conn_param.valid && id->state != CM_REP_RECEIVED)
 		return -EINVAL;
-	rc = cm_accept(id, &q.conn_param);
-	if (rc == 0 && q.conn_param.valid)
-		id->uid = q.uid;
+	rc = cm_accept(id, &q->conn_param);
+	if (rc == 0 && q->conn_param.valid)
+		id->uid = q->uid;
 	return rc;
 }
 
 int ucma_reject(struct command *c)
 {
-	struct rdma_ucm_reject q;
-	struct cm_id *id;
+	const struct rdma_ucm_reject *q = c->in;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id)
-		return -EINVAL;
-	return cm_reject(id, q.private_data, q.private_data_len,
-			 q.reason ? q.reason : CM_REASON_CONSUMER);
+	return cm_reject(c->object, q->private_data, q->private_data_len,
+			 q->reason ? q->reason : CM_REASON_CONSUMER);
 }
 
 int ucma_disconnect(struct command *c)
 {
-	struct rdma_ucm_disconnect q;
-	struct cm_id *id;
-
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	return id ? cm_disconnect(id) : -EINVAL;
+	return cm_disconnect(c->object);
 }
 
 int ucma_notify(struct command *c)
 {
-	struct rdma_ucm_notify q;
-	struct cm_id *id;
+	const struct rdma_ucm_notify *q = c->in;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id || q.event != EVENT_COMM_EST)
+	if (q->event != EVENT_COMM_EST)
 		return -EINVAL;
-	cm_established(id);
+	cm_established(c->object);
 	return 0;
 }
 
@@ -276,14 +225,13 @@ static struct cm_channel *named_channel(const struct command *c)
 
 int ucma_migrate_id(struct command *c)
 {
-	struct rdma_ucm_migrate_id q;
+	const struct rdma_ucm_migrate_id *q = c->in;
 	struct rdma_ucm_migrate_resp r;
 	struct cm_channel *from = named_channel(c);
 	struct cm_channel *to = c->client->cm;
 	struct cm_id *id;
 
-	ucma_request(c, &q, sizeof(q));
-	id = from ? cm_id_find(from, q.id) : NULL;
+	id = from ? cm_id_find(from, q->id) : NULL;
 	if (!id)
 		return -EINVAL;
 	if (from != to) {
@@ -294,43 +242,42 @@ int ucma_migrate_id(struct command *c)
 	return ucma_answer(c, &r, sizeof(r));
 }
 
-static int set_flag(struct command *c, size_t at, uint32_t bytes, bool *flag)
+/* The value of an option follows the request (see the shim). */
+static int set_flag(const void *value, uint32_t bytes, bool *flag)
 {
-	int value;
+	int number;
 
-	if (bytes != sizeof(value))
+	if (bytes != sizeof(number))
 		return -EINVAL;
-	memcpy(&value, c->in + at, sizeof(value));
-	*flag = value;
+	memcpy(&number, value, sizeof(number));
+	*flag = number;
 	return 0;
 }
 
 int ucma_set_option(struct command *c)
 {
-	struct rdma_ucm_set_option q;
-	size_t at = sizeof(q);
-	struct cm_id *id;
+	const struct rdma_ucm_set_option *q = c->in;
+	const uint8_t *value = (const void *)(q + 1);
+	struct cm_id *id = c->object;
 
-	ucma_request(c, &q, sizeof(q));
-	id = find(c, q.id);
-	if (!id || c->in_bytes < at || q.optlen > c->in_bytes - at)
+	if (c->in_bytes < sizeof(*q) || q->optlen > c->in_bytes - sizeof(*q))
 		return -EINVAL;
-	if (q.level != RDMA_OPTION_ID)
+	if (q->level != RDMA_OPTION_ID)
 		return -EOPNOTSUPP;
-	switch (q.optname) {
+	switch (q->optname) {
 	case RDMA_OPTION_ID_TOS:
-		if (q.optlen != 1)
+		if (q->optlen != 1)
 			return -EINVAL;
-		id->tos = c->in[at];
+		id->tos = *value;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
-		return set_flag(c, at, q.optlen, &id->reuse_address);
+		return set_flag(value, q->optlen, &id->reuse_address);
 	case RDMA_OPTION_ID_AFONLY:
-		return set_flag(c, at, q.optlen, &id->v6_only);
+		return set_flag(value, q->optlen, &id->v6_only);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		if (q.optlen != 1 || c->in[at] > 31)
+		if (q->optlen != 1 || *value > 31)
 			return -EINVAL;
-		id->ack_timeout = c->in[at];
+		id->ack_timeout = *value;
 		return 0;
 	default:
 		return -ENOSYS;

@@ -77,21 +77,16 @@ static int attr_rts(const struct cm_id *id, struct ib_uverbs_qp_attr *a)
 
 int ucma_init_qp_attr(struct command *c)
 {
-	struct rdma_ucm_init_qp_attr q;
-	struct ib_uverbs_qp_attr a = {0};
-	struct cm_id *id;
+	const struct rdma_ucm_init_qp_attr *q = c->in;
+	struct ib_uverbs_qp_attr a = {.qp_state = (uint8_t)q->qp_state};
+	const struct cm_id *id = c->object;
 	int rc = 0;
 
-	ucma_request(c, &q, sizeof(q));
-	id = cm_id_find(c->client->cm, q.id);
-	if (!id)
-		return -EINVAL;
-	a.qp_state = q.qp_state;
-	if (q.qp_state == QP_INIT)
+	if (q->qp_state == QP_INIT)
 		attr_init(id, &a);
-	else if (q.qp_state == QP_RTR)
+	else if (q->qp_state == QP_RTR)
 		rc = attr_rtr(id, &a);
-	else if (q.qp_state == QP_RTS)
+	else if (q->qp_state == QP_RTS)
 		rc = attr_rts(id, &a);
 	else
 		rc = -EINVAL;
@@ -138,19 +133,17 @@ static int find_path(struct cm_id *id)
 
 int ucma_join_ip_mcast(struct command *c)
 {
-	struct rdma_ucm_join_ip_mcast q;
+	const struct rdma_ucm_join_ip_mcast *q = c->in;
 	struct rdma_ucm_create_id_resp r;
 	struct cm_end group;
 	struct cm_mcast *m;
-	struct cm_id *id;
+	struct cm_id *id = c->object;
 	int64_t number;
 	int rc;
 
-	ucma_request(c, &q, sizeof(q));
-	id = cm_id_find(c->client->cm, q.id);
-	if (!id || id->state == CM_IDLE || id->state == CM_LISTEN)
+	if (id->state == CM_IDLE || id->state == CM_LISTEN)
 		return -EINVAL;
-	rc = cm_end_from_sockaddr(&group, &q.addr);
+	rc = cm_end_from_sockaddr(&group, &q->addr);
 	if (rc == 0 && !gid_is_multicast(group.ip))
 		rc = -EINVAL;
 	if (rc == 0)
@@ -164,7 +157,7 @@ int ucma_join_ip_mcast(struct command *c)
 		return (int)number;
 	}
 	m->number = (uint32_t)number;
-	m->uid = q.uid;
+	m->uid = q->uid;
 	memcpy(m->gid, group.ip, 16);
 	if (id->path.is_v1 && group.is_ip4) {
 		/* Version 1 has its own form: ff0e::ffff:a.b.c.d. */
@@ -180,14 +173,13 @@ int ucma_join_ip_mcast(struct command *c)
 
 int ucma_leave_mcast(struct command *c)
 {
-	struct rdma_ucm_destroy_id q;
+	const struct rdma_ucm_destroy_id *q = c->in;
 	struct rdma_ucm_destroy_id_resp r;
 
-	ucma_request(c, &q, sizeof(q));
 	for (struct cm_id *id = cm_ids; id; id = id->next) {
 		struct cm_mcast **p = &id->groups;
 
-		while (*p && (*p)->number != q.id)
+		while (*p && (*p)->number != q->id)
 			p = &(*p)->next;
 		if (!*p || id->channel != c->client->cm)
 			continue;

@@ -11,6 +11,7 @@
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/params.h"
 #include "ofed_core/verbs/client.h"
+#include "ofed_core/verbs/object.h"
 #include "ofed_core/wire/wire.h"
 
 struct membership {
@@ -154,7 +155,7 @@ int mcast_attach(struct qp *qp, const uint8_t gid[16])
 	m->next = memberships;
 	memberships = m;
 	membership_count++;
-	qp->mcast_count++;
+	object_hold(&qp->o);
 	return 0;
 }
 
@@ -165,7 +166,7 @@ static void drop(struct membership **p)
 
 	*p = m->next;
 	membership_count--;
-	m->qp->mcast_count--;
+	object_drop(&m->qp->o);
 	if (!members_of(d, m->gid))
 		leave(d, m->gid);
 	free(m);

@@ -2,8 +2,10 @@
 /*
  * uverbs: the commands of the kernel's uverbs write() interface.
  *
- * Every handler runs with core_lock held as its table entry says, finds its
- * request in c->in (long enough for the structure) and returns 0 or -errno.
+ * Every handler runs with core_lock held as its table entry says. It finds its
+ * request in c->in, aligned and long enough for the structure, and in c->object
+ * what the request names, where the entry tells of which type that is. It
+ * returns 0 or -errno.
  */
 #ifndef OFED_CORE_UVERBS_H
 #define OFED_CORE_UVERBS_H
@@ -31,11 +33,9 @@ int uverbs_query_device(struct command *c);
 int uverbs_ex_query_device(struct command *c);
 int uverbs_query_port(struct command *c);
 int uverbs_alloc_pd(struct command *c);
-int uverbs_dealloc_pd(struct command *c);
 int uverbs_reg_mr(struct command *c);
 int uverbs_dereg_mr(struct command *c);
 int uverbs_alloc_mw(struct command *c);
-int uverbs_dealloc_mw(struct command *c);
 int uverbs_create_channel(struct command *c);
 int uverbs_create_cq(struct command *c);
 int uverbs_ex_create_cq(struct command *c);
@@ -47,15 +47,12 @@ int uverbs_ex_create_qp(struct command *c);
 int uverbs_query_qp(struct command *c);
 int uverbs_modify_qp(struct command *c);
 int uverbs_ex_modify_qp(struct command *c);
-int uverbs_destroy_qp(struct command *c);
 int uverbs_attach_mcast(struct command *c);
 int uverbs_detach_mcast(struct command *c);
 int uverbs_create_srq(struct command *c);
 int uverbs_modify_srq(struct command *c);
 int uverbs_query_srq(struct command *c);
-int uverbs_destroy_srq(struct command *c);
 int uverbs_create_ah(struct command *c);
-int uverbs_destroy_ah(struct command *c);
 
 /* The header of a command, judged; see uverbs_decode(). */
 struct uverbs_header {

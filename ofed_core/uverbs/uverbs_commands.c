@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ofed_core/verbs/object.h"
 #include "ofed_core/wire/wire.h"
 
 enum lock_kind {
@@ -19,70 +20,103 @@ struct entry {
 	size_t in_min;
 	size_t out_min;
 	enum lock_kind lock;
+	enum object_type type; /* of what the request names; 0: of nothing */
+	size_t handle_at;      /* in the request */
 };
 
-#define CMD(n)     IB_USER_VERBS_CMD_##n
-#define IN(n)      sizeof(struct ib_uverbs_##n)
-#define OUT(n)     sizeof(struct ib_uverbs_##n##_resp)
-#define HEAD(t, f) offsetof(struct ib_uverbs_##t, f)
+#define CMD(n)         IB_USER_VERBS_CMD_##n
+#define IN(n)          sizeof(struct ib_uverbs_##n)
+#define OUT(n)         sizeof(struct ib_uverbs_##n##_resp)
+#define BOTH(n)        IN(n), OUT(n)
+#define HEAD(t, f)     offsetof(struct ib_uverbs_##t, f)
+#define NAMES(t, n, f) OBJECT_##t, offsetof(struct ib_uverbs_##n, f)
+
+/* Destroys what nothing else needs. */
+static int destroy(struct command *c)
+{
+	struct object *o = c->object;
+
+	if (atomic_load(&o->refs))
+		return -EBUSY;
+	object_destroy(o);
+	return 0;
+}
+
+/* The same of an object that has events. */
+static int destroy_reporting(struct command *c)
+{
+	struct ib_uverbs_destroy_qp_resp r = {0};
+	struct object *o = c->object;
+
+	if (atomic_load(&o->refs))
+		return -EBUSY;
+	r.events_reported = event_reported(o);
+	object_destroy(o);
+	return command_answer(c, &r, sizeof(r), NULL, 0);
+}
+
+_Static_assert(sizeof(struct ib_uverbs_destroy_qp_resp) ==
+		   sizeof(struct ib_uverbs_destroy_srq_resp),
+	       "one answer for both");
 
 static const struct entry plain[] = {
-    [CMD(GET_CONTEXT)] = {uverbs_get_context, IN(get_context), OUT(get_context),
-			  LOCK_WRITE},
-    [CMD(QUERY_DEVICE)] = {uverbs_query_device, IN(query_device),
-			   OUT(query_device), LOCK_READ},
-    [CMD(QUERY_PORT)] = {uverbs_query_port, IN(query_port), OUT(query_port),
-			 LOCK_READ},
-    [CMD(ALLOC_PD)] = {uverbs_alloc_pd, IN(alloc_pd), OUT(alloc_pd),
-		       LOCK_WRITE},
-    [CMD(DEALLOC_PD)] = {uverbs_dealloc_pd, IN(dealloc_pd), 0, LOCK_WRITE},
-    [CMD(CREATE_AH)] = {uverbs_create_ah, IN(create_ah), OUT(create_ah),
-			LOCK_WRITE},
-    [CMD(DESTROY_AH)] = {uverbs_destroy_ah, IN(destroy_ah), 0, LOCK_WRITE},
-    [CMD(REG_MR)] = {uverbs_reg_mr, IN(reg_mr), OUT(reg_mr), LOCK_WRITE},
-    [CMD(DEREG_MR)] = {uverbs_dereg_mr, IN(dereg_mr), 0, LOCK_WRITE},
-    [CMD(ALLOC_MW)] = {uverbs_alloc_mw, IN(alloc_mw), OUT(alloc_mw),
-		       LOCK_WRITE},
-    [CMD(DEALLOC_MW)] = {uverbs_dealloc_mw, IN(dealloc_mw), 0, LOCK_WRITE},
+    [CMD(GET_CONTEXT)] = {uverbs_get_context, BOTH(get_context), LOCK_WRITE},
+    [CMD(QUERY_DEVICE)] = {uverbs_query_device, BOTH(query_device), LOCK_READ},
+    [CMD(QUERY_PORT)] = {uverbs_query_port, BOTH(query_port), LOCK_READ},
+    [CMD(ALLOC_PD)] = {uverbs_alloc_pd, BOTH(alloc_pd), LOCK_WRITE},
+    [CMD(DEALLOC_PD)] = {destroy, IN(dealloc_pd), 0, LOCK_WRITE,
+			 NAMES(PD, dealloc_pd, pd_handle)},
+    [CMD(CREATE_AH)] = {uverbs_create_ah, BOTH(create_ah), LOCK_WRITE,
+			NAMES(PD, create_ah, pd_handle)},
+    [CMD(DESTROY_AH)] = {destroy, IN(destroy_ah), 0, LOCK_WRITE,
+			 NAMES(AH, destroy_ah, ah_handle)},
+    [CMD(REG_MR)] = {uverbs_reg_mr, BOTH(reg_mr), LOCK_WRITE,
+		     NAMES(PD, reg_mr, pd_handle)},
+    [CMD(DEREG_MR)] = {uverbs_dereg_mr, IN(dereg_mr), 0, LOCK_WRITE,
+		       NAMES(MR, dereg_mr, mr_handle)},
+    [CMD(ALLOC_MW)] = {uverbs_alloc_mw, BOTH(alloc_mw), LOCK_WRITE,
+		       NAMES(PD, alloc_mw, pd_handle)},
+    [CMD(DEALLOC_MW)] = {destroy, IN(dealloc_mw), 0, LOCK_WRITE,
+			 NAMES(MW, dealloc_mw, mw_handle)},
     [CMD(CREATE_COMP_CHANNEL)] = {uverbs_create_channel,
-				  IN(create_comp_channel),
-				  OUT(create_comp_channel), LOCK_WRITE},
-    [CMD(CREATE_CQ)] = {uverbs_create_cq, IN(create_cq), OUT(create_cq),
-			LOCK_WRITE},
+				  BOTH(create_comp_channel), LOCK_WRITE},
+    [CMD(CREATE_CQ)] = {uverbs_create_cq, BOTH(create_cq), LOCK_WRITE},
     [CMD(RESIZE_CQ)] = {uverbs_resize_cq, IN(resize_cq),
-			HEAD(resize_cq_resp, reserved), LOCK_WRITE},
-    [CMD(DESTROY_CQ)] = {uverbs_destroy_cq, IN(destroy_cq), OUT(destroy_cq),
-			 LOCK_WRITE},
+			HEAD(resize_cq_resp, reserved), LOCK_WRITE,
+			NAMES(CQ, resize_cq, cq_handle)},
+    [CMD(DESTROY_CQ)] = {uverbs_destroy_cq, BOTH(destroy_cq), LOCK_WRITE,
+			 NAMES(CQ, destroy_cq, cq_handle)},
     [CMD(REQ_NOTIFY_CQ)] = {uverbs_req_notify_cq, IN(req_notify_cq), 0,
-			    LOCK_READ},
-    [CMD(CREATE_QP)] = {uverbs_create_qp, IN(create_qp), OUT(create_qp),
-			LOCK_WRITE},
-    [CMD(QUERY_QP)] = {uverbs_query_qp, IN(query_qp), OUT(query_qp),
-		       LOCK_WRITE},
-    [CMD(MODIFY_QP)] = {uverbs_modify_qp, IN(modify_qp), 0, LOCK_WRITE},
-    [CMD(DESTROY_QP)] = {uverbs_destroy_qp, IN(destroy_qp), OUT(destroy_qp),
-			 LOCK_WRITE},
-    [CMD(ATTACH_MCAST)] = {uverbs_attach_mcast, IN(attach_mcast), 0,
-			   LOCK_WRITE},
-    [CMD(DETACH_MCAST)] = {uverbs_detach_mcast, IN(detach_mcast), 0,
-			   LOCK_WRITE},
-    [CMD(CREATE_SRQ)] = {uverbs_create_srq, IN(create_srq), OUT(create_srq),
-			 LOCK_WRITE},
-    [CMD(MODIFY_SRQ)] = {uverbs_modify_srq, IN(modify_srq), 0, LOCK_WRITE},
-    [CMD(QUERY_SRQ)] = {uverbs_query_srq, IN(query_srq), OUT(query_srq),
-			LOCK_READ},
-    [CMD(DESTROY_SRQ)] = {uverbs_destroy_srq, IN(destroy_srq), OUT(destroy_srq),
-			  LOCK_WRITE},
+			    LOCK_READ, NAMES(CQ, req_notify_cq, cq_handle)},
+    [CMD(CREATE_QP)] = {uverbs_create_qp, BOTH(create_qp), LOCK_WRITE},
+    [CMD(QUERY_QP)] = {uverbs_query_qp, BOTH(query_qp), LOCK_WRITE,
+		       NAMES(QP, query_qp, qp_handle)},
+    [CMD(MODIFY_QP)] = {uverbs_modify_qp, IN(modify_qp), 0, LOCK_WRITE,
+			NAMES(QP, modify_qp, qp_handle)},
+    [CMD(DESTROY_QP)] = {destroy_reporting, BOTH(destroy_qp), LOCK_WRITE,
+			 NAMES(QP, destroy_qp, qp_handle)},
+    [CMD(ATTACH_MCAST)] = {uverbs_attach_mcast, IN(attach_mcast), 0, LOCK_WRITE,
+			   NAMES(QP, attach_mcast, qp_handle)},
+    [CMD(DETACH_MCAST)] = {uverbs_detach_mcast, IN(detach_mcast), 0, LOCK_WRITE,
+			   NAMES(QP, detach_mcast, qp_handle)},
+    [CMD(CREATE_SRQ)] = {uverbs_create_srq, BOTH(create_srq), LOCK_WRITE,
+			 NAMES(PD, create_srq, pd_handle)},
+    [CMD(MODIFY_SRQ)] = {uverbs_modify_srq, IN(modify_srq), 0, LOCK_WRITE,
+			 NAMES(SRQ, modify_srq, srq_handle)},
+    [CMD(QUERY_SRQ)] = {uverbs_query_srq, BOTH(query_srq), LOCK_READ,
+			NAMES(SRQ, query_srq, srq_handle)},
+    [CMD(DESTROY_SRQ)] = {destroy_reporting, BOTH(destroy_srq), LOCK_WRITE,
+			  NAMES(SRQ, destroy_srq, srq_handle)},
 };
 
 static const struct entry extended[] = {
     [CMD(QUERY_DEVICE)] = {uverbs_ex_query_device, IN(ex_query_device),
 			   HEAD(ex_query_device_resp, odp_caps), LOCK_READ},
-    [CMD(CREATE_CQ)] = {uverbs_ex_create_cq, IN(ex_create_cq),
-			OUT(ex_create_cq), LOCK_WRITE},
+    [CMD(CREATE_CQ)] = {uverbs_ex_create_cq, BOTH(ex_create_cq), LOCK_WRITE},
     [CMD(CREATE_QP)] = {uverbs_ex_create_qp, HEAD(ex_create_qp, comp_mask),
 			OUT(ex_create_qp), LOCK_WRITE},
-    [CMD(MODIFY_QP)] = {uverbs_ex_modify_qp, IN(modify_qp), 0, LOCK_WRITE},
+    [CMD(MODIFY_QP)] = {uverbs_ex_modify_qp, IN(modify_qp), 0, LOCK_WRITE,
+			NAMES(QP, modify_qp, qp_handle)},
 };
 
 static const struct entry *find_entry(const struct uverbs_header *h)
@@ -93,6 +127,18 @@ static const struct entry *find_entry(const struct uverbs_header *h)
 
 	return h->number < count && list[h->number].run ? &list[h->number]
 							: NULL;
+}
+
+/* What the request names; false when it should name something and does not. */
+static bool find_object(struct command *c, const struct entry *e)
+{
+	uint32_t handle;
+
+	if (!e->type)
+		return true;
+	memcpy(&handle, (const char *)c->in + e->handle_at, sizeof(handle));
+	c->object = object_find(c->client, handle, e->type);
+	return c->object;
 }
 
 int command_answer(struct command *c, const void *core, size_t core_bytes,
@@ -128,8 +174,6 @@ int uverbs_command(struct command *c, const void *bytes, size_t count)
 		return -ENOSPC;
 	c->in = (const unsigned char *)bytes + h.in_at;
 	c->in_bytes = h.in_bytes;
-	c->driver_in = c->in + h.in_bytes;
-	c->driver_in_bytes = h.driver_in_bytes;
 	c->is_extended = h.is_extended;
 	c->driver_at = h.out_bytes;
 	if (h.out_bytes + h.driver_out_bytes < c->out_max)
@@ -138,7 +182,7 @@ int uverbs_command(struct command *c, const void *bytes, size_t count)
 		pthread_rwlock_wrlock(&core_lock);
 	else
 		pthread_rwlock_rdlock(&core_lock);
-	rc = e->run(c);
+	rc = find_object(c, e) ? e->run(c) : -EINVAL;
 	wire_flush();
 	pthread_rwlock_unlock(&core_lock);
 	return rc;

@@ -5,7 +5,6 @@
 #include "ofed_core/uverbs/uverbs.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "ofed_core/verbs/cq.h"
 #include "ofed_core/verbs/object.h"
@@ -26,82 +25,64 @@ static int find_channel(struct command *c, struct channel **out)
 	return -EINVAL;
 }
 
+/* The answer has the same fields in either form; base is where they begin. */
 static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
-		  struct cq **out)
+		  struct ib_uverbs_create_cq_resp *base, const void *answer,
+		  size_t answer_bytes)
 {
+	struct rxe_create_cq_resp driver = {0};
 	struct channel *ch = NULL;
+	struct cq *cq;
 	int rc = 0;
 
 	if (!q->cqe || q->cqe > MAX_CQE || q->comp_vector >= 1)
 		return -EINVAL;
 	if (q->comp_channel >= 0)
 		rc = find_channel(c, &ch);
+	if (rc == 0)
+		rc = cq_create(c->client, q->cqe, ch, &cq);
 	if (rc < 0)
 		return rc;
-	rc = cq_create(c->client, q->cqe, ch, out);
-	if (rc < 0)
-		return rc;
-	(*out)->o.user_handle = q->user_handle;
-	return 0;
+	cq->o.user_handle = q->user_handle;
+	base->cq_handle = cq->o.handle;
+	base->cqe = ring_capacity(cq->ring);
+	driver.mi = ring_info(cq->ring);
+	return command_answer(c, answer, answer_bytes, &driver, sizeof(driver));
 }
 
 int uverbs_create_cq(struct command *c)
 {
-	struct ib_uverbs_create_cq q;
-	struct ib_uverbs_ex_create_cq ex = {0};
+	const struct ib_uverbs_create_cq *q = c->in;
+	struct ib_uverbs_ex_create_cq ex = {.user_handle = q->user_handle,
+					    .cqe = q->cqe,
+					    .comp_vector = q->comp_vector,
+					    .comp_channel = q->comp_channel};
 	struct ib_uverbs_create_cq_resp r = {0};
-	struct rxe_create_cq_resp driver = {0};
-	struct cq *cq;
-	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
-	ex.user_handle = q.user_handle;
-	ex.cqe = q.cqe;
-	ex.comp_vector = q.comp_vector;
-	ex.comp_channel = q.comp_channel;
-	rc = create(c, &ex, &cq);
-	if (rc < 0)
-		return rc;
-	r.cq_handle = cq->o.handle;
-	r.cqe = ring_capacity(cq->ring);
-	driver.mi = ring_info(cq->ring);
-	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+	return create(c, &ex, &r, &r, sizeof(r));
 }
 
 int uverbs_ex_create_cq(struct command *c)
 {
-	struct ib_uverbs_ex_create_cq q;
-	struct ib_uverbs_ex_create_cq_resp r = {0};
-	struct rxe_create_cq_resp driver = {0};
-	struct cq *cq;
-	int rc;
+	const struct ib_uverbs_ex_create_cq *q = c->in;
+	struct ib_uverbs_ex_create_cq_resp r = {.response_length = sizeof(r)};
 
-	memcpy(&q, c->in, sizeof(q));
-	if (q.comp_mask || q.flags || q.reserved)
+	if (q->comp_mask || q->flags || q->reserved)
 		return -EOPNOTSUPP;
-	rc = create(c, &q, &cq);
-	if (rc < 0)
-		return rc;
-	r.base.cq_handle = cq->o.handle;
-	r.base.cqe = ring_capacity(cq->ring);
-	r.response_length = sizeof(r);
-	driver.mi = ring_info(cq->ring);
-	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+	return create(c, q, &r.base, &r, sizeof(r));
 }
 
 int uverbs_resize_cq(struct command *c)
 {
-	struct ib_uverbs_resize_cq q;
+	const struct ib_uverbs_resize_cq *q = c->in;
 	struct ib_uverbs_resize_cq_resp r = {0};
 	struct rxe_resize_cq_resp driver = {0};
-	struct cq *cq;
+	struct cq *cq = c->object;
 	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
-	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
-	if (!cq || !q.cqe || q.cqe > MAX_CQE)
+	if (!q->cqe || q->cqe > MAX_CQE)
 		return -EINVAL;
-	rc = cq_resize(cq, q.cqe);
+	rc = cq_resize(cq, q->cqe);
 	if (rc < 0)
 		return rc;
 	r.cqe = ring_capacity(cq->ring);
@@ -111,15 +92,10 @@ int uverbs_resize_cq(struct command *c)
 
 int uverbs_destroy_cq(struct command *c)
 {
-	struct ib_uverbs_destroy_cq q;
 	struct ib_uverbs_destroy_cq_resp r = {0};
-	struct cq *cq;
+	struct cq *cq = c->object;
 	uint32_t unread;
 
-	memcpy(&q, c->in, sizeof(q));
-	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
-	if (!cq)
-		return -EINVAL;
 	if (atomic_load(&cq->o.refs))
 		return -EBUSY;
 	if (cq->channel && cq->comp_sent) {
@@ -139,13 +115,8 @@ int uverbs_destroy_cq(struct command *c)
  */
 int uverbs_req_notify_cq(struct command *c)
 {
-	struct ib_uverbs_req_notify_cq q;
-	struct cq *cq;
+	const struct ib_uverbs_req_notify_cq *q = c->in;
 
-	memcpy(&q, c->in, sizeof(q));
-	cq = object_find(c->client, q.cq_handle, OBJECT_CQ);
-	if (!cq)
-		return -EINVAL;
-	cq_arm(cq, q.solicited_only);
+	cq_arm(c->object, q->solicited_only);
 	return 0;
 }

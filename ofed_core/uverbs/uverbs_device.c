@@ -104,10 +104,9 @@ int uverbs_query_device(struct command *c)
 int uverbs_ex_query_device(struct command *c)
 {
 	struct ib_uverbs_ex_query_device_resp r = {0};
-	struct ib_uverbs_ex_query_device q;
+	const struct ib_uverbs_ex_query_device *q = c->in;
 
-	memcpy(&q, c->in, sizeof(q));
-	if (q.comp_mask || q.reserved)
+	if (q->comp_mask || q->reserved)
 		return -EINVAL;
 	fill_device(c->client->device, &r.base);
 	r.response_length =
@@ -136,24 +135,24 @@ static void fill_speed(const struct device *d,
 int uverbs_query_port(struct command *c)
 {
 	const struct device *d = c->client->device;
-	struct ib_uverbs_query_port_resp r = {0};
-	struct ib_uverbs_query_port q;
+	const struct ib_uverbs_query_port *q = c->in;
 	bool is_up = d->is_up && !d->is_gone;
+	struct ib_uverbs_query_port_resp r = {
+	    .port_cap_flags = PORT_CAP_CM,
+	    .max_msg_sz = MAX_MSG_BYTES,
+	    .gid_tbl_len = GIDS_MAX,
+	    .pkey_tbl_len = 1,
+	    .state = is_up ? STATE_ACTIVE : STATE_DOWN,
+	    .phys_state = is_up ? PHYS_LINK_UP : PHYS_DISABLED,
+	    .max_mtu = 5,
+	    .active_mtu = (uint8_t)device_mtu(d),
+	    .max_vl_num = 1,
+	    .lid = device_lid(d),
+	    .link_layer = LINK_ETHERNET,
+	};
 
-	memcpy(&q, c->in, sizeof(q));
-	if (q.port_num != 1)
+	if (q->port_num != 1)
 		return -EINVAL;
-	r.port_cap_flags = PORT_CAP_CM;
-	r.max_msg_sz = MAX_MSG_BYTES;
-	r.gid_tbl_len = GIDS_MAX;
-	r.pkey_tbl_len = 1;
-	r.state = is_up ? STATE_ACTIVE : STATE_DOWN;
-	r.phys_state = is_up ? PHYS_LINK_UP : PHYS_DISABLED;
-	r.max_mtu = 5;
-	r.active_mtu = (uint8_t)device_mtu(d);
-	r.max_vl_num = 1;
-	r.lid = device_lid(d);
-	r.link_layer = LINK_ETHERNET;
 	fill_speed(d, &r);
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
@@ -176,24 +175,6 @@ int uverbs_alloc_pd(struct command *c)
 	}
 	r.pd_handle = pd->o.handle;
 	return command_answer(c, &r, sizeof(r), NULL, 0);
-}
-
-static int destroy_unused(struct object *o)
-{
-	if (!o)
-		return -EINVAL;
-	if (atomic_load(&o->refs))
-		return -EBUSY;
-	object_destroy(o);
-	return 0;
-}
-
-int uverbs_dealloc_pd(struct command *c)
-{
-	struct ib_uverbs_dealloc_pd q;
-
-	memcpy(&q, c->in, sizeof(q));
-	return destroy_unused(object_find(c->client, q.pd_handle, OBJECT_PD));
 }
 
 static void channel_destroy(struct object *o)
@@ -243,27 +224,24 @@ static void ah_destroy(struct object *o)
 
 int uverbs_create_ah(struct command *c)
 {
+	const struct ib_uverbs_create_ah *q = c->in;
+	const struct ib_uverbs_ah_attr *a = &q->attr;
 	struct ib_uverbs_create_ah_resp r = {0};
 	struct rxe_create_ah_resp driver = {0};
-	struct ib_uverbs_qp_dest dest = {0};
-	struct ib_uverbs_create_ah q;
-	struct pd *pd;
+	struct ib_uverbs_qp_dest dest = {.flow_label = a->grh.flow_label,
+					 .sgid_index = a->grh.sgid_index,
+					 .hop_limit = a->grh.hop_limit,
+					 .traffic_class = a->grh.traffic_class,
+					 .sl = a->sl,
+					 .dlid = a->dlid,
+					 .is_global = a->is_global,
+					 .port_num = a->port_num};
 	struct ah *ah;
 	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
-	pd = object_find(c->client, q.pd_handle, OBJECT_PD);
-	if (!pd || q.attr.port_num != 1)
+	if (a->port_num != 1)
 		return -EINVAL;
-	memcpy(dest.dgid, q.attr.grh.dgid, sizeof(dest.dgid));
-	dest.flow_label = q.attr.grh.flow_label;
-	dest.sgid_index = q.attr.grh.sgid_index;
-	dest.hop_limit = q.attr.grh.hop_limit;
-	dest.traffic_class = q.attr.grh.traffic_class;
-	dest.sl = q.attr.sl;
-	dest.dlid = q.attr.dlid;
-	dest.is_global = q.attr.is_global;
-	dest.port_num = q.attr.port_num;
+	memcpy(dest.dgid, a->grh.dgid, sizeof(dest.dgid));
 	ah = calloc(1, sizeof(*ah));
 	rc = ah ? address_from_dest(c->client->device, &dest, &ah->address)
 		: -ENOMEM;
@@ -273,18 +251,10 @@ int uverbs_create_ah(struct command *c)
 		free(ah);
 		return rc;
 	}
-	ah->pd = pd;
-	object_hold(&pd->o);
+	ah->pd = c->object;
+	object_hold(&ah->pd->o);
 	r.ah_handle = ah->o.handle;
 	/* Zero would make the provider resolve the address by itself. */
 	driver.ah_num = ah->o.handle + 1;
 	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
-}
-
-int uverbs_destroy_ah(struct command *c)
-{
-	struct ib_uverbs_destroy_ah q;
-
-	memcpy(&q, c->in, sizeof(q));
-	return destroy_unused(object_find(c->client, q.ah_handle, OBJECT_AH));
 }

@@ -131,161 +131,114 @@ fail:
 	return rc;
 }
 
-static void describe(const struct qp *qp, struct ib_uverbs_create_qp_resp *r,
-		     struct rxe_create_qp_resp *driver)
+/* The answer has the same fields in either form; base is where they begin. */
+static int answer(struct command *c, const struct qp *qp,
+		  struct ib_uverbs_create_qp_resp *base, const void *answer,
+		  size_t answer_bytes)
 {
-	r->qp_handle = qp->o.handle;
-	r->qpn = qp->qpn;
-	r->max_send_wr = qp->max_send_wr;
-	r->max_recv_wr = qp->max_recv_wr;
-	r->max_send_sge = qp->max_send_sge;
-	r->max_recv_sge = qp->max_recv_sge;
-	r->max_inline_data = qp->max_inline;
-	driver->sq_mi = ring_info(qp->sq);
+	struct rxe_create_qp_resp driver = {.sq_mi = ring_info(qp->sq)};
+
+	base->qp_handle = qp->o.handle;
+	base->qpn = qp->qpn;
+	base->max_send_wr = qp->max_send_wr;
+	base->max_recv_wr = qp->max_recv_wr;
+	base->max_send_sge = qp->max_send_sge;
+	base->max_recv_sge = qp->max_recv_sge;
+	base->max_inline_data = qp->max_inline;
 	if (qp->rq)
-		driver->rq_mi = ring_info(qp->rq);
+		driver.rq_mi = ring_info(qp->rq);
+	return command_answer(c, answer, answer_bytes, &driver, sizeof(driver));
 }
 
 int uverbs_create_qp(struct command *c)
 {
-	struct ib_uverbs_create_qp q;
+	const struct ib_uverbs_create_qp *q = c->in;
 	struct ib_uverbs_ex_create_qp ex = {0};
 	struct ib_uverbs_create_qp_resp r = {0};
-	struct rxe_create_qp_resp driver = {0};
 	struct qp *qp;
 	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
 	/* The extended request has the same fields, one place earlier. */
-	memcpy(&ex, &q.user_handle,
+	memcpy(&ex, &q->user_handle,
 	       offsetof(struct ib_uverbs_ex_create_qp, comp_mask));
 	rc = create(c, &ex, &qp);
-	if (rc < 0)
-		return rc;
-	describe(qp, &r, &driver);
-	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+	return rc < 0 ? rc : answer(c, qp, &r, &r, sizeof(r));
 }
 
 int uverbs_ex_create_qp(struct command *c)
 {
 	struct ib_uverbs_ex_create_qp ex = {0};
-	struct ib_uverbs_ex_create_qp_resp r = {0};
-	struct rxe_create_qp_resp driver = {0};
+	struct ib_uverbs_ex_create_qp_resp r = {.response_length = sizeof(r)};
 	struct qp *qp;
 	int rc;
 
 	memcpy(&ex, c->in, c->in_bytes < sizeof(ex) ? c->in_bytes : sizeof(ex));
 	rc = create(c, &ex, &qp);
-	if (rc < 0)
-		return rc;
-	describe(qp, &r.base, &driver);
-	r.response_length = sizeof(r);
-	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
+	return rc < 0 ? rc : answer(c, qp, &r.base, &r, sizeof(r));
 }
 
 int uverbs_query_qp(struct command *c)
 {
-	struct ib_uverbs_query_qp q;
-	struct ib_uverbs_query_qp_resp r = {0};
-	struct qp *qp;
+	struct qp *qp = c->object;
+	const uint8_t state = (uint8_t)atomic_load(&qp->state);
+	struct ib_uverbs_query_qp_resp r = {
+	    .dest = qp->attr.raw,
+	    .max_send_wr = qp->max_send_wr,
+	    .max_recv_wr = qp->max_recv_wr,
+	    .max_send_sge = qp->max_send_sge,
+	    .max_recv_sge = qp->max_recv_sge,
+	    .max_inline_data = qp->max_inline,
+	    .qkey = qp->attr.qkey,
+	    .rq_psn = qp->attr.rq_psn,
+	    .sq_psn = qp->attr.sq_psn,
+	    .dest_qp_num = qp->attr.dest_qpn,
+	    .qp_access_flags = qp->attr.access,
+	    .qp_state = state,
+	    .cur_qp_state = state,
+	    .path_mtu = qp->attr.path_mtu,
+	    .sq_draining = state == QP_SQD && qp->req.wait != WAIT_NOTHING,
+	    .max_rd_atomic = qp->attr.max_rd_atomic,
+	    .max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
+	    .min_rnr_timer = qp->attr.min_rnr_timer,
+	    .port_num = 1,
+	    .timeout = qp->attr.timeout,
+	    .retry_cnt = qp->attr.retry_count,
+	    .rnr_retry = qp->attr.rnr_retry,
+	    .sq_sig_all = qp->sig_all,
+	};
 
-	memcpy(&q, c->in, sizeof(q));
-	qp = object_find(c->client, q.qp_handle, OBJECT_QP);
-	if (!qp)
-		return -EINVAL;
-	r.dest = qp->attr.raw;
-	r.max_send_wr = qp->max_send_wr;
-	r.max_recv_wr = qp->max_recv_wr;
-	r.max_send_sge = qp->max_send_sge;
-	r.max_recv_sge = qp->max_recv_sge;
-	r.max_inline_data = qp->max_inline;
-	r.qkey = qp->attr.qkey;
-	r.rq_psn = qp->attr.rq_psn;
-	r.sq_psn = qp->attr.sq_psn;
-	r.dest_qp_num = qp->attr.dest_qpn;
-	r.qp_access_flags = qp->attr.access;
-	r.qp_state = (uint8_t)atomic_load(&qp->state);
-	r.cur_qp_state = r.qp_state;
-	r.path_mtu = qp->attr.path_mtu;
-	r.sq_draining = r.qp_state == QP_SQD && qp->req.wait != WAIT_NOTHING;
-	r.max_rd_atomic = qp->attr.max_rd_atomic;
-	r.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
-	r.min_rnr_timer = qp->attr.min_rnr_timer;
-	r.port_num = 1;
-	r.timeout = qp->attr.timeout;
-	r.retry_cnt = qp->attr.retry_count;
-	r.rnr_retry = qp->attr.rnr_retry;
-	r.sq_sig_all = qp->sig_all;
 	return command_answer(c, &r, sizeof(r), NULL, 0);
-}
-
-static int modify(struct command *c)
-{
-	struct ib_uverbs_modify_qp q;
-	struct qp *qp;
-
-	memcpy(&q, c->in, sizeof(q));
-	qp = object_find(c->client, q.qp_handle, OBJECT_QP);
-	return qp ? qp_modify(qp, &q) : -EINVAL;
 }
 
 int uverbs_modify_qp(struct command *c)
 {
-	return modify(c);
+	return qp_modify(c->object, c->in);
 }
 
 int uverbs_ex_modify_qp(struct command *c)
 {
 	struct ib_uverbs_ex_modify_qp_resp r = {.response_length = sizeof(r)};
-	int rc = modify(c);
+	int rc = uverbs_modify_qp(c);
 
 	if (rc < 0 || c->out_max < sizeof(r))
 		return rc;
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
-int uverbs_destroy_qp(struct command *c)
-{
-	struct ib_uverbs_destroy_qp q;
-	struct ib_uverbs_destroy_qp_resp r = {0};
-	struct qp *qp;
-
-	memcpy(&q, c->in, sizeof(q));
-	qp = object_find(c->client, q.qp_handle, OBJECT_QP);
-	if (!qp)
-		return -EINVAL;
-	if (qp->mcast_count)
-		return -EBUSY;
-	r.events_reported = event_reported(&qp->o);
-	object_destroy(&qp->o);
-	return command_answer(c, &r, sizeof(r), NULL, 0);
-}
-
-static struct qp *find_datagram_qp(struct command *c, uint32_t handle)
-{
-	struct qp *qp = object_find(c->client, handle, OBJECT_QP);
-
-	return qp && qp->type == QP_UD ? qp : NULL;
-}
-
 int uverbs_attach_mcast(struct command *c)
 {
-	struct ib_uverbs_attach_mcast q;
-	struct qp *qp;
+	const struct ib_uverbs_attach_mcast *q = c->in;
+	struct qp *qp = c->object;
 
-	memcpy(&q, c->in, sizeof(q));
-	qp = find_datagram_qp(c, q.qp_handle);
-	if (!qp || !gid_is_multicast(q.gid))
+	if (qp->type != QP_UD || !gid_is_multicast(q->gid))
 		return -EINVAL;
-	return mcast_attach(qp, q.gid);
+	return mcast_attach(qp, q->gid);
 }
 
 int uverbs_detach_mcast(struct command *c)
 {
-	struct ib_uverbs_detach_mcast q;
-	struct qp *qp;
+	const struct ib_uverbs_detach_mcast *q = c->in;
+	struct qp *qp = c->object;
 
-	memcpy(&q, c->in, sizeof(q));
-	qp = find_datagram_qp(c, q.qp_handle);
-	return qp ? mcast_detach(qp, q.gid) : -EINVAL;
+	return qp->type == QP_UD ? mcast_detach(qp, q->gid) : -EINVAL;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ofed_core/verbs/object.h"
 #include "ofed_core/verbs/srq.h"
 
 #define SRQ_MAX_WR 1u /* bits of the attribute mask */
@@ -15,22 +14,19 @@
 
 int uverbs_create_srq(struct command *c)
 {
-	struct ib_uverbs_create_srq q;
+	const struct ib_uverbs_create_srq *q = c->in;
 	struct ib_uverbs_create_srq_resp r = {0};
 	struct rxe_create_srq_resp driver = {0};
-	struct pd *pd;
 	struct srq *srq;
 	int rc;
 
-	memcpy(&q, c->in, sizeof(q));
-	pd = object_find(c->client, q.pd_handle, OBJECT_PD);
-	if (!pd || !q.max_wr || q.max_wr > MAX_SRQ_WR || q.max_sge > MAX_SGE)
+	if (!q->max_wr || q->max_wr > MAX_SRQ_WR || q->max_sge > MAX_SGE)
 		return -EINVAL;
-	rc = srq_create(pd, q.max_wr, q.max_sge, &srq);
+	rc = srq_create(c->object, q->max_wr, q->max_sge, &srq);
 	if (rc < 0)
 		return rc;
-	srq->o.user_handle = q.user_handle;
-	srq->limit = q.srq_limit;
+	srq->o.user_handle = q->user_handle;
+	srq->limit = q->srq_limit;
 	r.srq_handle = srq->o.handle;
 	r.max_wr = srq->max_wr;
 	r.max_sge = srq->max_sge;
@@ -56,53 +52,29 @@ static int resize(struct command *c, struct srq *srq, uint32_t max_wr)
 
 int uverbs_modify_srq(struct command *c)
 {
-	struct ib_uverbs_modify_srq q;
-	struct srq *srq;
+	const struct ib_uverbs_modify_srq *q = c->in;
+	struct srq *srq = c->object;
 	int rc = 0;
 
-	memcpy(&q, c->in, sizeof(q));
-	srq = object_find(c->client, q.srq_handle, OBJECT_SRQ);
-	if (!srq || (q.attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT)))
+	if (q->attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT))
 		return -EINVAL;
-	if ((q.attr_mask & SRQ_LIMIT) &&
-	    q.srq_limit > ((q.attr_mask & SRQ_MAX_WR) ? q.max_wr : srq->max_wr))
+	if ((q->attr_mask & SRQ_LIMIT) &&
+	    q->srq_limit >
+		((q->attr_mask & SRQ_MAX_WR) ? q->max_wr : srq->max_wr))
 		return -EINVAL;
-	if (q.attr_mask & SRQ_MAX_WR)
-		rc = resize(c, srq, q.max_wr);
-	if (rc == 0 && (q.attr_mask & SRQ_LIMIT))
-		srq->limit = q.srq_limit;
+	if (q->attr_mask & SRQ_MAX_WR)
+		rc = resize(c, srq, q->max_wr);
+	if (rc == 0 && (q->attr_mask & SRQ_LIMIT))
+		srq->limit = q->srq_limit;
 	return rc;
 }
 
 int uverbs_query_srq(struct command *c)
 {
-	struct ib_uverbs_query_srq q;
-	struct ib_uverbs_query_srq_resp r = {0};
-	struct srq *srq;
+	const struct srq *srq = c->object;
+	struct ib_uverbs_query_srq_resp r = {.max_wr = srq->max_wr,
+					     .max_sge = srq->max_sge,
+					     .srq_limit = srq->limit};
 
-	memcpy(&q, c->in, sizeof(q));
-	srq = object_find(c->client, q.srq_handle, OBJECT_SRQ);
-	if (!srq)
-		return -EINVAL;
-	r.max_wr = srq->max_wr;
-	r.max_sge = srq->max_sge;
-	r.srq_limit = srq->limit;
-	return command_answer(c, &r, sizeof(r), NULL, 0);
-}
-
-int uverbs_destroy_srq(struct command *c)
-{
-	struct ib_uverbs_destroy_srq q;
-	struct ib_uverbs_destroy_srq_resp r = {0};
-	struct srq *srq;
-
-	memcpy(&q, c->in, sizeof(q));
-	srq = object_find(c->client, q.srq_handle, OBJECT_SRQ);
-	if (!srq)
-		return -EINVAL;
-	if (atomic_load(&srq->o.refs))
-		return -EBUSY;
-	r.events_reported = event_reported(&srq->o);
-	object_destroy(&srq->o);
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }

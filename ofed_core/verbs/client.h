@@ -51,20 +51,17 @@ struct client {
 /* A command, and room for its answer. */
 struct command {
 	struct client *client;
-	pid_t pid;               /* of the process that sent it */
-	const unsigned char *in; /* after all headers */
+	pid_t pid;      /* of the process that sent it */
+	const void *in; /* after all headers */
 	size_t in_bytes;
-	const unsigned char *driver_in;
-	size_t driver_in_bytes;
+	void *object; /* that the request names, NULL: it names none */
 	unsigned char *out;
 	size_t out_max;   /* room for the answer */
 	size_t driver_at; /* extended commands: place of the driver's part */
 	bool is_extended;
 	size_t out_bytes;
 	uint32_t fd_offset;
-	int fd_out; /* handed to the program; owned by the command if is_owned
-		     */
-	bool is_owned;
+	int fd_out;     /* handed to the program */
 	ino_t fd_inode; /* of a descriptor that came along, 0: none */
 };
 

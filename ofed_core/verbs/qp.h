@@ -202,7 +202,6 @@ struct qp {
 	bool is_local; /* the peer's GID is one of this core */
 	_Atomic enum qp_state state;
 	struct qp_attr attr;
-	unsigned mcast_count; /* groups attached to */
 
 	pthread_mutex_t sq_lock;
 	struct ring *sq;
