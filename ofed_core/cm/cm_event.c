@@ -23,6 +23,17 @@ static void announce(struct cm_channel *ch)
 		ch->announced++;
 }
 
+static void append(struct cm_channel *ch, struct cm_event *e)
+{
+	e->next = NULL;
+	if (ch->last)
+		ch->last->next = e;
+	else
+		ch->first = e;
+	ch->last = e;
+	ch->waiting++;
+}
+
 struct cm_event *cm_event_new(struct cm_id *id, enum cm_event_kind kind,
 			      int status)
 {
@@ -44,12 +55,7 @@ void cm_event_post(struct cm_event *e)
 
 	log_debug("id %u of pid %d: event %u, status %d", e->resp.id,
 		  (int)ch->client->pid, e->resp.event, (int)e->resp.status);
-	if (ch->last)
-		ch->last->next = e;
-	else
-		ch->first = e;
-	ch->last = e;
-	ch->waiting++;
+	append(ch, e);
 	announce(ch);
 }
 
@@ -145,13 +151,7 @@ void cm_event_move(struct cm_channel *from, struct cm_channel *to,
 		/* What the program has not heard of goes with its event. */
 		if (e->child)
 			e->child->channel = to;
-		e->next = NULL;
-		if (to->last)
-			to->last->next = e;
-		else
-			to->first = e;
-		to->last = e;
-		to->waiting++;
+		append(to, e);
 	}
 	announce(to);
 }

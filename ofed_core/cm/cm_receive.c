@@ -62,12 +62,19 @@ static struct cm_id *earlier_request(const struct arrival *a,
 	return NULL;
 }
 
-static void copy_private(struct rdma_ucm_conn_param *c,
-			 const struct cm_message *m, size_t skip)
+/* What the message tells the program, with private data from `skip` on. */
+static void copy_parameters(struct rdma_ucm_conn_param *c,
+			    const struct cm_message *m, size_t skip)
 {
 	c->private_data_len = (uint8_t)(m->private_bytes - skip);
 	memcpy(c->private_data, m->private_data + skip,
 	       m->private_bytes - skip);
+	c->qp_num = m->qpn;
+	c->responder_resources = m->initiator_depth;
+	c->initiator_depth = m->responder_resources;
+	c->retry_count = m->retry_count;
+	c->rnr_retry_count = m->rnr_retry;
+	c->srq = m->has_srq;
 }
 
 /* ---- Requests ---- */
@@ -237,7 +244,6 @@ static struct cm_event *new_request(const struct arrival *a,
 static void on_req(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_event *e = new_request(a, m, CM_REQ_RECEIVED);
-	struct rdma_ucm_conn_param *c;
 	struct cm_id *id;
 
 	if (!e)
@@ -253,14 +259,7 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 	id->response_ns = timeout_ns(m->local_timeout);
 	id->max_retries = m->max_retries;
 	id->mtu = at_most(m->mtu, (uint8_t)device_mtu(id->device));
-	c = &e->resp.param.conn;
-	copy_private(c, m, CM_IP_HEADER_BYTES);
-	c->qp_num = m->qpn;
-	c->responder_resources = m->initiator_depth;
-	c->initiator_depth = m->responder_resources;
-	c->retry_count = m->retry_count;
-	c->rnr_retry_count = m->rnr_retry;
-	c->srq = m->has_srq;
+	copy_parameters(&e->resp.param.conn, m, CM_IP_HEADER_BYTES);
 	cm_event_post(e);
 }
 
@@ -283,7 +282,6 @@ static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 static void on_rep(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->remote_id);
-	struct rdma_ucm_conn_param *c;
 	struct cm_event *e;
 
 	if (!id)
@@ -306,13 +304,7 @@ static void on_rep(const struct arrival *a, const struct cm_message *m)
 	e = cm_event_new(id, CM_EVENT_CONNECT_RESPONSE, 0);
 	if (!e)
 		return;
-	c = &e->resp.param.conn;
-	copy_private(c, m, 0);
-	c->qp_num = m->qpn;
-	c->responder_resources = m->initiator_depth;
-	c->initiator_depth = m->responder_resources;
-	c->rnr_retry_count = m->rnr_retry;
-	c->srq = m->has_srq;
+	copy_parameters(&e->resp.param.conn, m, 0);
 	cm_event_post(e);
 }
 
@@ -332,8 +324,16 @@ static void on_rej(const struct arrival *a, const struct cm_message *m)
 	e = cm_event_new(id, CM_EVENT_REJECTED, m->reason);
 	if (!e)
 		return;
-	copy_private(&e->resp.param.conn, m, 0);
+	copy_parameters(&e->resp.param.conn, m, 0);
 	cm_event_post(e);
+}
+
+static void disconnected(struct cm_id *id)
+{
+	cm_event_simple(id, CM_EVENT_DISCONNECTED, 0);
+	cm_timewait(id);
+	if (!id->channel)
+		cm_id_release(id);
 }
 
 static void on_dreq(const struct arrival *a, const struct cm_message *m)
@@ -352,22 +352,15 @@ static void on_dreq(const struct arrival *a, const struct cm_message *m)
 		cm_established(id);
 	if (id->state != CM_ESTABLISHED && id->state != CM_DREQ_SENT)
 		return;
-	cm_event_simple(id, CM_EVENT_DISCONNECTED, 0);
-	cm_timewait(id);
-	if (!id->channel)
-		cm_id_release(id);
+	disconnected(id);
 }
 
 static void on_drep(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->remote_id);
 
-	if (!id || id->state != CM_DREQ_SENT)
-		return;
-	cm_event_simple(id, CM_EVENT_DISCONNECTED, 0);
-	cm_timewait(id);
-	if (!id->channel)
-		cm_id_release(id);
+	if (id && id->state == CM_DREQ_SENT)
+		disconnected(id);
 }
 
 static void on_rtu(const struct arrival *a, const struct cm_message *m)
@@ -415,39 +408,6 @@ static void on_sidr_rep(const struct arrival *a, const struct cm_message *m)
 	cm_event_post(e);
 }
 
-static void handle(const struct arrival *a, const struct cm_message *m)
-{
-	switch (m->kind) {
-	case CM_REQ:
-		on_req(a, m);
-		break;
-	case CM_MRA:
-		on_mra(a, m);
-		break;
-	case CM_REJ:
-		on_rej(a, m);
-		break;
-	case CM_REP:
-		on_rep(a, m);
-		break;
-	case CM_RTU:
-		on_rtu(a, m);
-		break;
-	case CM_DREQ:
-		on_dreq(a, m);
-		break;
-	case CM_DREP:
-		on_drep(a, m);
-		break;
-	case CM_SIDR_REQ:
-		on_sidr_req(a, m);
-		break;
-	case CM_SIDR_REP:
-		on_sidr_rep(a, m);
-		break;
-	}
-}
-
 void cm_arrived(const struct arrival *a)
 {
 	if (a->p.qkey != CM_QKEY || a->p.payload_bytes != CM_MESSAGE_BYTES)
@@ -459,13 +419,21 @@ void cm_arrived(const struct arrival *a)
 
 static void receive(const struct arrival *a)
 {
+	static void (*const handlers[])(const struct arrival *a,
+					const struct cm_message *m) = {
+	    [CM_REQ] = on_req,           [CM_MRA] = on_mra,
+	    [CM_REJ] = on_rej,           [CM_REP] = on_rep,
+	    [CM_RTU] = on_rtu,           [CM_DREQ] = on_dreq,
+	    [CM_DREP] = on_drep,         [CM_SIDR_REQ] = on_sidr_req,
+	    [CM_SIDR_REP] = on_sidr_rep,
+	};
 	struct cm_message m;
 
 	if (a->p.qkey != CM_QKEY ||
 	    cm_decode(&m, a->p.payload, a->p.payload_bytes) < 0)
 		return;
 	pthread_mutex_lock(&cm_lock);
-	handle(a, &m);
+	handlers[m.kind](a, &m);
 	pthread_mutex_unlock(&cm_lock);
 }
 

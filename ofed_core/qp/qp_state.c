@@ -51,7 +51,7 @@ static void on_timer(struct timer *t)
 	qp_run(qp);
 }
 
-static void run_reliable(struct qp *qp)
+static void run_connected(struct qp *qp)
 {
 	if (qp->is_local)
 		local_run(qp);
@@ -59,19 +59,11 @@ static void run_reliable(struct qp *qp)
 		requester_run(qp);
 }
 
-static void run_unreliable(struct qp *qp)
-{
-	if (qp->is_local)
-		local_run(qp);
-	else
-		requester_run_uc(qp);
-}
-
 const struct qp_ops *qp_ops_of(enum qp_type type)
 {
 	static const struct qp_ops reliable = {
 	    .transport = TRANSPORT_RC,
-	    .run = run_reliable,
+	    .run = run_connected,
 	    .timer = requester_timer,
 	    .answer = responder_go_on,
 	    .take_requests = responder_handle,
@@ -79,7 +71,7 @@ const struct qp_ops *qp_ops_of(enum qp_type type)
 	};
 	static const struct qp_ops unreliable = {
 	    .transport = TRANSPORT_UC,
-	    .run = run_unreliable,
+	    .run = run_connected,
 	    .timer = requester_timer,
 	    .answer = responder_go_on,
 	    .take_requests = responder_handle_uc,

@@ -78,6 +78,16 @@ static enum outcome peer_refuses(struct transfer *t, enum event_type event,
 	return broken(t, here);
 }
 
+/* What receive_atomic() and its like say of a request. */
+static enum outcome judge(struct transfer *t, int rc)
+{
+	if (rc == -EINVAL)
+		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
+	if (rc < 0)
+		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
+	return DONE;
+}
+
 static void complete_receive(struct transfer *t, uint32_t opcode)
 {
 	struct ib_uverbs_wc wc = {.opcode = opcode, .byte_len = t->w->length};
@@ -186,12 +196,10 @@ static enum outcome do_atomic(struct transfer *t)
 	    .swap = t->w->swap,
 	};
 	uint64_t original = 0;
-	int rc = receive_atomic(t->peer, &a, &original);
+	enum outcome o = judge(t, receive_atomic(t->peer, &a, &original));
 
-	if (rc == -EINVAL)
-		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
-	if (rc < 0)
-		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
+	if (o != DONE)
+		return o;
 	if (spans_write(t->local, t->local_count, 0, &original, 8) < 0)
 		return broken(t, WC_LOC_PROT_ERR);
 	return DONE;
@@ -200,16 +208,10 @@ static enum outcome do_atomic(struct transfer *t)
 static enum outcome do_atomic_write(struct transfer *t)
 {
 	uint64_t value;
-	int rc;
 
 	memcpy(&value, t->w->data, sizeof(value));
-	rc = receive_atomic_write(t->peer, t->w->rkey, t->w->remote_address,
-				  value);
-	if (rc == -EINVAL)
-		return peer_refuses(t, EVENT_QP_REQ_ERR, WC_REM_INV_REQ_ERR);
-	if (rc < 0)
-		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
-	return DONE;
+	return judge(t, receive_atomic_write(t->peer, t->w->rkey,
+					     t->w->remote_address, value));
 }
 
 static enum outcome execute(struct transfer *t)

@@ -99,7 +99,6 @@ void requester_go_back(struct qp *qp, uint32_t psn);
 
 /* Sends what was posted; of an unreliable pair it is complete then. */
 void requester_run(struct qp *qp);
-void requester_run_uc(struct qp *qp);
 /* Sends one packet of a SEND or WRITE again; false when it is none. */
 bool requester_resend(struct qp *qp, uint32_t psn);
 

@@ -435,15 +435,10 @@ void requester_run(struct qp *qp)
 {
 	if (atomic_load(&qp->state) == QP_RTS)
 		requester_take(qp);
-	run_reliable(qp);
+	if (qp->type == QP_UC)
+		run_unreliable(qp);
+	else
+		run_reliable(qp);
 	/* In order: while the lock is held. */
-	wire_flush();
-}
-
-void requester_run_uc(struct qp *qp)
-{
-	if (atomic_load(&qp->state) == QP_RTS)
-		requester_take(qp);
-	run_unreliable(qp);
 	wire_flush();
 }

@@ -129,63 +129,38 @@ SHIM_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	return rc;
 }
 
-SHIM_EXPORT int dup(int fd)
-{
-	int copy = SHIM_NEXT(dup)(fd);
+/* Calls that make another descriptor of the same file. */
+#define DEFINE_DUP(name, parameters, ...)                                      \
+	SHIM_EXPORT int name parameters                                        \
+	{                                                                      \
+		int copy = SHIM_NEXT(name)(__VA_ARGS__);                       \
+                                                                               \
+		if (copy >= 0)                                                 \
+			shim_fd_copy(copy, fd);                                \
+		return copy;                                                   \
+	}
+DEFINE_DUP(dup, (int fd), fd)
+DEFINE_DUP(dup2, (int fd, int to), fd, to)
+DEFINE_DUP(dup3, (int fd, int to, int flags), fd, to, flags)
 
-	if (copy >= 0)
-		shim_fd_copy(copy, fd);
-	return copy;
-}
-
-SHIM_EXPORT int dup2(int fd, int to)
-{
-	int copy = SHIM_NEXT(dup2)(fd, to);
-
-	if (copy >= 0)
-		shim_fd_copy(copy, fd);
-	return copy;
-}
-
-SHIM_EXPORT int dup3(int fd, int to, int flags)
-{
-	int copy = SHIM_NEXT(dup3)(fd, to, flags);
-
-	if (copy >= 0)
-		shim_fd_copy(copy, fd);
-	return copy;
-}
-
-static int finish_fcntl(int rc, int fd, int command)
-{
-	if (rc >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
-		shim_fd_copy(rc, fd);
-	return rc;
-}
-
-SHIM_EXPORT int fcntl(int fd, int command, ...)
-{
-	va_list a;
-	void *argument;
-
-	va_start(a, command);
-	argument = va_arg(a, void *);
-	va_end(a);
-	return finish_fcntl(SHIM_NEXT(fcntl)(fd, command, argument), fd,
-			    command);
-}
-
-SHIM_EXPORT int fcntl64(int fd, int command, ...)
-{
-	va_list a;
-	void *argument;
-
-	va_start(a, command);
-	argument = va_arg(a, void *);
-	va_end(a);
-	return finish_fcntl(SHIM_NEXT(fcntl64)(fd, command, argument), fd,
-			    command);
-}
+#define DEFINE_FCNTL(name)                                                     \
+	SHIM_EXPORT int name(int fd, int command, ...)                         \
+	{                                                                      \
+		va_list a;                                                     \
+		void *argument;                                                \
+		int rc;                                                        \
+                                                                               \
+		va_start(a, command);                                          \
+		argument = va_arg(a, void *);                                  \
+		va_end(a);                                                     \
+		rc = SHIM_NEXT(name)(fd, command, argument);                   \
+		if (rc >= 0 &&                                                 \
+		    (command == F_DUPFD || command == F_DUPFD_CLOEXEC))        \
+			shim_fd_copy(rc, fd);                                  \
+		return rc;                                                     \
+	}
+DEFINE_FCNTL(fcntl)
+DEFINE_FCNTL(fcntl64)
 
 SHIM_EXPORT int socket(int domain, int type, int protocol)
 {

@@ -42,25 +42,12 @@ static int open_node(enum shim_path kind, unsigned number, int flags)
 	return -2;
 }
 
-#define DEFINE_OPEN(name)                                                      \
-	SHIM_EXPORT int name(const char *path, int flags, ...)                 \
-	{                                                                      \
-		CLASSIFY(path);                                                \
-		int fd = open_node(kind_, number_, flags);                     \
-		va_list a;                                                     \
-		mode_t mode = 0;                                               \
-                                                                               \
-		va_start(a, flags);                                            \
-		if (needs_mode(flags))                                         \
-			mode = va_arg(a, mode_t);                              \
-		va_end(a);                                                     \
-		return fd != -2 ? fd : SHIM_NEXT(name)(path_, flags, mode);    \
-	}
-DEFINE_OPEN(open)
-DEFINE_OPEN(open64)
-
-#define DEFINE_OPENAT(name)                                                    \
-	SHIM_EXPORT int name(int dir, const char *path, int flags, ...)        \
+/*
+ * Definitions of calls: the parameters, then what the next definition is given
+ * in front of what is the same in all of the kind.
+ */
+#define DEFINE_OPEN(name, parameters, ...)                                     \
+	SHIM_EXPORT int name parameters                                        \
 	{                                                                      \
 		CLASSIFY(path);                                                \
 		int fd = open_node(kind_, number_, flags);                     \
@@ -72,119 +59,73 @@ DEFINE_OPEN(open64)
 			mode = va_arg(a, mode_t);                              \
 		va_end(a);                                                     \
 		return fd != -2 ? fd                                           \
-				: SHIM_NEXT(name)(dir, path_, flags, mode);    \
+				: SHIM_NEXT(name)(__VA_ARGS__, flags, mode);   \
 	}
-DEFINE_OPENAT(openat)
-DEFINE_OPENAT(openat64)
+DEFINE_OPEN(open, (const char *path, int flags, ...), path_)
+DEFINE_OPEN(open64, (const char *path, int flags, ...), path_)
+DEFINE_OPEN(openat, (int dir, const char *path, int flags, ...), dir, path_)
+DEFINE_OPEN(openat64, (int dir, const char *path, int flags, ...), dir, path_)
 
 /* The checked forms that _FORTIFY_SOURCE makes programs call. */
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
-int __openat_2(int dir, const char *path, int flags);
-int __openat64_2(int dir, const char *path, int flags);
-
-#define DEFINE_OPEN_2(name)                                                    \
-	SHIM_EXPORT int name(const char *path, int flags)                      \
+#define DEFINE_OPEN_2(name, parameters, ...)                                   \
+	int name parameters;                                                   \
+	SHIM_EXPORT int name parameters                                        \
 	{                                                                      \
 		CLASSIFY(path);                                                \
 		int fd = open_node(kind_, number_, flags);                     \
                                                                                \
-		return fd != -2 ? fd : SHIM_NEXT(name)(path_, flags);          \
+		return fd != -2 ? fd : SHIM_NEXT(name)(__VA_ARGS__, flags);    \
 	}
-DEFINE_OPEN_2(__open_2)
-DEFINE_OPEN_2(__open64_2)
+DEFINE_OPEN_2(__open_2, (const char *path, int flags), path_)
+DEFINE_OPEN_2(__open64_2, (const char *path, int flags), path_)
+DEFINE_OPEN_2(__openat_2, (int dir, const char *path, int flags), dir, path_)
+DEFINE_OPEN_2(__openat64_2, (int dir, const char *path, int flags), dir, path_)
 
-#define DEFINE_OPENAT_2(name)                                                  \
-	SHIM_EXPORT int name(int dir, const char *path, int flags)             \
+/* Calls that only need the path changed. */
+#define DEFINE_CALL(type, name, parameters, ...)                               \
+	SHIM_EXPORT type name parameters                                       \
 	{                                                                      \
 		CLASSIFY(path);                                                \
-		int fd = open_node(kind_, number_, flags);                     \
                                                                                \
-		return fd != -2 ? fd : SHIM_NEXT(name)(dir, path_, flags);     \
+		return SHIM_NEXT(name)(__VA_ARGS__);                           \
 	}
-DEFINE_OPENAT_2(__openat_2)
-DEFINE_OPENAT_2(__openat64_2)
+DEFINE_CALL(FILE *, fopen, (const char *path, const char *mode), path_, mode)
+DEFINE_CALL(FILE *, fopen64, (const char *path, const char *mode), path_, mode)
+DEFINE_CALL(DIR *, opendir, (const char *path), path_)
+DEFINE_CALL(int, chdir, (const char *path), path_)
+DEFINE_CALL(int, scandir,
+	    (const char *path, struct dirent ***list,
+	     int (*filter)(const struct dirent *),
+	     int (*compare)(const struct dirent **, const struct dirent **)),
+	    path_, list, filter, compare)
+DEFINE_CALL(int, scandir64,
+	    (const char *path, struct dirent64 ***list,
+	     int (*filter)(const struct dirent64 *),
+	     int (*compare)(const struct dirent64 **,
+			    const struct dirent64 **)),
+	    path_, list, filter, compare)
+DEFINE_CALL(ssize_t, readlink, (const char *path, char *out, size_t size),
+	    path_, out, size)
+DEFINE_CALL(ssize_t, readlinkat,
+	    (int dir, const char *path, char *out, size_t size), dir, path_,
+	    out, size)
+DEFINE_CALL(int, statx,
+	    (int dir, const char *restrict path, int flags, unsigned mask,
+	     struct statx *restrict out),
+	    dir, path_, flags, mask, out)
 
-SHIM_EXPORT FILE *fopen(const char *path, const char *mode)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(fopen)(path_, mode);
-}
-
-SHIM_EXPORT FILE *fopen64(const char *path, const char *mode)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(fopen64)(path_, mode);
-}
-
-SHIM_EXPORT DIR *opendir(const char *path)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(opendir)(path_);
-}
-
-SHIM_EXPORT int chdir(const char *path)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(chdir)(path_);
-}
-
-SHIM_EXPORT int scandir(const char *path, struct dirent ***list,
-			int (*filter)(const struct dirent *),
-			int (*compare)(const struct dirent **,
-				       const struct dirent **))
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(scandir)(path_, list, filter, compare);
-}
-
-SHIM_EXPORT int scandir64(const char *path, struct dirent64 ***list,
-			  int (*filter)(const struct dirent64 *),
-			  int (*compare)(const struct dirent64 **,
-					 const struct dirent64 **))
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(scandir64)(path_, list, filter, compare);
-}
-
-SHIM_EXPORT int access(const char *path, int mode)
-{
-	CLASSIFY(path);
-
-	if (kind_ == SHIM_PATH_UVERBS || kind_ == SHIM_PATH_CM)
-		return 0;
-	return SHIM_NEXT(access)(path_, mode);
-}
-
-SHIM_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
-{
-	CLASSIFY(path);
-
-	if (kind_ == SHIM_PATH_UVERBS || kind_ == SHIM_PATH_CM)
-		return 0;
-	return SHIM_NEXT(faccessat)(dir, path_, mode, flags);
-}
-
-SHIM_EXPORT ssize_t readlink(const char *path, char *out, size_t size)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(readlink)(path_, out, size);
-}
-
-SHIM_EXPORT ssize_t readlinkat(int dir, const char *path, char *out,
-			       size_t size)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(readlinkat)(dir, path_, out, size);
-}
+#define DEFINE_ACCESS(name, parameters, ...)                                   \
+	SHIM_EXPORT int name parameters                                        \
+	{                                                                      \
+		CLASSIFY(path);                                                \
+                                                                               \
+		if (kind_ == SHIM_PATH_UVERBS || kind_ == SHIM_PATH_CM)        \
+			return 0;                                              \
+		return SHIM_NEXT(name)(__VA_ARGS__);                           \
+	}
+DEFINE_ACCESS(access, (const char *path, int mode), path_, mode)
+DEFINE_ACCESS(faccessat, (int dir, const char *path, int mode, int flags), dir,
+	      path_, mode, flags)
 
 static dev_t node_device(bool is_cm, unsigned number)
 {
@@ -202,34 +143,25 @@ static dev_t node_device(bool is_cm, unsigned number)
 		(st)->st_rdev = node_device(is_cm, number);                    \
 	} while (0)
 
-#define DEFINE_STAT(name, type)                                                \
-	SHIM_EXPORT int name(const char *path, struct type *st)                \
+#define DEFINE_STAT(name, parameters, ...)                                     \
+	SHIM_EXPORT int name parameters                                        \
 	{                                                                      \
 		CLASSIFY(path);                                                \
                                                                                \
 		if (kind_ != SHIM_PATH_UVERBS && kind_ != SHIM_PATH_CM)        \
-			return SHIM_NEXT(name)(path_, st);                     \
+			return SHIM_NEXT(name)(__VA_ARGS__);                   \
 		FILL_NODE(st, kind_ == SHIM_PATH_CM, number_);                 \
 		return 0;                                                      \
 	}
-DEFINE_STAT(stat, stat)
-DEFINE_STAT(stat64, stat64)
-DEFINE_STAT(lstat, stat)
-DEFINE_STAT(lstat64, stat64)
-
-#define DEFINE_FSTATAT(name, type)                                             \
-	SHIM_EXPORT int name(int dir, const char *path, struct type *st,       \
-			     int flags)                                        \
-	{                                                                      \
-		CLASSIFY(path);                                                \
-                                                                               \
-		if (kind_ != SHIM_PATH_UVERBS && kind_ != SHIM_PATH_CM)        \
-			return SHIM_NEXT(name)(dir, path_, st, flags);         \
-		FILL_NODE(st, kind_ == SHIM_PATH_CM, number_);                 \
-		return 0;                                                      \
-	}
-DEFINE_FSTATAT(fstatat, stat)
-DEFINE_FSTATAT(fstatat64, stat64)
+DEFINE_STAT(stat, (const char *path, struct stat *st), path_, st)
+DEFINE_STAT(stat64, (const char *path, struct stat64 *st), path_, st)
+DEFINE_STAT(lstat, (const char *path, struct stat *st), path_, st)
+DEFINE_STAT(lstat64, (const char *path, struct stat64 *st), path_, st)
+DEFINE_STAT(fstatat, (int dir, const char *path, struct stat *st, int flags),
+	    dir, path_, st, flags)
+DEFINE_STAT(fstatat64,
+	    (int dir, const char *path, struct stat64 *st, int flags), dir,
+	    path_, st, flags)
 
 #define DEFINE_FSTAT(name, type)                                               \
 	SHIM_EXPORT int name(int fd, struct type *st)                          \
@@ -245,39 +177,14 @@ DEFINE_FSTAT(fstat, stat)
 DEFINE_FSTAT(fstat64, stat64)
 
 /* The forms that programs linked against older C libraries call. */
-int __xstat(int version, const char *path, struct stat *st);
-int __xstat64(int version, const char *path, struct stat64 *st);
-int __fxstat(int version, int fd, struct stat *st);
-int __fxstat64(int version, int fd, struct stat64 *st);
-
-SHIM_EXPORT int __xstat(int version, const char *path, struct stat *st)
-{
-	(void)version;
-	return stat(path, st);
-}
-
-SHIM_EXPORT int __xstat64(int version, const char *path, struct stat64 *st)
-{
-	(void)version;
-	return stat64(path, st);
-}
-
-SHIM_EXPORT int __fxstat(int version, int fd, struct stat *st)
-{
-	(void)version;
-	return fstat(fd, st);
-}
-
-SHIM_EXPORT int __fxstat64(int version, int fd, struct stat64 *st)
-{
-	(void)version;
-	return fstat64(fd, st);
-}
-
-SHIM_EXPORT int statx(int dir, const char *restrict path, int flags,
-		      unsigned mask, struct statx *restrict out)
-{
-	CLASSIFY(path);
-
-	return SHIM_NEXT(statx)(dir, path_, flags, mask, out);
-}
+#define DEFINE_XSTAT(name, of, type, call)                                     \
+	int name(int version, of, struct type *st);                            \
+	SHIM_EXPORT int name(int version, of, struct type *st)                 \
+	{                                                                      \
+		(void)version;                                                 \
+		return call;                                                   \
+	}
+DEFINE_XSTAT(__xstat, const char *path, stat, stat(path, st))
+DEFINE_XSTAT(__xstat64, const char *path, stat64, stat64(path, st))
+DEFINE_XSTAT(__fxstat, int fd, stat, fstat(fd, st))
+DEFINE_XSTAT(__fxstat64, int fd, stat64, fstat64(fd, st))
