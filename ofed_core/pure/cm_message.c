@@ -35,126 +35,124 @@ size_t cm_private_room(enum cm_kind kind)
 	return layouts[kind - CM_REQ].private_bytes;
 }
 
-static void encode_req(const struct cm_message *m, uint8_t *b)
+/* Where a value of the messages stands on the wire. */
+struct field {
+	uint16_t kinds; /* bits: the messages that have it there */
+	uint16_t at;    /* first bit, after the MAD header */
+	uint8_t bits;
+	uint8_t size; /* of the member, bytes */
+	size_t member;
+};
+
+#define IN(kind) (1u << ((kind)-CM_REQ))
+#define REQ      IN(CM_REQ)
+#define REP      IN(CM_REP)
+#define REJ      IN(CM_REJ)
+#define MRA      IN(CM_MRA)
+#define DREQ     IN(CM_DREQ)
+#define SIDR_REQ IN(CM_SIDR_REQ)
+#define SIDR_REP IN(CM_SIDR_REP)
+#define ALL      (2 * SIDR_REP - 1)
+#define FIELD(name)                                                            \
+	sizeof(((struct cm_message *)0)->name),                                \
+	    offsetof(struct cm_message, name)
+
+static const struct field fields[] = {
+    {ALL, 0, 32, FIELD(local_id)},
+    {ALL & ~(REQ | SIDR_REQ | SIDR_REP), 32, 32, FIELD(remote_id)},
+    {REQ | SIDR_REQ, 64, 64, FIELD(service_id)},
+    {REQ, 128, 64, FIELD(guid)},
+    {REQ, 224, 32, FIELD(qkey)},
+    {REQ, 256, 24, FIELD(qpn)},
+    {REQ, 280, 8, FIELD(responder_resources)},
+    {REQ, 312, 8, FIELD(initiator_depth)},
+    {REQ, 344, 5, FIELD(remote_timeout)},
+    {REQ, 349, 2, FIELD(service_type)},
+    {REQ, 352, 24, FIELD(psn)},
+    {REQ, 376, 5, FIELD(local_timeout)},
+    {REQ, 381, 3, FIELD(retry_count)},
+    {REQ, 400, 4, FIELD(mtu)},
+    {REQ, 405, 3, FIELD(rnr_retry)},
+    {REQ, 408, 4, FIELD(max_retries)},
+    {REQ, 412, 1, FIELD(has_srq)},
+    {REQ, 704, 20, FIELD(flow_label)},
+    {REQ, 736, 8, FIELD(traffic_class)},
+    {REQ, 744, 8, FIELD(hop_limit)},
+    {REQ, 752, 4, FIELD(sl)},
+    {REQ, 760, 5, FIELD(ack_timeout)},
+    {REP, 64, 32, FIELD(qkey)},
+    {REP, 96, 24, FIELD(qpn)},
+    {REP, 160, 24, FIELD(psn)},
+    {REP, 192, 8, FIELD(responder_resources)},
+    {REP, 200, 8, FIELD(initiator_depth)},
+    {REP, 208, 5, FIELD(ack_delay)},
+    {REP, 216, 3, FIELD(rnr_retry)},
+    {REP, 219, 1, FIELD(has_srq)},
+    {REP, 224, 64, FIELD(guid)},
+    {MRA | REJ, 64, 2, FIELD(about)},
+    {MRA, 72, 5, FIELD(service_timeout)},
+    {REJ, 80, 16, FIELD(reason)},
+    {DREQ, 64, 24, FIELD(qpn)},
+    {SIDR_REP, 32, 8, FIELD(status)},
+    {SIDR_REP, 64, 24, FIELD(qpn)},
+    {SIDR_REP, 96, 64, FIELD(service_id)},
+    {SIDR_REP, 160, 32, FIELD(qkey)},
+};
+
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static uint64_t load(const struct field *f, const struct cm_message *m)
 {
-	put_be32(b, m->local_id);
-	put_be64(b + 8, m->service_id);
-	put_be64(b + 16, m->guid);
-	put_be32(b + 28, m->qkey);
-	put_be24(b + 32, m->qpn);
-	b[35] = m->responder_resources;
-	b[39] = m->initiator_depth;
-	b[43] = (uint8_t)(m->remote_timeout << 3 | (m->service_type & 3) << 1);
-	put_be24(b + 44, m->psn);
-	b[47] = (uint8_t)(m->local_timeout << 3 | (m->retry_count & 7));
-	put_be16(b + 48, PKEY);
-	b[50] = (uint8_t)(m->mtu << 4 | (m->rnr_retry & 7));
-	b[51] = (uint8_t)(m->max_retries << 4 | (m->has_srq ? 8 : 0));
-	put_be32(b + 52, LID_PERMISSIVE);
-	memcpy(b + 56, m->local_gid, 16);
-	memcpy(b + 72, m->remote_gid, 16);
-	put_be32(b + 88, m->flow_label << 12);
-	b[92] = m->traffic_class;
-	b[93] = m->hop_limit;
-	b[94] = (uint8_t)(m->sl << 4);
-	b[95] = (uint8_t)(m->ack_timeout << 3);
+	const void *p = (const char *)m + f->member;
+
+	switch (f->size) {
+	case 1:
+		return *(const uint8_t *)p;
+	case 2:
+		return *(const uint16_t *)p;
+	case 4:
+		return *(const uint32_t *)p;
+	default:
+		return *(const uint64_t *)p;
+	}
 }
 
-static void decode_req(struct cm_message *m, const uint8_t *b)
+static void store(const struct field *f, struct cm_message *m, uint64_t value)
 {
-	m->local_id = get_be32(b);
-	m->service_id = get_be64(b + 8);
-	m->guid = get_be64(b + 16);
-	m->qkey = get_be32(b + 28);
-	m->qpn = get_be24(b + 32);
-	m->responder_resources = b[35];
-	m->initiator_depth = b[39];
-	m->remote_timeout = b[43] >> 3;
-	m->service_type = b[43] >> 1 & 3;
-	m->psn = get_be24(b + 44);
-	m->local_timeout = b[47] >> 3;
-	m->retry_count = b[47] & 7;
-	m->mtu = b[50] >> 4;
-	m->rnr_retry = b[50] & 7;
-	m->max_retries = b[51] >> 4;
-	m->has_srq = b[51] & 8;
-	memcpy(m->local_gid, b + 56, 16);
-	memcpy(m->remote_gid, b + 72, 16);
-	m->flow_label = get_be32(b + 88) >> 12;
-	m->traffic_class = b[92];
-	m->hop_limit = b[93];
-	m->sl = b[94] >> 4;
-	m->ack_timeout = b[95] >> 3;
-}
+	void *p = (char *)m + f->member;
 
-static void encode_rep(const struct cm_message *m, uint8_t *b)
-{
-	put_be32(b + 8, m->qkey);
-	put_be24(b + 12, m->qpn);
-	put_be24(b + 20, m->psn);
-	b[24] = m->responder_resources;
-	b[25] = m->initiator_depth;
-	b[26] = (uint8_t)(m->ack_delay << 3);
-	b[27] = (uint8_t)(m->rnr_retry << 5 | (m->has_srq ? 0x10 : 0));
-	put_be64(b + 28, m->guid);
-}
-
-static void decode_rep(struct cm_message *m, const uint8_t *b)
-{
-	m->qkey = get_be32(b + 8);
-	m->qpn = get_be24(b + 12);
-	m->psn = get_be24(b + 20);
-	m->responder_resources = b[24];
-	m->initiator_depth = b[25];
-	m->ack_delay = b[26] >> 3;
-	m->rnr_retry = b[27] >> 5;
-	m->has_srq = b[27] & 0x10;
-	m->guid = get_be64(b + 28);
-}
-
-static void encode_sidr_rep(const struct cm_message *m, uint8_t *b)
-{
-	put_be32(b, m->local_id);
-	b[4] = m->status;
-	put_be24(b + 8, m->qpn);
-	put_be64(b + 12, m->service_id);
-	put_be32(b + 20, m->qkey);
+	switch (f->size) {
+	case 1:
+		*(uint8_t *)p = (uint8_t)value;
+		return;
+	case 2:
+		*(uint16_t *)p = (uint16_t)value;
+		return;
+	case 4:
+		*(uint32_t *)p = (uint32_t)value;
+		return;
+	default:
+		*(uint64_t *)p = value;
+	}
 }
 
 static void encode_body(const struct cm_message *m, uint8_t *b)
 {
-	switch (m->kind) {
-	case CM_REQ:
-		encode_req(m, b);
-		return;
-	case CM_SIDR_REQ:
-		put_be32(b, m->local_id);
-		put_be16(b + 4, PKEY);
-		put_be64(b + 8, m->service_id);
-		return;
-	case CM_SIDR_REP:
-		encode_sidr_rep(m, b);
-		return;
-	case CM_MRA:
-		b[8] = (uint8_t)(m->about << 6);
-		b[9] = (uint8_t)(m->service_timeout << 3);
-		break;
-	case CM_REJ:
-		b[8] = (uint8_t)(m->about << 6);
-		put_be16(b + 10, m->reason);
-		break;
-	case CM_REP:
-		encode_rep(m, b);
-		break;
-	case CM_DREQ:
-		put_be24(b + 8, m->qpn);
-		break;
-	case CM_RTU:
-	case CM_DREP:
-		break;
+	for (const struct field *f = fields; f < fields + FIELDS; f++) {
+		uint64_t value = load(f, m);
+
+		for (unsigned i = f->at + f->bits; i-- > f->at; value >>= 1)
+			if ((f->kinds & IN(m->kind)) && (value & 1))
+				b[i / 8] |= (uint8_t)(0x80 >> i % 8);
 	}
-	put_be32(b, m->local_id);
-	put_be32(b + 4, m->remote_id);
+	if (m->kind == CM_SIDR_REQ)
+		put_be16(b + 4, PKEY);
+	if (m->kind != CM_REQ)
+		return;
+	put_be16(b + 48, PKEY);
+	put_be32(b + 52, LID_PERMISSIVE);
+	memcpy(b + 56, m->local_gid, 16);
+	memcpy(b + 72, m->remote_gid, 16);
 }
 
 void cm_encode(const struct cm_message *m, uint8_t out[CM_MESSAGE_BYTES])
@@ -178,41 +176,19 @@ void cm_encode(const struct cm_message *m, uint8_t out[CM_MESSAGE_BYTES])
 
 static void decode_body(struct cm_message *m, const uint8_t *b)
 {
-	switch (m->kind) {
-	case CM_REQ:
-		decode_req(m, b);
-		return;
-	case CM_SIDR_REQ:
-		m->local_id = get_be32(b);
-		m->service_id = get_be64(b + 8);
-		return;
-	case CM_SIDR_REP:
-		m->local_id = get_be32(b);
-		m->status = b[4];
-		m->qpn = get_be24(b + 8);
-		m->service_id = get_be64(b + 12);
-		m->qkey = get_be32(b + 20);
-		return;
-	case CM_MRA:
-		m->about = b[8] >> 6;
-		m->service_timeout = b[9] >> 3;
-		break;
-	case CM_REJ:
-		m->about = b[8] >> 6;
-		m->reason = get_be16(b + 10);
-		break;
-	case CM_REP:
-		decode_rep(m, b);
-		break;
-	case CM_DREQ:
-		m->qpn = get_be24(b + 8);
-		break;
-	case CM_RTU:
-	case CM_DREP:
-		break;
+	for (const struct field *f = fields; f < fields + FIELDS; f++) {
+		uint64_t value = 0;
+
+		if (!(f->kinds & IN(m->kind)))
+			continue;
+		for (unsigned i = f->at; i < f->at + f->bits; i++)
+			value = value << 1 | (b[i / 8] >> (7 - i % 8) & 1);
+		store(f, m, value);
 	}
-	m->local_id = get_be32(b);
-	m->remote_id = get_be32(b + 4);
+	if (m->kind != CM_REQ)
+		return;
+	memcpy(m->local_gid, b + 56, 16);
+	memcpy(m->remote_gid, b + 72, 16);
 }
 
 int cm_decode(struct cm_message *m, const uint8_t *bytes, size_t count)
