@@ -10,14 +10,37 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
+#include "ofed_core/base/ofed_rundir.h"
 
 #define CLOSERS_MAX 64
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static int spare = -1; /* makes room for one that is refused */
+
+int stranger_listen(const char *leaf, int type, int backlog)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), leaf);
+	int fd;
+
+	if (rc < 0)
+		return rc;
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	unlink(a.sun_path);
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 &&
+	    chmod(a.sun_path, 0666) == 0 && listen(fd, backlog) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
 
 int stranger_accept(int listener, int flags)
 {

@@ -14,6 +14,12 @@
 #include <stdbool.h>
 
 /*
+ * Listens at ofed_rundir_path(leaf), where everybody may connect, in place of
+ * what was there: descriptor or -errno.
+ */
+int stranger_listen(const char *leaf, int type, int backlog);
+
+/*
  * accept4(). When the core has no descriptor left the connection is refused at
  * once, where it would otherwise wait, and keep its listener ready, for ever.
  * The new descriptor or -errno.

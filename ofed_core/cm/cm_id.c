@@ -62,15 +62,11 @@ int cm_id_create(struct cm_id **out, struct cm_channel *ch, uint64_t uid,
 		 uint16_t space)
 {
 	struct quota *quota = ch->client->quota;
-	int64_t number = quota_take(quota, QUOTA_IDS, 1);
-	struct cm_id *id;
+	struct cm_id *id = calloc(1, sizeof(*id));
+	int64_t number =
+	    id ? quota_add(quota, QUOTA_IDS, &numbers, id) : -ENOMEM;
 
-	if (number < 0)
-		return (int)number;
-	id = calloc(1, sizeof(*id));
-	number = id ? cm_number_add(id) : -ENOMEM;
 	if (number < 0) {
-		quota_give(quota, QUOTA_IDS, 1);
 		free(id);
 		return (int)number;
 	}

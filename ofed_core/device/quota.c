@@ -100,3 +100,23 @@ void quota_give(struct quota *q, enum quota_kind kind, uint64_t n)
 {
 	atomic_fetch_sub(&q->used[kind], n);
 }
+
+int64_t quota_add(struct quota *q, enum quota_kind kind, struct table *t,
+		  void *entry)
+{
+	int64_t number = quota_take(q, kind, 1);
+
+	if (number < 0)
+		return number;
+	number = table_add(t, entry);
+	if (number < 0)
+		quota_give(q, kind, 1);
+	return number;
+}
+
+void quota_remove(struct quota *q, enum quota_kind kind, struct table *t,
+		  uint32_t number)
+{
+	table_remove(t, number);
+	quota_give(q, kind, 1);
+}

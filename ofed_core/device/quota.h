@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ofed_core/base/table.h"
+
 enum quota_kind {
 	QUOTA_FILES,   /* descriptors of the core */
 	QUOTA_HANDLES, /* objects of any kind */
@@ -32,5 +34,11 @@ struct quota *quota_of(uid_t uid);
 /* -ENOMEM when it would be more than the user may have. */
 int quota_take(struct quota *q, enum quota_kind kind, uint64_t n);
 void quota_give(struct quota *q, enum quota_kind kind, uint64_t n);
+
+/* table_add() and table_remove() of what counts. */
+int64_t quota_add(struct quota *q, enum quota_kind kind, struct table *t,
+		  void *entry);
+void quota_remove(struct quota *q, enum quota_kind kind, struct table *t,
+		  uint32_t number);
 
 #endif

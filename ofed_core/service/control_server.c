@@ -11,13 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "ofed_core/base/control.h"
 #include "ofed_core/base/log.h"
-#include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/params.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm_id.h"
@@ -38,6 +35,8 @@ struct session {
 };
 
 struct output {
+	const char *arguments; /* of the request */
+	bool is_refused;
 	size_t used;
 	char text[OUTPUT_BYTES];
 };
@@ -127,6 +126,7 @@ void control_unload(void)
 static void refuse(struct output *o, int error, const char *words)
 {
 	o->used = 0;
+	o->is_refused = true;
 	say(o, "error %d %s\n", -error, words);
 }
 
@@ -135,10 +135,9 @@ static void do_query(struct output *o)
 	for (int i = 0; i < PARAMETER_COUNT; i++)
 		say(o, "=%s %ld\n", parameter_table[i].name,
 		    param((enum parameter_id)i));
-	say(o, "ok\n");
 }
 
-static void do_set(struct output *o, const char *arguments)
+static void do_set(struct output *o)
 {
 	char name[64];
 	char value[64];
@@ -146,22 +145,20 @@ static void do_set(struct output *o, const char *arguments)
 	struct parameters p;
 	int rc;
 
-	if (sscanf(arguments, "%63s %63s %c", name, value, &extra) != 2) {
+	if (sscanf(o->arguments, "%63s %63s %c", name, value, &extra) != 2) {
 		refuse(o, -EINVAL, "set needs a name and a value");
 		return;
 	}
 	params_get(&p);
 	rc = parameters_set(&p, name, value);
-	if (rc == 0) {
+	if (rc == 0)
 		params_put(&p);
-		say(o, "ok\n");
-	} else if (rc == -ENOENT) {
+	else if (rc == -ENOENT)
 		refuse(o, rc, "no such parameter");
-	} else if (rc == -ERANGE) {
+	else if (rc == -ERANGE)
 		refuse(o, rc, "value is outside the allowed range");
-	} else {
+	else
 		refuse(o, rc, "value is not a number");
-	}
 }
 
 static void do_reload(struct output *o)
@@ -175,7 +172,6 @@ static void do_reload(struct output *o)
 	rc = parameters_read(&p, parameters_path(), &line);
 	if (rc == 0) {
 		params_put(&p);
-		say(o, "ok\n");
 		return;
 	}
 	snprintf(words, sizeof(words), "%.100s, line %d: %s", parameters_path(),
@@ -227,7 +223,6 @@ static void do_clients(struct output *o)
 		say(o, "=%d %u %u %u %s\n", (int)c->pid, (unsigned)c->uid,
 		    contexts, qp_count, name);
 	}
-	say(o, "ok\n");
 }
 
 static void do_devices(struct output *o)
@@ -240,7 +235,6 @@ static void do_devices(struct output *o)
 			    d->is_up ? "ACTIVE" : "DOWN",
 			    mtu_bytes(device_mtu(d)));
 	}
-	say(o, "ok\n");
 }
 
 static void do_listeners(struct output *o)
@@ -252,7 +246,6 @@ static void do_listeners(struct output *o)
 			    id->space == RDMA_PS_TCP ? "TCP" : "UDP",
 			    id->source.port, (int)id->channel->client->pid);
 	pthread_mutex_unlock(&cm_lock);
-	say(o, "ok\n");
 }
 
 static void do_statistics(struct output *o)
@@ -262,7 +255,17 @@ static void do_statistics(struct output *o)
 		    (unsigned long long)wire_counter((enum wire_counter)i));
 	say(o, "=queue_pairs %u\n", qp_total());
 	say(o, "=wire_is_open %d\n", wire_is_open());
-	say(o, "ok\n");
+}
+
+static void do_ping(struct output *o)
+{
+	say(o, "=version 1\n=pid %d\n", (int)getpid());
+}
+
+static void do_unload(struct output *o)
+{
+	(void)o;
+	control_unload();
 }
 
 static bool is_allowed(const struct session *s)
@@ -270,36 +273,46 @@ static bool is_allowed(const struct session *s)
 	return s->uid == 0 || s->uid == geteuid();
 }
 
+static const struct request {
+	const char *line; /* the whole one, or what arguments follow */
+	void (*run)(struct output *o);
+	bool is_change;
+} requests[] = {
+    {"query", do_query, false},           {"set ", do_set, true},
+    {"reload", do_reload, true},          {"clients", do_clients, false},
+    {"devices", do_devices, false},       {"listeners", do_listeners, false},
+    {"statistics", do_statistics, false}, {"ping", do_ping, false},
+    {"unload", do_unload, true},
+};
+
+static const struct request *find_request(const char *line)
+{
+	const size_t count = sizeof(requests) / sizeof(requests[0]);
+	size_t n = strcspn(line, " ");
+
+	n += line[n] == ' ';
+	for (const struct request *r = requests; r < requests + count; r++)
+		if (strlen(r->line) == n && memcmp(r->line, line, n) == 0)
+			return r;
+	return NULL;
+}
+
 static void run(struct session *s, struct output *o, const char *line)
 {
-	bool is_change = strncmp(line, "set ", 4) == 0 ||
-			 strcmp(line, "reload") == 0 ||
-			 strcmp(line, "unload") == 0;
+	const struct request *r = find_request(line);
 
-	if (is_change && !is_allowed(s)) {
-		refuse(o, -EPERM, "only root or the owner of the core may");
-	} else if (strcmp(line, "query") == 0) {
-		do_query(o);
-	} else if (strncmp(line, "set ", 4) == 0) {
-		do_set(o, line + 4);
-	} else if (strcmp(line, "reload") == 0) {
-		do_reload(o);
-	} else if (strcmp(line, "clients") == 0) {
-		do_clients(o);
-	} else if (strcmp(line, "devices") == 0) {
-		do_devices(o);
-	} else if (strcmp(line, "listeners") == 0) {
-		do_listeners(o);
-	} else if (strcmp(line, "statistics") == 0) {
-		do_statistics(o);
-	} else if (strcmp(line, "ping") == 0) {
-		say(o, "=version 1\n=pid %d\nok\n", (int)getpid());
-	} else if (strcmp(line, "unload") == 0) {
-		control_unload();
-		say(o, "ok\n");
-	} else {
+	o->used = 0;
+	o->is_refused = false;
+	if (!r) {
 		refuse(o, -EINVAL, "no such request");
+	} else if (r->is_change && !is_allowed(s)) {
+		refuse(o, -EPERM, "only root or the owner of the core may");
+	} else {
+		o->arguments = line + strlen(r->line);
+		r->run(o);
 	}
+	if (!o->is_refused)
+		say(o, "ok\n");
 }
 
 static void session_end(struct session *s)
@@ -323,7 +336,6 @@ static bool serve_lines(struct session *s)
 		size_t n = (size_t)(end - s->line);
 
 		*end = '\0';
-		o.used = 0;
 		pthread_rwlock_wrlock(&core_lock);
 		run(s, &o, s->line);
 		pthread_rwlock_unlock(&core_lock);
@@ -390,28 +402,16 @@ void control_forget(void)
 
 int control_listen(void)
 {
-	static struct source listener;
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
+	static struct source listener = {.ready = listener_ready};
 	int fd = control_open();
 
 	if (fd >= 0) {
 		close(fd);
 		return -EALREADY;
 	}
-	if (rc < 0)
-		return rc;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	unlink(a.sun_path);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    chmod(a.sun_path, 0666) < 0 || listen(fd, 16) < 0) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
+	listener.fd = stranger_listen("control", SOCK_STREAM, 16);
+	if (listener.fd < 0)
+		return listener.fd;
 	timer_init(&unload_timer, worker_at(0), on_unload);
-	listener = (struct source){.fd = fd, .ready = listener_ready};
 	return worker_add_source(worker_at(0), &listener);
 }

@@ -11,11 +11,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
-#include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/stranger.h"
 #include "ofed_core/cm/cm.h"
 #include "ofed_core/qp/qp_state.h"
@@ -403,25 +401,11 @@ static void listener_ready(struct source *s, uint32_t events)
 
 int serve_listen(void)
 {
-	static struct source listener;
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "verbs");
-	int fd;
+	static struct source listener = {.ready = listener_ready};
 
-	if (rc < 0)
-		return rc;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	unlink(a.sun_path);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    chmod(a.sun_path, 0666) < 0 || listen(fd, 128) < 0) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	listener = (struct source){.fd = fd, .ready = listener_ready};
-	return worker_add_source(worker_at(0), &listener);
+	listener.fd = stranger_listen("verbs", SOCK_SEQPACKET, 128);
+	return listener.fd < 0 ? listener.fd
+			       : worker_add_source(worker_at(0), &listener);
 }
 
 /* Tells programs that use the device, or any device (NULL), of an event. */

@@ -12,16 +12,11 @@ static struct table keys = {.max = MAX_MR};
 
 int key_add(struct client *c, struct object *o, uint32_t *key)
 {
-	int64_t slot = quota_take(c->quota, QUOTA_KEYS, 1);
+	int64_t slot = quota_add(c->quota, QUOTA_KEYS, &keys, o);
 	uint8_t variant;
 
 	if (slot < 0)
 		return (int)slot;
-	slot = table_add(&keys, o);
-	if (slot < 0) {
-		quota_give(c->quota, QUOTA_KEYS, 1);
-		return (int)slot;
-	}
 	/* Consecutive users of a slot get different keys. */
 	if (getrandom(&variant, 1, GRND_NONBLOCK) < 0 || !variant)
 		variant = 0x5a;
@@ -31,8 +26,7 @@ int key_add(struct client *c, struct object *o, uint32_t *key)
 
 void key_remove(struct client *c, uint32_t key)
 {
-	table_remove(&keys, key >> 8);
-	quota_give(c->quota, QUOTA_KEYS, 1);
+	quota_remove(c->quota, QUOTA_KEYS, &keys, key >> 8);
 }
 
 struct object *key_find(uint32_t key)

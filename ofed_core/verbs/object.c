@@ -11,15 +11,10 @@
 int object_add(struct client *c, struct object *o, enum object_type type,
 	       void (*destroy)(struct object *o))
 {
-	int64_t handle = quota_take(c->quota, QUOTA_HANDLES, 1);
+	int64_t handle = quota_add(c->quota, QUOTA_HANDLES, &c->objects, o);
 
 	if (handle < 0)
 		return (int)handle;
-	handle = table_add(&c->objects, o);
-	if (handle < 0) {
-		quota_give(c->quota, QUOTA_HANDLES, 1);
-		return (int)handle;
-	}
 	o->type = type;
 	o->destroy = destroy;
 	o->handle = (uint32_t)handle;
@@ -36,8 +31,8 @@ void *object_find(struct client *c, uint32_t handle, enum object_type type)
 
 void object_remove(struct object *o)
 {
-	table_remove(&o->client->objects, o->handle);
-	quota_give(o->client->quota, QUOTA_HANDLES, 1);
+	quota_remove(o->client->quota, QUOTA_HANDLES, &o->client->objects,
+		     o->handle);
 }
 
 void object_destroy(struct object *o)
@@ -48,30 +43,25 @@ void object_destroy(struct object *o)
 
 struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element)
 {
-	struct ring *r = malloc(sizeof(*r));
+	struct ring *r = calloc(1, sizeof(*r));
 
-	if (!r)
-		return NULL;
-	if (ring_create(r, entries, element) < 0) {
-		free(r);
-		return NULL;
-	}
-	if (quota_take(c->quota, QUOTA_BYTES, r->bytes) < 0) {
-		ring_destroy(r);
-		free(r);
-		return NULL;
-	}
+	if (!r || ring_create(r, entries, element) < 0 ||
+	    quota_take(c->quota, QUOTA_BYTES, r->bytes) < 0)
+		goto fail;
 	if (quota_take(c->quota, QUOTA_FILES, 1) < 0) {
 		quota_give(c->quota, QUOTA_BYTES, r->bytes);
-		ring_destroy(r);
-		free(r);
-		return NULL;
+		goto fail;
 	}
 	r->offset = c->next_offset;
 	c->next_offset += r->bytes;
 	r->next = c->rings;
 	c->rings = r;
 	return r;
+fail:
+	if (r)
+		ring_destroy(r);
+	free(r);
+	return NULL;
 }
 
 void object_ring_drop(struct client *c, struct ring *r)

@@ -40,16 +40,10 @@ struct qp *qp_find(uint32_t qpn)
 
 int qp_register(struct qp *qp)
 {
-	struct quota *quota = qp->o.client->quota;
-	int64_t slot = quota_take(quota, QUOTA_PAIRS, 1);
+	int64_t slot = quota_add(qp->o.client->quota, QUOTA_PAIRS, &qps, qp);
 
 	if (slot < 0)
 		return (int)slot;
-	slot = table_add(&qps, qp);
-	if (slot < 0) {
-		quota_give(quota, QUOTA_PAIRS, 1);
-		return (int)slot;
-	}
 	qp->slot = (uint32_t)slot;
 	/*
 	 * Never below 2^14, so 0, 1 and the multicast number stay free. The
@@ -64,8 +58,7 @@ int qp_register(struct qp *qp)
 
 void qp_unregister(struct qp *qp)
 {
-	table_remove(&qps, qp->slot);
-	quota_give(qp->o.client->quota, QUOTA_PAIRS, 1);
+	quota_remove(qp->o.client->quota, QUOTA_PAIRS, &qps, qp->slot);
 }
 
 void qp_complete(struct qp *qp, struct cq *cq, struct ib_uverbs_wc *wc,

@@ -37,40 +37,48 @@ struct filter {
 	unsigned count;
 };
 
-static void add(struct filter *f, struct sock_filter s)
+static void add(struct filter *f, uint16_t code, uint32_t value)
 {
-	f->code[f->count++] = s;
+	f->code[f->count++] = (struct sock_filter)BPF_STMT(code, value);
+}
+
+static void add_load(struct filter *f, uint16_t size, uint32_t at)
+{
+	add(f, BPF_LD | BPF_ABS | size, at);
+}
+
+/* Goes on past so many statements where the value is, and is not, this one. */
+static void add_jump(struct filter *f, uint32_t value, uint8_t equal,
+		     uint8_t other)
+{
+	f->code[f->count++] = (struct sock_filter)BPF_JUMP(
+	    BPF_JMP | BPF_JEQ | BPF_K, value, equal, other);
 }
 
 static void add_check(struct filter *f, uint32_t value)
 {
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1,
-					    0));
-	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0));
+	add_jump(f, value, 1, 0);
+	add(f, BPF_RET | BPF_K, 0);
 }
 
 /* Identification 0, not to be fragmented and no fragment. */
 static void add_plain_header(struct filter *f)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					    (uint32_t)SKF_NET_OFF + 4));
+	add_load(f, BPF_W, (uint32_t)SKF_NET_OFF + 4);
 	add_check(f, IP4_DF);
 }
 
 static void add_qpn(struct filter *f, uint32_t bth, unsigned own)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS,
-					    bth + QPN_AT));
-	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-					    workers_count() - 1));
+	add_load(f, BPF_B, bth + QPN_AT);
+	add(f, BPF_ALU | BPF_AND | BPF_K, workers_count() - 1);
 	add_check(f, own);
-	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0xffff));
+	add(f, BPF_RET | BPF_K, 0xffff);
 }
 
 static void add_no_options(struct filter *f)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS,
-					    (uint32_t)SKF_NET_OFF));
+	add_load(f, BPF_B, (uint32_t)SKF_NET_OFF);
 	add_check(f, 0x45);
 }
 
@@ -86,13 +94,11 @@ static int attach(int fd, int option, const struct filter *f)
 /* What add_plain_header() refuses. A raw socket's filter sees the IP header. */
 static void add_other_header(struct filter *f)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_H | BPF_ABS,
-					    IP4_BYTES + 2));
+	add_load(f, BPF_H, IP4_BYTES + 2);
 	add_check(f, ROCE_PORT);
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4));
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP4_DF,
-					    0, 1));
-	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0));
+	add_load(f, BPF_W, 4);
+	add_jump(f, IP4_DF, 0, 1);
+	add(f, BPF_RET | BPF_K, 0);
 }
 
 static int attach_filter(int fd, enum inbox_kind kind, unsigned own)
@@ -140,10 +146,9 @@ static int attach_choice(int fd)
 {
 	struct filter f = {.count = 0};
 
-	add(&f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS, QPN_AT));
-	add(&f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-					     workers_count() - 1));
-	add(&f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_A, 0));
+	add_load(&f, BPF_B, QPN_AT);
+	add(&f, BPF_ALU | BPF_AND | BPF_K, workers_count() - 1);
+	add(&f, BPF_RET | BPF_A, 0);
 	return attach(fd, SO_ATTACH_REUSEPORT_CBPF, &f);
 }
 
