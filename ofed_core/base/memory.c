@@ -128,14 +128,6 @@ int memory_read(struct owner *o, uint64_t address, void *out, size_t bytes)
 	return copy(o, address, &v, 1, false);
 }
 
-int memory_write(struct owner *o, uint64_t address, const void *in,
-		 size_t bytes)
-{
-	struct iovec v = {(void *)(uintptr_t)in, bytes};
-
-	return copy(o, address, &v, 1, true);
-}
-
 static int span_copy(const struct span *s, uint64_t offset,
 		     const struct iovec *v, unsigned count, bool is_write)
 {

@@ -40,8 +40,6 @@ void owner_destroy(struct owner *o);
 
 /* All or nothing is reported: 0, or -EFAULT. */
 int memory_read(struct owner *o, uint64_t address, void *out, size_t bytes);
-int memory_write(struct owner *o, uint64_t address, const void *in,
-		 size_t bytes);
 
 /* From and to lists of spans, starting `offset` bytes into the list. */
 int spans_read(const struct span *s, unsigned count, uint64_t offset, void *out,

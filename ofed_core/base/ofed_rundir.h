@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RUNDIR_BYTES 108 /* fits sockaddr_un.sun_path */
-
 /*
  * Writes ".../net-INODE/LEAF" ("" gives the directory itself, without '/'). 0,
  * -ENAMETOOLONG when it does not fit, -EPERM when somebody else made the

@@ -20,86 +20,47 @@ const char *const parameter_log_level_name[4] = {"ERROR", "WARNING", "INFO",
 
 const struct parameter parameter_table[PARAMETER_COUNT] = {
     [PARAMETER_TAVOR_QUIRK] = {"tavor_quirk", NULL, 0, 0, 1, "0/1",
-			       PARAMETER_AIX,
-			       "1 limits the path MTU to 1024 bytes."},
+			       PARAMETER_AIX},
     [PARAMETER_CMA_RESPONSE_TIMEOUT] = {"cma_response_timeout", NULL, 20, 1, 31,
-					"exponent", PARAMETER_AIX,
-					"How long the peer's CM waits "
-					"for our answer before it asks "
-					"again: 4.096 us * 2^n."},
+					"exponent", PARAMETER_AIX},
     [PARAMETER_DEF_PREC2SL] = {"def_prec2sl", NULL, 3, 0, 7, "service level",
-			       PARAMETER_AIX,
-			       "Service level of connections: the "
-			       "priority of their packets."},
+			       PARAMETER_AIX},
     [PARAMETER_MAD_SENDQ_SIZE] = {"mad_sendq_size", NULL, 128, 16, 65536,
-				  "messages", PARAMETER_AIX,
-				  "CM messages that are sent and not "
-				  "answered; more wait for their turn."},
+				  "messages", PARAMETER_AIX},
     [PARAMETER_MAD_RCVQ_SIZE] = {"mad_rcvq_size", "mad_recvq_size", 512, 16,
-				 65536, "messages", PARAMETER_AIX,
-				 "CM messages that may wait to be "
-				 "handled; more are lost."},
+				 65536, "messages", PARAMETER_AIX},
     [PARAMETER_MAX_TIMEOUT] = {"max_timeout", NULL, 21, 1, 31, "exponent",
-			       PARAMETER_AIX,
-			       "Upper limit of time-outs taken from the "
-			       "peer: 4.096 us * 2^n."},
+			       PARAMETER_AIX},
     [PARAMETER_UNIFY_TCP_PORT_SPACE] = {"unify_tcp_port_space", NULL, 0, 0, 1,
-					"0/1", PARAMETER_AIX,
-					"1 also takes the TCP port of an "
-					"RDMA listener."},
+					"0/1", PARAMETER_AIX},
     [PARAMETER_MCAST_LEAVE_RETRIES] = {"mcast_leave_retries", NULL, 3, 0, 100,
-				       "times", PARAMETER_AIX,
-				       "Further attempts to leave a "
-				       "multicast group."},
+				       "times", PARAMETER_AIX},
     [PARAMETER_DELAY_KILL] = {"delay_kill", NULL, 10000, 0, 3600000, "ms",
-			      PARAMETER_AIX,
-			      "On unload: wait before programs that use "
-			      "the core get SIGTERM."},
+			      PARAMETER_AIX},
     [PARAMETER_DELAY_BETWEEN_SIGNALS] = {"delay_between_signals", NULL, 10000,
-					 0, 3600000, "ms", PARAMETER_AIX,
-					 "On unload: wait between SIGTERM "
-					 "and SIGKILL."},
+					 0, 3600000, "ms", PARAMETER_AIX},
     [PARAMETER_BIND_ROUTE_INTERFACE] = {"bind_route_interface", NULL, 0, 0, 1,
-					"0/1", PARAMETER_AIX,
-					"1 lets a bound address choose "
-					"the interface, not the route."},
+					"0/1", PARAMETER_AIX},
     [PARAMETER_CM_CONNECT_TIMEOUT] = {"cm_connect_timeout", NULL, 8000, 10,
-				      600000, "ms", PARAMETER_AIX,
-				      "Wait before a CM request is sent "
-				      "again."},
+				      600000, "ms", PARAMETER_AIX},
     [PARAMETER_CM_CONNECT_MAX_RETRY] = {"cm_connect_max_retry", NULL, 15, 0, 15,
-					"times", PARAMETER_AIX,
-					"CM requests sent again before "
-					"the peer is unreachable."},
+					"times", PARAMETER_AIX},
     [PARAMETER_CM_DISCONNECT_TIMEOUT] = {"cm_disconnect_timeout", NULL, 1000,
-					 10, 600000, "ms", PARAMETER_AIX,
-					 "Wait before a disconnect "
-					 "request is sent again."},
+					 10, 600000, "ms", PARAMETER_AIX},
     [PARAMETER_CM_DISCONNECT_MAX_RETRY] = {"cm_disconnect_max_retry", NULL, 2,
-					   0, 15, "times", PARAMETER_AIX,
-					   "Disconnect requests sent "
-					   "again."},
+					   0, 15, "times", PARAMETER_AIX},
     [PARAMETER_ENFORCE_INTERFACE_STATE] = {"enforce_interface_state", NULL, 0,
-					   0, 1, "0/1", PARAMETER_AIX,
-					   "1 refuses connections over "
-					   "an interface that is down."},
+					   0, 1, "0/1", PARAMETER_AIX},
     [PARAMETER_RAS_LOG_LEVEL] = {"ras_log_level", NULL, 1, 0, 3, "level",
-				 PARAMETER_AIX,
-				 "0 ERROR, 1 WARNING, 2 INFO, 3 DEBUG."},
+				 PARAMETER_AIX},
     [PARAMETER_WIRE_LOSS] = {"wire_loss", NULL, 0, 0, 900, "packets of 1000",
-			     PARAMETER_TEST_AID,
-			     "Outgoing packets to lose on purpose."},
+			     PARAMETER_TEST_AID},
     [PARAMETER_WIRE_DUPLICATE] = {"wire_duplicate", NULL, 0, 0, 900,
-				  "packets of 1000", PARAMETER_TEST_AID,
-				  "Outgoing packets to send twice."},
+				  "packets of 1000", PARAMETER_TEST_AID},
     [PARAMETER_WIRE_REORDER] = {"wire_reorder", NULL, 0, 0, 900,
-				"packets of 1000", PARAMETER_TEST_AID,
-				"Outgoing packets to send after some of "
-				"those that follow."},
+				"packets of 1000", PARAMETER_TEST_AID},
     [PARAMETER_WIRE_LOSS_SEED] = {"wire_loss_seed", NULL, 1, 1, 2147483647,
-				  "number", PARAMETER_TEST_AID,
-				  "Start of the sequence that chooses "
-				  "packets for all three."},
+				  "number", PARAMETER_TEST_AID},
 };
 
 const char *parameters_path(void)

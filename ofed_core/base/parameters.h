@@ -2,6 +2,8 @@
 /*
  * parameters: the settings of the RDMA core, as /etc/ofed.conf names them.
  *
+ * What each of them does is told in ofed.conf(5).
+ *
  * The table is constant and needs nothing but libc, so that a command can
  * print the defaults while the core is not loaded. The values are whole
  * numbers of the unit the table gives.
@@ -55,7 +57,6 @@ struct parameter {
 	long max;
 	const char *unit; /* "ms", "exponent", "0/1", ... never NULL */
 	enum parameter_kind kind;
-	const char *effect; /* one sentence */
 };
 
 struct parameters {

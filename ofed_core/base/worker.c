@@ -72,11 +72,6 @@ struct worker *worker_at(unsigned i)
 	return &workers[i & (worker_total - 1)];
 }
 
-unsigned worker_index(const struct worker *w)
-{
-	return (unsigned)(w - workers);
-}
-
 struct worker *worker_self(void)
 {
 	return self;

@@ -56,7 +56,6 @@ int workers_start(unsigned count);
 void workers_stop(void);
 unsigned workers_count(void);
 struct worker *worker_at(unsigned i);
-unsigned worker_index(const struct worker *w);
 /* The worker whose thread this is, NULL elsewhere. */
 struct worker *worker_self(void);
 /* Waits until every thread has ended. */

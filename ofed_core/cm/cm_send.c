@@ -103,7 +103,6 @@ void cm_send(const struct address *to, const struct cm_message *m)
 	uint8_t bytes[CM_MESSAGE_BYTES];
 	static uint32_t psn;
 	struct packet p = {.opcode = TRANSPORT_UD | OP_SEND_ONLY,
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = QPN_CM,
 			   .psn = psn & PSN_MASK,
 			   .qkey = CM_QKEY,

@@ -30,6 +30,7 @@ struct snapshot {
 	unsigned count;
 	struct device loopback;
 	bool has_loopback;
+	bool wants_link_local; /* of the addresses, or all others */
 };
 
 static struct source watcher;
@@ -199,14 +200,18 @@ static void add_gid(struct device *d, const uint8_t raw[16])
 
 static void each_address(struct nlmsghdr *h, void *owner)
 {
+	struct snapshot *s = owner;
 	struct ifaddrmsg *m = NLMSG_DATA(h);
-	struct device *d = found_by_ifindex(owner, m->ifa_index);
+	struct device *d = found_by_ifindex(s, m->ifa_index);
+	bool is_link_local =
+	    m->ifa_family == AF_INET6 && m->ifa_scope == RT_SCOPE_LINK;
 	struct rtattr *chosen = NULL;
 	int left = (int)IFA_PAYLOAD(h);
 	uint8_t gid[16];
 	uint32_t ip4;
 
-	if (h->nlmsg_type != RTM_NEWADDR || !d)
+	if (h->nlmsg_type != RTM_NEWADDR || !d ||
+	    is_link_local != s->wants_link_local)
 		return;
 	for (struct rtattr *a = IFA_RTA(m); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
@@ -224,23 +229,6 @@ static void each_address(struct nlmsghdr *h, void *owner)
 		return;
 	}
 	add_gid(d, gid);
-}
-
-/* Link-local addresses come first, as on every RoCE adapter. */
-static void each_link_local(struct nlmsghdr *h, void *owner)
-{
-	struct ifaddrmsg *m = NLMSG_DATA(h);
-
-	if (m->ifa_family == AF_INET6 && m->ifa_scope == RT_SCOPE_LINK)
-		each_address(h, owner);
-}
-
-static void each_other(struct nlmsghdr *h, void *owner)
-{
-	struct ifaddrmsg *m = NLMSG_DATA(h);
-
-	if (m->ifa_family != AF_INET6 || m->ifa_scope != RT_SCOPE_LINK)
-		each_address(h, owner);
 }
 
 static void add_default_gids(struct snapshot *s)
@@ -267,11 +255,14 @@ static int take_snapshot(struct snapshot *s)
 	/* A host without Ethernet still reaches itself. */
 	if (rc == 0 && !s->count && s->has_loopback)
 		s->found[s->count++] = s->loopback;
+	/* Link-local addresses come first, as on every RoCE adapter. */
+	s->wants_link_local = true;
 	if (rc == 0)
-		rc = dump(fd, RTM_GETADDR, each_link_local, s);
+		rc = dump(fd, RTM_GETADDR, each_address, s);
 	add_default_gids(s);
+	s->wants_link_local = false;
 	if (rc == 0)
-		rc = dump(fd, RTM_GETADDR, each_other, s);
+		rc = dump(fd, RTM_GETADDR, each_address, s);
 	close(fd);
 	return rc;
 }

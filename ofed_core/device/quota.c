@@ -47,41 +47,31 @@ struct quota *quota_of(uid_t uid)
 	return q;
 }
 
+static const struct {
+	const char *name;
+	uint64_t total; /* of it; 0: what this host has (total) */
+} kinds[QUOTA_KINDS] = {
+    [QUOTA_FILES] = {"descriptors", 0},
+    [QUOTA_HANDLES] = {"objects", HANDLES_MAX},
+    [QUOTA_PAIRS] = {"queue pairs", MAX_QP},
+    [QUOTA_KEYS] = {"memory keys", MAX_MR},
+    [QUOTA_IDS] = {"rdma_cm ids", IDS_MAX},
+    [QUOTA_BYTES] = {"memory for queues", 0},
+};
+
 /* What there is of a kind; a user may have half of it. */
 static uint64_t total(enum quota_kind kind)
 {
 	struct rlimit files;
 
-	switch (kind) {
-	case QUOTA_FILES:
+	if (kind == QUOTA_FILES)
 		return getrlimit(RLIMIT_NOFILE, &files) < 0 ? 1024
 							    : files.rlim_cur;
-	case QUOTA_HANDLES:
-		return HANDLES_MAX;
-	case QUOTA_PAIRS:
-		return MAX_QP;
-	case QUOTA_KEYS:
-		return MAX_MR;
-	case QUOTA_IDS:
-		return IDS_MAX;
-	case QUOTA_BYTES:
+	if (kind == QUOTA_BYTES)
 		return (uint64_t)sysconf(_SC_PHYS_PAGES) *
 		       (uint64_t)sysconf(_SC_PAGESIZE);
-	case QUOTA_KINDS:
-		break;
-	}
-	return 0;
+	return kinds[kind].total;
 }
-
-static const char *const kind_name[QUOTA_KINDS + 1] = {
-    [QUOTA_FILES] = "descriptors",
-    [QUOTA_HANDLES] = "objects",
-    [QUOTA_PAIRS] = "queue pairs",
-    [QUOTA_KEYS] = "memory keys",
-    [QUOTA_IDS] = "rdma_cm ids",
-    [QUOTA_BYTES] = "memory for queues",
-    [QUOTA_KINDS] = "",
-};
 
 int quota_take(struct quota *q, enum quota_kind kind, uint64_t n)
 {
@@ -92,7 +82,7 @@ int quota_take(struct quota *q, enum quota_kind kind, uint64_t n)
 	atomic_fetch_sub(&q->used[kind], n);
 	if (!atomic_exchange(&q->has_warned, true))
 		log_warning("user %u has half of all %s: no more are given",
-			    (unsigned)q->uid, kind_name[kind]);
+			    (unsigned)q->uid, kinds[kind].name);
 	return -ENOMEM;
 }
 

@@ -190,7 +190,7 @@ size_t packet_encode(const struct packet *p, uint8_t out[PACKET_HEADERS_MAX])
 	out[0] = p->opcode;
 	out[1] = (uint8_t)((p->is_solicited ? 0x80 : 0) |
 			   packet_pad(p->payload_bytes) << 4);
-	put_be16(out + 2, p->pkey);
+	put_be16(out + 2, PACKET_PKEY);
 	put_be32(out + 4, p->dest_qpn & 0xffffff);
 	put_be32(out + 8,
 		 (p->wants_ack ? 0x80000000u : 0) | (p->psn & 0xffffff));

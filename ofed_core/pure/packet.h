@@ -70,7 +70,6 @@ enum packet_property {
 	PACKET_ATOMIC_WRITE = 1 << 14,
 	PACKET_REQUEST = PACKET_SEND | PACKET_WRITE | PACKET_READ_REQUEST |
 			 PACKET_ATOMIC | PACKET_ATOMIC_WRITE,
-	PACKET_RESPONSE = PACKET_READ_RESPONSE | PACKET_ACK | PACKET_ATOMIC_ACK,
 };
 
 enum aeth_kind {
@@ -95,7 +94,7 @@ struct packet {
 	uint32_t properties; /* of the opcode; set by decode */
 	bool is_solicited;
 	bool wants_ack;
-	uint16_t pkey;
+	uint16_t pkey; /* of one that came */
 	uint32_t dest_qpn;
 	uint32_t psn;
 	/* RETH, AtomicETH */

@@ -145,10 +145,8 @@ static enum outcome do_send(struct transfer *t)
 /* What the request addresses at the peer. */
 static int resolve(const struct transfer *t, uint32_t access, struct span *out)
 {
-	const struct remote_range range = {t->w->remote_address, t->w->length,
-					   access, NULL};
-
-	return remote_resolve(t->peer, t->w->rkey, range, out);
+	return remote_resolve(t->peer, t->w->rkey, access, t->w->remote_address,
+			      t->w->length, out);
 }
 
 static enum outcome do_write(struct transfer *t)

@@ -40,7 +40,6 @@ static struct echo echo_of(const struct qp *qp)
 static struct packet acknowledgement(const struct echo *e)
 {
 	return (struct packet){.opcode = TRANSPORT_RC | OP_ACK,
-			       .pkey = PACKET_PKEY,
 			       .dest_qpn = e->dest_qpn,
 			       .psn = (e->psn - 1) & PSN_MASK,
 			       .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,

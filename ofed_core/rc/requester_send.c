@@ -98,7 +98,6 @@ static void send_piece(struct qp *qp, const struct wqe *w,
 	    .opcode =
 		(uint8_t)((qp->type == QP_UC ? TRANSPORT_UC : TRANSPORT_RC) |
 			  opcode_of(w, f->i, f->n)),
-	    .pkey = PACKET_PKEY,
 	    .dest_qpn = qp->attr.dest_qpn,
 	    .psn = (w->first_psn + f->i) & PSN_MASK,
 	    .is_solicited = is_last && (w->flags & SEND_SOLICITED),
@@ -207,6 +206,16 @@ void requester_reads_undo(struct qp *qp, uint32_t from)
 	r->read_count = kept;
 }
 
+/* A request that takes the next `count` numbers. */
+static void send_request(struct qp *qp, const struct packet *p, uint32_t count)
+{
+	struct requester *r = &qp->req;
+
+	wire_send(&qp->attr.address, p);
+	r->read_ends[r->read_count++] = (r->send_psn + count - 1) & PSN_MASK;
+	sent(qp, count);
+}
+
 /*
  * A READ is asked for in pieces: that bounds what comes back at once. A piece
  * that is asked for again, from wherever, ends where it ended before; the peer
@@ -220,7 +229,6 @@ static void send_read(struct qp *qp, struct wqe *w)
 	uint32_t count = packets_of(w->length, mtu) - i;
 	uint64_t at = (uint64_t)i * mtu;
 	struct packet p = {.opcode = TRANSPORT_RC | OP_READ_REQUEST,
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = qp->attr.dest_qpn,
 			   .psn = r->send_psn,
 			   .wants_ack = true,
@@ -232,21 +240,17 @@ static void send_read(struct qp *qp, struct wqe *w)
 	p.dma_bytes = (uint32_t)(w->length - at);
 	if (p.dma_bytes > count * mtu)
 		p.dma_bytes = count * mtu;
-	wire_send(&qp->attr.address, &p);
-	r->read_ends[r->read_count++] = (r->send_psn + count - 1) & PSN_MASK;
-	sent(qp, count);
+	send_request(qp, &p, count);
 }
 
 static void send_atomic(struct qp *qp, struct wqe *w)
 {
-	struct requester *r = &qp->req;
 	bool is_swap = w->opcode == IB_UVERBS_WR_ATOMIC_CMP_AND_SWP;
 	struct packet p = {
 	    .opcode = (uint8_t)(TRANSPORT_RC |
 				(is_swap ? OP_COMPARE_SWAP : OP_FETCH_ADD)),
-	    .pkey = PACKET_PKEY,
 	    .dest_qpn = qp->attr.dest_qpn,
-	    .psn = r->send_psn,
+	    .psn = qp->req.send_psn,
 	    .wants_ack = true,
 	    .address = w->remote_address,
 	    .rkey = w->rkey,
@@ -254,19 +258,15 @@ static void send_atomic(struct qp *qp, struct wqe *w)
 	    .compare = is_swap ? w->compare_add : 0,
 	};
 
-	wire_send(&qp->attr.address, &p);
-	r->read_ends[r->read_count++] = r->send_psn;
-	sent(qp, 1);
+	send_request(qp, &p, 1);
 }
 
 static bool send_atomic_write(struct qp *qp, struct wqe *w)
 {
-	struct requester *r = &qp->req;
 	uint8_t *data = wire_space(w->length);
 	struct packet p = {.opcode = TRANSPORT_RC | OP_ATOMIC_WRITE,
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = qp->attr.dest_qpn,
-			   .psn = r->send_psn,
+			   .psn = qp->req.send_psn,
 			   .wants_ack = true,
 			   .address = w->remote_address,
 			   .rkey = w->rkey,
@@ -277,9 +277,7 @@ static bool send_atomic_write(struct qp *qp, struct wqe *w)
 	if (!data)
 		return false;
 	memcpy(data, w->data, w->length);
-	wire_send(&qp->attr.address, &p);
-	r->read_ends[r->read_count++] = r->send_psn;
-	sent(qp, 1);
+	send_request(qp, &p, 1);
 	return true;
 }
 

@@ -26,7 +26,6 @@ void responder_reset(struct qp *qp)
 static void send_ack(struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct packet a = {.opcode = TRANSPORT_RC | OP_ACK,
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = qp->attr.dest_qpn,
 			   .psn = psn & PSN_MASK,
 			   .syndrome = syndrome,
@@ -76,7 +75,6 @@ void responder_refuse(struct qp *qp, enum verdict v, uint32_t psn)
 static void send_atomic(struct qp *qp, uint32_t psn, uint64_t original)
 {
 	struct packet a = {.opcode = TRANSPORT_RC | OP_ATOMIC_ACK,
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = qp->attr.dest_qpn,
 			   .psn = psn,
 			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,

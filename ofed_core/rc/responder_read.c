@@ -28,7 +28,6 @@ static uint8_t read_opcode(uint32_t i, uint32_t n)
 void responder_respond(struct qp *qp, const struct response *a)
 {
 	struct packet p = {.opcode = TRANSPORT_RC | read_opcode(a->i, a->n),
-			   .pkey = PACKET_PKEY,
 			   .dest_qpn = qp->attr.dest_qpn,
 			   .psn = (a->psn + a->i) & PSN_MASK,
 			   .syndrome = AETH_ACK | AETH_ACK_UNLIMITED,
@@ -49,11 +48,10 @@ static enum verdict resolve(const struct qp *qp, struct span *from)
 {
 	const struct reading *r = &qp->resp.reading;
 	uint64_t at = (uint64_t)r->sent * mtu_bytes(qp->attr.path_mtu);
-	const struct remote_range range = {r->address + at, r->bytes - at,
-					   ACCESS_REMOTE_READ, NULL};
+	int rc = remote_resolve(qp, r->rkey, ACCESS_REMOTE_READ,
+				r->address + at, r->bytes - at, from);
 
-	return remote_resolve(qp, r->rkey, range, from) < 0 ? VERDICT_ACCESS
-							    : VERDICT_OK;
+	return rc < 0 ? VERDICT_ACCESS : VERDICT_OK;
 }
 
 /* Up to `count` packets of what is left, which lies at `from`. */

@@ -135,10 +135,8 @@ static enum verdict begin_write(struct qp *qp, const struct packet *p)
 	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) ||
 	    p->dma_bytes > MAX_MSG_BYTES)
 		return VERDICT_INVALID;
-	if (remote_resolve(qp, p->rkey,
-			   (struct remote_range){p->address, p->dma_bytes,
-						 ACCESS_REMOTE_WRITE, NULL},
-			   &whole) < 0)
+	if (remote_resolve(qp, p->rkey, ACCESS_REMOTE_WRITE, p->address,
+			   p->dma_bytes, &whole) < 0)
 		return VERDICT_ACCESS;
 	r->rkey = p->rkey;
 	r->address = p->address;
@@ -166,10 +164,8 @@ static enum verdict store_write(struct qp *qp, const struct run *run)
 		if (v != VERDICT_OK)
 			return v;
 	}
-	if (remote_resolve(qp, r->rkey,
-			   (struct remote_range){r->address, run->bytes,
-						 ACCESS_REMOTE_WRITE, NULL},
-			   &to) < 0 ||
+	if (remote_resolve(qp, r->rkey, ACCESS_REMOTE_WRITE, r->address,
+			   run->bytes, &to) < 0 ||
 	    spans_gather(&to, 1, 0, run->pieces, run->count) < 0)
 		return VERDICT_ACCESS;
 	r->address += run->bytes;

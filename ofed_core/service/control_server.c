@@ -110,8 +110,10 @@ static void on_unload(struct timer *t)
 	timer_set(t, now + UNLOAD_LOOK_NS);
 }
 
-void control_unload(void)
+/* Notice, SIGTERM, SIGKILL, end. */
+static void do_unload(struct output *o)
 {
+	(void)o;
 	if (unload_step != UNLOAD_NO)
 		return;
 	serve_lose(NULL);
@@ -260,12 +262,6 @@ static void do_statistics(struct output *o)
 static void do_ping(struct output *o)
 {
 	say(o, "=version 1\n=pid %d\n", (int)getpid());
-}
-
-static void do_unload(struct output *o)
-{
-	(void)o;
-	control_unload();
 }
 
 static bool is_allowed(const struct session *s)

@@ -10,9 +10,6 @@
 /* 0 or -errno; -EALREADY when another core serves this network namespace. */
 int control_listen(void);
 
-/* Begins to unload: notice, SIGTERM, SIGKILL, end. */
-void control_unload(void);
-
 /*
  * The memory of those that are still connected when the workers have ended. The
  * kernel closes their descriptors with the process: they wait for that.

@@ -36,17 +36,14 @@ struct builder {
 	unsigned char bytes[ANSWER_BYTES];
 	size_t used;
 	uint32_t seq;
-	bool failed;
 };
 
 static struct nlmsghdr *begin(struct builder *b, uint16_t type, uint16_t flags)
 {
 	struct nlmsghdr *h = (struct nlmsghdr *)(void *)(b->bytes + b->used);
 
-	if (b->used + NLMSG_HDRLEN > sizeof(b->bytes)) {
-		b->failed = true;
+	if (b->used + NLMSG_HDRLEN > sizeof(b->bytes))
 		return NULL;
-	}
 	*h = (struct nlmsghdr){.nlmsg_len = NLMSG_HDRLEN,
 			       .nlmsg_type = type,
 			       .nlmsg_flags = flags,
@@ -56,46 +53,41 @@ static struct nlmsghdr *begin(struct builder *b, uint16_t type, uint16_t flags)
 	return h;
 }
 
+/* Appends to the message what takes `whole` bytes with its padding. */
+static void append(struct builder *b, struct nlmsghdr *h, const void *data,
+		   size_t size, size_t whole)
+{
+	if (!h || b->used + whole > sizeof(b->bytes))
+		return;
+	memset(b->bytes + b->used, 0, whole);
+	memcpy(b->bytes + b->used, data, size);
+	b->used += whole;
+	h->nlmsg_len += (uint32_t)whole;
+}
+
 static void add(struct builder *b, struct nlmsghdr *h, uint16_t type,
 		const void *data, size_t size)
 {
 	struct nlattr a = {.nla_len = (uint16_t)(NLA_HDRLEN + size),
 			   .nla_type = type};
-	size_t whole = NLA_ALIGN(NLA_HDRLEN + size);
 
-	if (!h || b->used + whole > sizeof(b->bytes)) {
-		b->failed = true;
+	if (b->used + NLA_HDRLEN + NLA_ALIGN(size) > sizeof(b->bytes))
 		return;
-	}
-	memset(b->bytes + b->used, 0, whole);
-	memcpy(b->bytes + b->used, &a, sizeof(a));
-	memcpy(b->bytes + b->used + NLA_HDRLEN, data, size);
-	b->used += whole;
-	h->nlmsg_len += (uint32_t)whole;
+	append(b, h, &a, sizeof(a), NLA_HDRLEN);
+	append(b, h, data, size, NLA_ALIGN(size));
 }
 
 static void add_error(struct builder *b, const struct nlmsghdr *request,
 		      int error)
 {
 	struct nlmsgerr e = {.error = error, .msg = *request};
-	struct nlmsghdr *h = begin(b, NLMSG_ERROR, 0);
 
-	if (!h || b->used + sizeof(e) > sizeof(b->bytes))
-		return;
-	memcpy(b->bytes + b->used, &e, sizeof(e));
-	b->used += sizeof(e);
-	h->nlmsg_len += (uint32_t)sizeof(e);
+	append(b, begin(b, NLMSG_ERROR, 0), &e, sizeof(e), sizeof(e));
 }
 
 static void add_done(struct builder *b)
 {
-	struct nlmsghdr *h = begin(b, NLMSG_DONE, NLM_F_MULTI);
-
-	if (!h || b->used + 4 > sizeof(b->bytes))
-		return;
-	memset(b->bytes + b->used, 0, 4);
-	b->used += 4;
-	h->nlmsg_len += 4;
+	append(b, begin(b, NLMSG_DONE, NLM_F_MULTI), "", 0, 4);
 }
 
 /* Finds an attribute of the request; NULL when absent or cut short. */
@@ -141,37 +133,41 @@ static size_t list_devices(struct shim_device *out)
 	return n;
 }
 
-static void add_device(struct builder *b, const struct shim_device *d,
-		       uint16_t flags)
+/* What is said of a device and of its port 1, the only one, begins so. */
+static struct nlmsghdr *begin_device(struct builder *b, unsigned command,
+				     const struct shim_device *d,
+				     uint16_t flags)
 {
-	struct nlmsghdr *h = begin(
-	    b, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), flags);
-	uint64_t guid = __builtin_bswap64(d->node_guid);
+	struct nlmsghdr *h =
+	    begin(b, (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), flags);
 	uint32_t ports = 1;
-	uint8_t type = NODE_TYPE_CA;
 
 	add(b, h, RDMA_NLDEV_ATTR_DEV_INDEX, &d->index, sizeof(d->index));
 	add(b, h, RDMA_NLDEV_ATTR_DEV_NAME, d->name, strlen(d->name) + 1);
 	add(b, h, RDMA_NLDEV_ATTR_PORT_INDEX, &ports, sizeof(ports));
+	return h;
+}
+
+static void add_device(struct builder *b, const struct shim_device *d,
+		       uint16_t flags)
+{
+	struct nlmsghdr *h = begin_device(b, RDMA_NLDEV_CMD_GET, d, flags);
+	uint64_t guid = __builtin_bswap64(d->node_guid);
+	uint8_t type = NODE_TYPE_CA;
+
 	add(b, h, RDMA_NLDEV_ATTR_NODE_GUID, &guid, sizeof(guid));
 	add(b, h, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, &guid, sizeof(guid));
 	add(b, h, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, &type, sizeof(type));
 	add(b, h, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce", 5);
 }
 
-/* Its port 1, the only one. */
 static void add_port(struct builder *b, const struct shim_device *d,
 		     uint16_t flags)
 {
-	struct nlmsghdr *h = begin(
-	    b, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), flags);
-	uint32_t port = 1;
+	struct nlmsghdr *h = begin_device(b, RDMA_NLDEV_CMD_PORT_GET, d, flags);
 	uint8_t state = d->is_up ? PORT_ACTIVE : PORT_DOWN;
 	uint8_t physical = d->is_up ? PHYSICAL_LINK_UP : PHYSICAL_DISABLED;
 
-	add(b, h, RDMA_NLDEV_ATTR_DEV_INDEX, &d->index, sizeof(d->index));
-	add(b, h, RDMA_NLDEV_ATTR_DEV_NAME, d->name, strlen(d->name) + 1);
-	add(b, h, RDMA_NLDEV_ATTR_PORT_INDEX, &port, sizeof(port));
 	add(b, h, RDMA_NLDEV_ATTR_PORT_STATE, &state, sizeof(state));
 	add(b, h, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, &physical, sizeof(physical));
 	add(b, h, RDMA_NLDEV_ATTR_NDEV_INDEX, &d->ifindex, sizeof(d->ifindex));

@@ -105,22 +105,36 @@ static ssize_t finish(struct shim_answer *a, void *response, size_t count)
 	return (ssize_t)count;
 }
 
-/* The descriptor a command names by number, or -1. */
-static int named_descriptor(uint32_t command, const void *bytes, size_t count)
-{
+/* Where a command has a word that matters here; headers count. */
+struct place {
+	uint32_t command;
 	size_t at;
+};
 
-	switch (command) {
-	case IB_USER_VERBS_CMD_CREATE_CQ:
-		at = 8 + offsetof(struct ib_uverbs_create_cq, comp_channel);
-		break;
-	case IB_USER_VERBS_CMD_CREATE_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED:
-		at = 24 + offsetof(struct ib_uverbs_ex_create_cq, comp_channel);
-		break;
-	default:
-		return -1;
-	}
-	return count < at + 4 ? -1 : (int)word_at(bytes, at);
+#define CMD(name)      IB_USER_VERBS_CMD_##name
+#define EXTENDED(name) (CMD(name) | IB_USER_VERBS_CMD_FLAG_EXTENDED)
+#define AT(name, word) (8 + offsetof(struct ib_uverbs_##name, word))
+
+/* The word there, or UINT32_MAX. */
+static uint32_t word_of(const struct place *list, size_t places,
+			const void *bytes, size_t count)
+{
+	for (size_t i = 0; i < places; i++)
+		if (list[i].command == word_at(bytes, 0) &&
+		    count >= list[i].at + sizeof(uint32_t))
+			return word_at(bytes, list[i].at);
+	return UINT32_MAX;
+}
+
+/* The descriptor a command names by number, or -1. */
+static int named_descriptor(const void *bytes, size_t count)
+{
+	static const struct place list[] = {
+	    {CMD(CREATE_CQ), AT(create_cq, comp_channel)},
+	    {EXTENDED(CREATE_CQ), 16 + AT(ex_create_cq, comp_channel)},
+	};
+
+	return (int)word_of(list, 2, bytes, count);
 }
 
 static ssize_t doorbell(int fd, const void *bytes, size_t count)
@@ -128,8 +142,7 @@ static ssize_t doorbell(int fd, const void *bytes, size_t count)
 	struct shim_request r = {.kind = SHIM_DOORBELL};
 	int rc;
 
-	r.argument =
-	    word_at(bytes, 8 + offsetof(struct ib_uverbs_post_send, qp_handle));
+	r.argument = word_at(bytes, AT(post_send, qp_handle));
 	if (shim_ring_word(fd, r.argument, SHIM_RING_STATE, STATE_RTS) <
 	    STATE_RTS)
 		return fail(-EINVAL);
@@ -141,14 +154,8 @@ static ssize_t doorbell(int fd, const void *bytes, size_t count)
 
 static bool arm(int fd, const void *bytes)
 {
-	const size_t at = 8;
-
-	return shim_ring_arm(
-	    fd,
-	    word_at(bytes,
-		    at + offsetof(struct ib_uverbs_req_notify_cq, cq_handle)),
-	    word_at(bytes, at + offsetof(struct ib_uverbs_req_notify_cq,
-					 solicited_only)));
+	return shim_ring_arm(fd, word_at(bytes, AT(req_notify_cq, cq_handle)),
+			     word_at(bytes, AT(req_notify_cq, solicited_only)));
 }
 
 /* The ring of a new queue: where its place stands in the driver's answer. */
@@ -173,48 +180,37 @@ static void follow(int fd, uint32_t command, const void *bytes,
 	size_t extended = (word_at(bytes, 4) >> 16) * 8;
 
 	switch (command) {
-	case IB_USER_VERBS_CMD_CREATE_QP:
+	case CMD(CREATE_QP):
 		extended = sizeof(struct ib_uverbs_create_qp_resp);
 		/* fall through */
-	case IB_USER_VERBS_CMD_CREATE_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED:
+	case EXTENDED(CREATE_QP):
 		learn_ring(fd, handle, a, extended + sq);
 		return;
-	case IB_USER_VERBS_CMD_CREATE_CQ:
+	case CMD(CREATE_CQ):
 		extended = sizeof(struct ib_uverbs_create_cq_resp);
 		/* fall through */
-	case IB_USER_VERBS_CMD_CREATE_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED:
+	case EXTENDED(CREATE_CQ):
 		learn_ring(fd, handle, a, extended);
 		return;
-	case IB_USER_VERBS_CMD_RESIZE_CQ:
-		learn_ring(
-		    fd,
-		    word_at(bytes, 8 + offsetof(struct ib_uverbs_resize_cq,
-						cq_handle)),
-		    a, sizeof(struct ib_uverbs_resize_cq_resp));
+	case CMD(RESIZE_CQ):
+		learn_ring(fd, word_at(bytes, AT(resize_cq, cq_handle)), a,
+			   sizeof(struct ib_uverbs_resize_cq_resp));
 		return;
 	}
 }
 
 /* Before a command that ends the use of a ring. */
-static void forget(int fd, uint32_t command, const void *bytes, size_t count)
+static void forget(int fd, const void *bytes, size_t count)
 {
-	size_t at = 8;
+	static const struct place list[] = {
+	    {CMD(DESTROY_QP), AT(destroy_qp, qp_handle)},
+	    {CMD(DESTROY_CQ), AT(destroy_cq, cq_handle)},
+	    {CMD(RESIZE_CQ), AT(resize_cq, cq_handle)},
+	};
+	uint32_t handle = word_of(list, 3, bytes, count);
 
-	switch (command) {
-	case IB_USER_VERBS_CMD_DESTROY_QP:
-		at += offsetof(struct ib_uverbs_destroy_qp, qp_handle);
-		break;
-	case IB_USER_VERBS_CMD_DESTROY_CQ:
-		at += offsetof(struct ib_uverbs_destroy_cq, cq_handle);
-		break;
-	case IB_USER_VERBS_CMD_RESIZE_CQ:
-		at += offsetof(struct ib_uverbs_resize_cq, cq_handle);
-		break;
-	default:
-		return;
-	}
-	if (count >= at + 4)
-		shim_ring_remove(fd, word_at(bytes, at));
+	if (handle != UINT32_MAX)
+		shim_ring_remove(fd, handle);
 }
 
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
@@ -228,27 +224,26 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 	if (count < 8 || count > SHIM_COMMAND_BYTES)
 		return fail(-EINVAL);
 	command = word_at(bytes, 0);
-	if (command == IB_USER_VERBS_CMD_POST_SEND &&
+	if (command == CMD(POST_SEND) &&
 	    count >= 8 + sizeof(struct ib_uverbs_post_send))
 		return doorbell(fd, bytes, count);
-	if (command == IB_USER_VERBS_CMD_REQ_NOTIFY_CQ &&
+	if (command == CMD(REQ_NOTIFY_CQ) &&
 	    count >= 8 + sizeof(struct ib_uverbs_req_notify_cq) &&
 	    arm(fd, bytes))
 		return (ssize_t)count;
 	r.bytes = (uint32_t)count;
-	forget(fd, command, bytes, count);
-	rc = shim_call(fd, &r, bytes, named_descriptor(command, bytes, count),
-		       &answer);
+	forget(fd, bytes, count);
+	rc = shim_call(fd, &r, bytes, named_descriptor(bytes, count), &answer);
 	if (rc < 0)
 		return fail(rc);
 	if (answer.result == 0)
 		follow(fd, command, bytes, &answer);
-	if (command == IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL && answer.fd >= 0)
+	if (command == CMD(CREATE_COMP_CHANNEL) && answer.fd >= 0)
 		shim_fd_set(answer.fd, SHIM_FD_CHANNEL, 0);
-	response = pointer_at(bytes, count,
-			      command == IB_USER_VERBS_CMD_MODIFY_SRQ
-				  ? DRIVER_POINTER_OFFSET
-				  : UVERBS_RESPONSE_OFFSET);
+	response =
+	    pointer_at(bytes, count,
+		       command == CMD(MODIFY_SRQ) ? DRIVER_POINTER_OFFSET
+						  : UVERBS_RESPONSE_OFFSET);
 	return finish(&answer, response, count);
 }
 

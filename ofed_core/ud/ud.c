@@ -176,7 +176,6 @@ static enum wc_status send_one(struct qp *qp, struct wqe *w)
 		return WC_SUCCESS;
 	p.opcode = TRANSPORT_UD | (d.has_imm ? OP_SEND_ONLY_IMM : OP_SEND_ONLY);
 	p.is_solicited = d.is_solicited;
-	p.pkey = PACKET_PKEY;
 	p.dest_qpn = w->ud_qpn;
 	p.psn = w->first_psn;
 	p.qkey = d.qkey;

@@ -61,9 +61,7 @@ int receive_atomic(struct qp *qp, const struct atomic_request *a,
 
 	if (!(qp->attr.access & ACCESS_REMOTE_ATOMIC) || (a->address & 7))
 		return -EINVAL;
-	if (remote_resolve(qp, a->rkey,
-			   (struct remote_range){a->address, 8,
-						 ACCESS_REMOTE_ATOMIC, NULL},
+	if (remote_resolve(qp, a->rkey, ACCESS_REMOTE_ATOMIC, a->address, 8,
 			   &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
@@ -82,14 +80,13 @@ int receive_atomic(struct qp *qp, const struct atomic_request *a,
 int receive_atomic_write(struct qp *qp, uint32_t rkey, uint64_t address,
 			 uint64_t value)
 {
-	const struct remote_range range = {address, sizeof(value),
-					   ACCESS_REMOTE_WRITE, NULL};
 	struct span at;
 	int rc;
 
 	if (!(qp->attr.access & ACCESS_REMOTE_WRITE) || (address & 7))
 		return -EINVAL;
-	if (remote_resolve(qp, rkey, range, &at) < 0)
+	if (remote_resolve(qp, rkey, ACCESS_REMOTE_WRITE, address,
+			   sizeof(value), &at) < 0)
 		return -EACCES;
 	pthread_mutex_lock(&atomic_lock);
 	rc = spans_write(&at, 1, 0, &value, sizeof(value));

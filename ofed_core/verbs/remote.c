@@ -8,15 +8,17 @@
 
 #include "ofed_core/verbs/key.h"
 #include "ofed_core/verbs/mr.h"
+#include "ofed_core/verbs/mw.h"
 #include "ofed_core/verbs/qp.h"
 
-int remote_resolve(const struct qp *qp, uint32_t rkey,
-		   struct remote_range range, struct span *out)
+int remote_resolve(const struct qp *qp, uint32_t rkey, uint32_t access,
+		   uint64_t address, uint64_t length, struct span *out)
 {
+	struct remote_range range = {address, length, access, NULL};
 	const struct object *o;
 
 	/* Key and address of an empty transfer are not checked (C9-88). */
-	if (!range.length) {
+	if (!length) {
 		*out = (struct span){.bytes = 0};
 		return 0;
 	}
@@ -27,10 +29,10 @@ int remote_resolve(const struct qp *qp, uint32_t rkey,
 	} else {
 		range.mr = mr_by_key(rkey);
 		if (!range.mr || range.mr->pd != qp->pd ||
-		    !(range.mr->access & range.access) ||
-		    !mr_has(range.mr, range.address, range.length))
+		    !(range.mr->access & access) ||
+		    !mr_has(range.mr, address, length))
 			return -EACCES;
 	}
-	*out = mr_span(range.mr, range.address, range.length);
+	*out = mr_span(range.mr, address, length);
 	return 0;
 }

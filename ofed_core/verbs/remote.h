@@ -5,10 +5,12 @@
 #ifndef OFED_CORE_REMOTE_H
 #define OFED_CORE_REMOTE_H
 
-#include "ofed_core/verbs/mw.h"
+#include "ofed_core/verbs/verbs.h"
 
-/* The memory of a range; -EACCES. */
-int remote_resolve(const struct qp *qp, uint32_t rkey,
-		   struct remote_range range, struct span *out);
+/*
+ * The memory that a peer addresses; access is one of ACCESS_REMOTE_*. -EACCES.
+ */
+int remote_resolve(const struct qp *qp, uint32_t rkey, uint32_t access,
+		   uint64_t address, uint64_t length, struct span *out);
 
 #endif

@@ -190,10 +190,11 @@ int mr_resolve_local(const struct pd *pd, const struct sge *sge, unsigned count,
 	return 0;
 }
 
-int remote_resolve(const struct qp *qp, uint32_t rkey,
-		   struct remote_range range, struct span *out)
+int remote_resolve(const struct qp *qp, uint32_t rkey, uint32_t access,
+		   uint64_t address, uint64_t length, struct span *out)
 {
-	return resolve(qp->pd, rkey, range.address, range.length, out);
+	(void)access;
+	return resolve(qp->pd, rkey, address, length, out);
 }
 
 /* The key is the number of the request. */
