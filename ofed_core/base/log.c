@@ -10,7 +10,7 @@
 #include <syslog.h>
 #include <time.h>
 
-#define PER_SECOND 50 /* what strangers can cause must not fill a disk */
+#define PER_SECOND 50 /* what anybody can cause must not fill a disk */
 
 static atomic_long highest = LOG_LEVEL_WARNING;
 static atomic_bool use_syslog;

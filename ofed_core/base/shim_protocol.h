@@ -65,9 +65,9 @@ _Static_assert(sizeof(struct shim_reply) == 16, "shared layout");
  * of a completion ring, which the program sets and the core clears.
  */
 enum shim_ring_word {
-	SHIM_RING_STATE, /* of the queue pair: enum ib_qp_state */
-	SHIM_RING_AWAKE, /* the core looks at the ring: no doorbell needed */
-	SHIM_RING_ARM,   /* enum shim_arm */
+	SHIM_RING_STATE,  /* of the queue pair: enum ib_qp_state */
+	SHIM_RING_POLLED, /* the core polls the ring: no doorbell needed */
+	SHIM_RING_ARM,    /* enum shim_arm */
 };
 
 /*

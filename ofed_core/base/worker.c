@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
-#include "ofed_core/pure/awake.h"
+#include "ofed_core/pure/busy_poll.h"
 
 #define EVENTS_MAX 32
 #define BATCH_MAX  64 /* timers and work items before looking at sources */
@@ -40,7 +40,7 @@ struct worker {
 
 	/* Only its thread uses these. */
 	void *buffers[WORKER_BUFFERS];
-	struct awake awake;
+	struct busy_poll busy_poll;
 	bool is_watching;
 	unsigned deaf; /* sources that are not listened to */
 };
@@ -339,7 +339,7 @@ static struct timespec *sleep_time(struct worker *w, struct timespec *t)
 	return out;
 }
 
-/* ---- Staying awake ---- */
+/* ---- Polling ---- */
 
 static int poll_sources(struct worker *w, struct epoll_event *events)
 {
@@ -355,7 +355,8 @@ static bool is_due(struct worker *w)
 
 static void begin_watch(struct worker *w, uint64_t now)
 {
-	if (w->is_watching || !worker_watch || awake_is_crowded(&w->awake, now))
+	if (w->is_watching || !worker_watch ||
+	    busy_poll_is_crowded(&w->busy_poll, now))
 		return;
 	w->is_watching = true;
 	worker_watch->begin(w);
@@ -376,16 +377,16 @@ static uint64_t step_aside(struct worker *w)
 
 	sched_yield();
 	now = clock_ns();
-	awake_stepped(&w->awake, before, now);
+	busy_poll_stepped(&w->busy_poll, before, now);
 	return now;
 }
 
 /*
- * Sources that became ready while awake; 0 when the time is over or something
- * else is due. What the watch finds starts the time anew; it goes on while
- * sources are served, and ends before the worker sleeps.
+ * Sources that became ready while it polls; 0 when the time is over or
+ * something else is due. What the watch finds starts the time anew; it goes on
+ * while sources are served, and ends before the worker sleeps.
  */
-static int stay_awake(struct worker *w, struct epoll_event *events)
+static int poll_busily(struct worker *w, struct epoll_event *events)
 {
 	uint64_t now = clock_ns();
 	uint64_t begin = now;
@@ -396,7 +397,8 @@ static int stay_awake(struct worker *w, struct epoll_event *events)
 			begin = now;
 		n = poll_sources(w, events);
 		if (n || w->deaf || is_due(w) ||
-		    !awake_may(&w->awake, begin, now) || atomic_load(&stopping))
+		    !busy_poll_may(&w->busy_poll, begin, now) ||
+		    atomic_load(&stopping))
 			return n;
 		begin_watch(w, now);
 		now = step_aside(w);
@@ -407,7 +409,7 @@ static int stay_awake(struct worker *w, struct epoll_event *events)
 static int await(struct worker *w, struct epoll_event *events)
 {
 	uint64_t begin = clock_ns();
-	int n = stay_awake(w, events);
+	int n = poll_busily(w, events);
 	struct timespec t;
 
 	if (n == 0 && !is_due(w)) {
@@ -422,7 +424,7 @@ static int await(struct worker *w, struct epoll_event *events)
 				 sleep_time(w, &t), NULL);
 		atomic_store(&w->is_awake, true);
 	}
-	awake_learn(&w->awake, clock_ns() - begin);
+	busy_poll_learn(&w->busy_poll, clock_ns() - begin);
 	return n;
 }
 

@@ -98,9 +98,9 @@ void work_cancel(struct work *k);
 extern void (*worker_after_batch)(void);
 
 /*
- * A worker that had something to do stays awake for a moment before it sleeps
- * (awake.h), and lets others have the processor meanwhile. From then until it
- * sleeps it calls these.
+ * A worker that had something to do polls for a moment before it sleeps
+ * (busy_poll.h), and lets others have the processor meanwhile. From then until
+ * it sleeps it calls these.
  */
 struct worker_watch {
 	void (*begin)(struct worker *w);

@@ -22,6 +22,6 @@ void cm_lose(const struct device *d);
 bool cm_uses(const struct device *d);
 
 /* A program has closed its last node: it will not listen any more. */
-void cm_vacant_gone(void);
+void cm_release_all_requests(void);
 
 #endif

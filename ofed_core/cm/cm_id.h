@@ -207,12 +207,12 @@ void cm_send_init(void (*receive)(const struct arrival *a));
 bool cm_receive_later(const struct arrival *a,
 		      const uint8_t bytes[CM_MESSAGE_BYTES]);
 
-/* ---- cm_vacant.c ---- */
-void cm_vacant_init(void);
+/* ---- cm_hold_request.c ---- */
+void cm_hold_request_init(void);
 /* Somebody listens at the port, of either port space: perftest changes it. */
-void cm_vacant_end(uint16_t port);
+void cm_release_requests(uint16_t port);
 /* True when the request waits; from: the program that sent it, 0 elsewhere. */
-bool cm_vacant_hold(uint16_t port, pid_t from, const struct arrival *a);
+bool cm_hold_request(uint16_t port, pid_t from, const struct arrival *a);
 
 /* ---- cm_connect.c ---- */
 int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p);

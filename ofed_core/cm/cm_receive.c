@@ -121,8 +121,8 @@ static int find_listener(const struct arrival *a, const struct cm_message *m,
 	*out = cm_find_listener(space_of(m), to);
 	if (*out)
 		return 0;
-	return cm_vacant_hold(to->port, program_of(a, m), a) ? -EAGAIN
-							     : -ECONNREFUSED;
+	return cm_hold_request(to->port, program_of(a, m), a) ? -EAGAIN
+							      : -ECONNREFUSED;
 }
 
 static struct cm_id *new_child(const struct arrival *a,
@@ -440,5 +440,5 @@ static void receive(const struct arrival *a)
 void cm_open(void)
 {
 	cm_send_init(receive);
-	cm_vacant_init();
+	cm_hold_request_init();
 }

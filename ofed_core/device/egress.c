@@ -8,11 +8,12 @@
 #include <fcntl.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <linux/netlink.h>
 #include <linux/xfrm.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "ofed_core/device/netlink.h"
 
 /* The name of the ip_tables modules' list of what is in use. */
 #define LEGACY_TABLES "/proc/self/net/ip_tables_names"
@@ -37,14 +38,10 @@ static bool has_elements(int protocol, uint16_t type, size_t bytes)
 	};
 	_Alignas(8) char answer[8192];
 	struct nlmsghdr *first = (struct nlmsghdr *)(void *)answer;
-	ssize_t n = -1;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	ssize_t n = netlink_ask(protocol, &d.h, answer, sizeof(answer));
 
-	if (fd < 0)
-		return errno != EPROTONOSUPPORT;
-	if (send(fd, &d, d.h.nlmsg_len, 0) >= 0)
-		n = recv(fd, answer, sizeof(answer), 0);
-	close(fd);
+	if (n == -EPROTONOSUPPORT)
+		return false;
 	if (n < (ssize_t)sizeof(*first))
 		return true;
 	if (first->nlmsg_type == NLMSG_DONE)

@@ -7,13 +7,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/neighbour.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "ofed_core/device/device.h"
+#include "ofed_core/device/netlink.h"
 #include "ofed_core/device/rtattr.h"
 
 #define DISCARD_PORT 9
@@ -23,8 +23,7 @@
 struct query {
 	struct nlmsghdr h;
 	struct ndmsg n;
-	struct rtattr a;
-	uint8_t address[16];
+	char attributes[32];
 };
 
 bool neighbor_from_gid(const uint8_t gid[16], uint8_t mac[6])
@@ -92,38 +91,21 @@ static void start_discovery(unsigned ifindex, const uint8_t gid[16])
 	close(fd);
 }
 
-/* One question to the kernel: how much of its answer came, 0 for none or a
- * part of it; or -errno without a socket. */
-static ssize_t ask(const struct nlmsghdr *question, void *answer, size_t size)
-{
-	ssize_t n = 0;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	if (fd < 0)
-		return -errno;
-	if (send(fd, question, question->nlmsg_len, 0) >= 0)
-		n = recv(fd, answer, size, 0);
-	close(fd);
-	return NLMSG_OK((const struct nlmsghdr *)answer, n) ? n : 0;
-}
-
 int neighbor_find(unsigned ifindex, const uint8_t gid[16], uint8_t mac[6])
 {
 	bool is_ip4 = gid_is_ip4(gid);
 	uint16_t size = is_ip4 ? 4 : 16;
-	struct query q = {
-	    .h = {.nlmsg_len = NLMSG_LENGTH(sizeof(q.n)) + RTA_LENGTH(size),
-		  .nlmsg_type = RTM_GETNEIGH,
-		  .nlmsg_flags = NLM_F_REQUEST},
-	    .n = {.ndm_family = is_ip4 ? AF_INET : AF_INET6,
-		  .ndm_ifindex = (int)ifindex},
-	    .a = {.rta_len = RTA_LENGTH(size), .rta_type = NDA_DST}};
+	struct query q = {.h = {.nlmsg_len = NLMSG_LENGTH(sizeof(q.n)),
+				.nlmsg_type = RTM_GETNEIGH,
+				.nlmsg_flags = NLM_F_REQUEST},
+			  .n = {.ndm_family = is_ip4 ? AF_INET : AF_INET6,
+				.ndm_ifindex = (int)ifindex}};
 	_Alignas(8) char answer[1024];
 	int rc = -ENOENT;
 	ssize_t n;
 
-	memcpy(q.address, gid + 16 - size, size);
-	n = ask(&q.h, answer, sizeof(answer));
+	netlink_add(&q.h, NDA_DST, gid + 16 - size, size);
+	n = netlink_ask(NETLINK_ROUTE, &q.h, answer, sizeof(answer));
 	if (n < 0)
 		return (int)n;
 	if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct ndmsg)))
@@ -138,17 +120,6 @@ struct route_query {
 	struct rtmsg r;
 	char attributes[64];
 };
-
-static void add(struct route_query *q, uint16_t type, const void *data)
-{
-	struct rtattr *a = (void *)((char *)q + NLMSG_ALIGN(q->h.nlmsg_len));
-
-	a->rta_type = type;
-	a->rta_len = RTA_LENGTH(4);
-	memcpy(RTA_DATA(a), data, 4);
-	q->h.nlmsg_len =
-	    (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) + RTA_ALIGN(a->rta_len));
-}
 
 static int read_route(struct nlmsghdr *h, unsigned ifindex, uint8_t hop[16])
 {
@@ -189,10 +160,10 @@ int neighbor_next_hop(unsigned ifindex, const uint8_t sgid[16],
 	ssize_t n;
 
 	memcpy(hop, dgid, 16);
-	add(&q, RTA_DST, dgid + 12);
-	add(&q, RTA_SRC, sgid + 12);
-	add(&q, RTA_OIF, &ifindex);
-	n = ask(&q.h, answer, sizeof(answer));
+	netlink_add(&q.h, RTA_DST, dgid + 12, 4);
+	netlink_add(&q.h, RTA_SRC, sgid + 12, 4);
+	netlink_add(&q.h, RTA_OIF, &ifindex, sizeof(ifindex));
+	n = netlink_ask(NETLINK_ROUTE, &q.h, answer, sizeof(answer));
 	if (n < 0)
 		return (int)n;
 	return n >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg))

@@ -5,8 +5,7 @@
  * RoCE version 1 carries no IP header: the sender finds the address itself. For
  * version 2 it may, which is faster than the IP stack.
  *
- * Addresses are in network order. Locking: none; each question to the kernel
- * has a netlink socket of its own.
+ * Addresses are in network order. Locking: none.
  */
 #ifndef OFED_CORE_NEIGHBOR_H
 #define OFED_CORE_NEIGHBOR_H

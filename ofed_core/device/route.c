@@ -5,13 +5,12 @@
 #include "ofed_core/device/route.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "ofed_core/device/device.h"
+#include "ofed_core/device/netlink.h"
 #include "ofed_core/device/rtattr.h"
 
 struct query {
@@ -19,17 +18,6 @@ struct query {
 	struct rtmsg r;
 	char attributes[128];
 };
-
-static void add(struct query *q, uint16_t type, const void *data, size_t bytes)
-{
-	struct rtattr *a = (void *)((char *)q + NLMSG_ALIGN(q->h.nlmsg_len));
-
-	a->rta_type = type;
-	a->rta_len = (uint16_t)RTA_LENGTH(bytes);
-	memcpy(RTA_DATA(a), data, bytes);
-	q->h.nlmsg_len =
-	    (uint32_t)(NLMSG_ALIGN(q->h.nlmsg_len) + RTA_ALIGN(a->rta_len));
-}
 
 static int read_answer(struct nlmsghdr *h, bool is_ip4, unsigned *ifindex,
 		       uint8_t source[16])
@@ -91,27 +79,23 @@ int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
 	_Alignas(8) char answer[4096];
 	int rc = -ENETUNREACH;
 	ssize_t n;
-	int fd;
 
 	q.h.nlmsg_len = NLMSG_LENGTH(sizeof(q.r));
 	q.h.nlmsg_type = RTM_GETROUTE;
 	q.h.nlmsg_flags = NLM_F_REQUEST;
 	q.r.rtm_family = is_ip4 ? AF_INET : AF_INET6;
 	q.r.rtm_dst_len = (uint8_t)(size * 8);
-	add(&q, RTA_DST, to + skip, size);
+	netlink_add(&q.h, RTA_DST, to + skip, size);
 	if (wanted) {
 		q.r.rtm_src_len = (uint8_t)(size * 8);
-		add(&q, RTA_SRC, wanted + skip, size);
+		netlink_add(&q.h, RTA_SRC, wanted + skip, size);
 	}
 	if (scope)
-		add(&q, RTA_OIF, &scope, sizeof(scope));
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return -errno;
+		netlink_add(&q.h, RTA_OIF, &scope, sizeof(scope));
 	*ifindex = 0;
-	if (send(fd, &q, q.h.nlmsg_len, 0) < 0)
-		goto out;
-	n = recv(fd, answer, sizeof(answer), 0);
+	n = netlink_ask(NETLINK_ROUTE, &q.h, answer, sizeof(answer));
+	if (n < 0)
+		return (int)n;
 	if (NLMSG_OK((struct nlmsghdr *)(void *)answer, n))
 		rc = read_answer((void *)answer, is_ip4, ifindex, source);
 	if (wanted && rc == -EADDRNOTAVAIL) {
@@ -120,7 +104,5 @@ int route_find(const uint8_t to[16], const uint8_t *wanted, uint32_t scope,
 	} else if (rc == -EADDRNOTAVAIL && !is_ip4) {
 		rc = pick_source(*ifindex, to, source);
 	}
-out:
-	close(fd);
 	return rc;
 }

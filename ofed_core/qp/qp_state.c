@@ -170,9 +170,9 @@ static void flush_receives(struct qp *qp)
  */
 static bool run_once(struct qp *qp)
 {
-	ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+	ring_tell(qp->sq, SHIM_RING_POLLED, 1);
 	qp->ops->run(qp);
-	ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+	ring_tell(qp->sq, SHIM_RING_POLLED, qp->is_watched);
 	return requester_has_posted(qp) && atomic_load(&qp->state) == QP_RTS;
 }
 
@@ -185,7 +185,7 @@ static void run_until_quiet(struct qp *qp)
 		if (++turns < TURNS)
 			continue;
 		/* It is looked at again before anybody sleeps. */
-		ring_tell(qp->sq, SHIM_RING_AWAKE, 1);
+		ring_tell(qp->sq, SHIM_RING_POLLED, 1);
 		work_post(&qp->work);
 		break;
 	}
@@ -206,7 +206,7 @@ void qp_run(struct qp *qp)
 		state = atomic_load(&qp->state);
 	}
 	if (state == QP_SQE || state == QP_ERR) {
-		ring_tell(qp->sq, SHIM_RING_AWAKE, qp->is_watched);
+		ring_tell(qp->sq, SHIM_RING_POLLED, qp->is_watched);
 		requester_flush(qp);
 	}
 	pthread_mutex_unlock(&qp->sq_lock);

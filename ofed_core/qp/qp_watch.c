@@ -39,7 +39,7 @@ void qp_watch_busy(const struct qp *qp)
 static void set_watched(struct qp *qp, bool is_watched)
 {
 	qp->is_watched = is_watched;
-	ring_tell(qp->sq, SHIM_RING_AWAKE, is_watched);
+	ring_tell(qp->sq, SHIM_RING_POLLED, is_watched);
 }
 
 static void add(struct watch *h, uint32_t qpn)

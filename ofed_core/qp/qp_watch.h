@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * qp_watch: queue pairs that were busy lately, looked at by a worker that
- * stays awake: meanwhile their programs post without a system call.
+ * polls: meanwhile their programs post without a system call.
  */
 #ifndef OFED_CORE_QP_WATCH_H
 #define OFED_CORE_QP_WATCH_H

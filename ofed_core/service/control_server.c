@@ -16,7 +16,7 @@
 #include "ofed_core/base/control.h"
 #include "ofed_core/base/log.h"
 #include "ofed_core/base/params.h"
-#include "ofed_core/base/stranger.h"
+#include "ofed_core/base/untrusted_fd.h"
 #include "ofed_core/cm/cm_id.h"
 #include "ofed_core/service/serve.h"
 #include "ofed_core/verbs/client.h"
@@ -361,7 +361,7 @@ static void session_ready(struct source *source, uint32_t events)
 
 static void listener_ready(struct source *source, uint32_t events)
 {
-	int fd = stranger_accept(source->fd, SOCK_CLOEXEC);
+	int fd = untrusted_fd_accept(source->fd, SOCK_CLOEXEC);
 	struct session *s;
 	struct ucred u;
 	socklen_t size = sizeof(u);
@@ -405,7 +405,7 @@ int control_listen(void)
 		close(fd);
 		return -EALREADY;
 	}
-	listener.fd = stranger_listen("control", SOCK_STREAM, 16);
+	listener.fd = untrusted_fd_listen("control", SOCK_STREAM, 16);
 	if (listener.fd < 0)
 		return listener.fd;
 	timer_init(&unload_timer, worker_at(0), on_unload);

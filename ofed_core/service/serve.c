@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
-#include "ofed_core/base/stranger.h"
+#include "ofed_core/base/untrusted_fd.h"
 #include "ofed_core/cm/cm.h"
 #include "ofed_core/qp/qp_state.h"
 #include "ofed_core/ucma/ucma.h"
@@ -88,7 +88,7 @@ static void client_destroy(struct client *c)
 	notifier_close(&c->async);
 	client_remove(c);
 	if (!has_node(c->pid))
-		cm_vacant_gone();
+		cm_release_all_requests();
 	pthread_rwlock_unlock(&core_lock);
 	log_debug("client %d has gone", (int)c->pid);
 	if (c->pidfd >= 0)
@@ -291,7 +291,7 @@ static void take_control(struct message *m, struct msghdr *h)
 static bool are_sockets(const struct message *m)
 {
 	for (unsigned i = 0; i < m->fd_count; i++)
-		if (!stranger_is_socket(m->fds[i]))
+		if (!untrusted_fd_is_socket(m->fds[i]))
 			return false;
 	return true;
 }
@@ -340,7 +340,7 @@ static void client_ready(struct source *s, uint32_t events)
 		if (are_sockets(&m))
 			handle(c, &m);
 		for (unsigned k = 0; k < m.fd_count; k++)
-			stranger_close(m.fds[k]);
+			untrusted_fd_close(m.fds[k]);
 	}
 }
 
@@ -388,7 +388,7 @@ fail:
 
 static void listener_ready(struct source *s, uint32_t events)
 {
-	int fd = stranger_accept(s->fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = untrusted_fd_accept(s->fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)events;
 	if (fd < 0)
@@ -403,7 +403,7 @@ int serve_listen(void)
 {
 	static struct source listener = {.ready = listener_ready};
 
-	listener.fd = stranger_listen("verbs", SOCK_SEQPACKET, 128);
+	listener.fd = untrusted_fd_listen("verbs", SOCK_SEQPACKET, 128);
 	return listener.fd < 0 ? listener.fd
 			       : worker_add_source(worker_at(0), &listener);
 }

@@ -2,8 +2,8 @@
 /*
  * shim: what the files of the shim library share.
  *
- * The shim lives in strangers' processes: libc only, no allocation, errno is
- * kept where the call succeeds. Every interposed call ends in the next
+ * The shim lives in programs that are not ours: libc only, no allocation, errno
+ * is kept where the call succeeds. Every interposed call ends in the next
  * definition (dlsym RTLD_NEXT), which may belong to another preload library.
  */
 #ifndef OFED_CORE_SHIM_H

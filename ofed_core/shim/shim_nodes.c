@@ -146,7 +146,7 @@ static ssize_t doorbell(int fd, const void *bytes, size_t count)
 	if (shim_ring_word(fd, r.argument, SHIM_RING_STATE, STATE_RTS) <
 	    STATE_RTS)
 		return fail(-EINVAL);
-	if (shim_ring_word(fd, r.argument, SHIM_RING_AWAKE, 0))
+	if (shim_ring_word(fd, r.argument, SHIM_RING_POLLED, 0))
 		return (ssize_t)count;
 	rc = shim_post(fd, &r);
 	return rc < 0 ? fail(rc) : (ssize_t)count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shim_wait: a program that waits for completions stays awake for a moment:
+ * shim_wait: a program that waits for completions polls for a moment:
  * a processor that has gone to sleep takes long to wake.
  */
 #undef _FORTIFY_SOURCE
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ofed_core/pure/awake.h"
+#include "ofed_core/pure/busy_poll.h"
 
-static __thread struct awake awake;
+static __thread struct busy_poll busy_poll;
 
 static uint64_t clock_ns(void)
 {
@@ -26,7 +26,7 @@ static uint64_t clock_ns(void)
 }
 
 /* An event that is there or comes soon; else -1 with EAGAIN. */
-static ssize_t read_awake(int fd, void *bytes, size_t count, uint64_t begin)
+static ssize_t read_busy(int fd, void *bytes, size_t count, uint64_t begin)
 {
 	uint64_t now = begin;
 	uint64_t before;
@@ -34,12 +34,13 @@ static ssize_t read_awake(int fd, void *bytes, size_t count, uint64_t begin)
 
 	for (;;) {
 		n = SHIM_NEXT(recv)(fd, bytes, count, MSG_DONTWAIT);
-		if (n >= 0 || errno != EAGAIN || !awake_may(&awake, begin, now))
+		if (n >= 0 || errno != EAGAIN ||
+		    !busy_poll_may(&busy_poll, begin, now))
 			return n;
 		before = clock_ns();
 		sched_yield();
 		now = clock_ns();
-		awake_stepped(&awake, before, now);
+		busy_poll_stepped(&busy_poll, before, now);
 	}
 }
 
@@ -53,12 +54,12 @@ ssize_t shim_event_read(int fd, void *bytes, size_t count)
 	if (!count || flags < 0 || (flags & O_NONBLOCK))
 		return SHIM_NEXT(read)(fd, bytes, count);
 	begin = clock_ns();
-	n = read_awake(fd, bytes, count, begin);
+	n = read_busy(fd, bytes, count, begin);
 	if (n < 0 && errno == EAGAIN)
 		n = SHIM_NEXT(read)(fd, bytes, count);
 	if (n < 0)
 		return n;
-	awake_learn(&awake, clock_ns() - begin);
+	busy_poll_learn(&busy_poll, clock_ns() - begin);
 	errno = error;
 	return n;
 }

@@ -159,7 +159,7 @@ int ucma_listen(struct command *c)
 	id->backlog =
 	    q->backlog && q->backlog < BACKLOG_MAX ? q->backlog : BACKLOG_MAX;
 	id->state = CM_LISTEN;
-	cm_vacant_end(id->source.port);
+	cm_release_requests(id->source.port);
 	return 0;
 }
 

@@ -10,11 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ofed_core/base/cpu_placement.h"
 #include "ofed_core/base/log.h"
-#include "ofed_core/base/spread.h"
 #include "ofed_core/pure/bytes.h"
-#include "ofed_core/pure/doze.h"
 #include "ofed_core/pure/icrc.h"
+#include "ofed_core/pure/rx_moderation.h"
 #include "ofed_core/pure/wire_headers.h"
 #include "ofed_core/wire/wire.h"
 #include "ofed_core/wire/wire_socket.h"
@@ -297,8 +297,8 @@ struct inbox_buffers {
 	_Alignas(8) char control[WIRE_BATCH][128];
 	uint8_t packets[WIRE_BATCH][PACKET_BYTES];
 	struct arrival arrivals[WIRE_BATCH];
-	struct spread spread;
-	struct doze doze;
+	struct cpu_placement placement;
+	struct rx_moderation moderation;
 	uint64_t since; /* bytes are counted */
 	uint64_t bytes;
 	bool is_stream;
@@ -321,9 +321,9 @@ static void watch_stream(struct inbox_buffers *r, int n)
 	for (int i = 0; i < n; i++)
 		r->bytes += r->messages[i].msg_len;
 	if (r->is_stream)
-		spread_look(&r->spread, now);
+		cpu_placement_look(&r->placement, now);
 	else
-		spread_end(&r->spread);
+		cpu_placement_end(&r->placement);
 }
 
 static void inbox_ready(struct source *s, uint32_t events);
@@ -444,7 +444,7 @@ static void inbox_ready(struct source *s, uint32_t events)
 	/* An error is told even of a socket that is not listened to. */
 	if (!r->is_stream || n == WIRE_BATCH || in->rest.slot)
 		return;
-	ns = doze_ns(&r->doze, !goes_on, clock_ns());
+	ns = rx_moderation_ns(&r->moderation, !goes_on, clock_ns());
 	if (!ns)
 		return;
 	worker_listen(worker_self(), s, false);

@@ -40,7 +40,7 @@ static void post(void)
 	w->wr.opcode = IB_UVERBS_WR_SEND;
 	w->wr.send_flags = SEND_INLINE;
 	sq.shared->producer_index = (sq.shared->producer_index + 1) & sq.mask;
-	if (!ring_asked(&sq, SHIM_RING_AWAKE))
+	if (!ring_asked(&sq, SHIM_RING_POLLED))
 		rung++;
 }
 
@@ -207,6 +207,6 @@ Test(doorbell, a_pair_that_is_always_posted_to_lets_others_have_a_turn)
 	cr_assert_gt(posted, 0);
 	cr_assert_gt(to_post, 0);
 	/* It is going to be looked at: no need to ring. */
-	cr_assert_eq(ring_asked(&sq, SHIM_RING_AWAKE), 1);
+	cr_assert_eq(ring_asked(&sq, SHIM_RING_POLLED), 1);
 	close_pair();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * spread: a thread that works on a stream leaves a processor that another busy
- * thread keeps from it.
+ * cpu_placement: a thread that works on a stream leaves a processor that
+ * another busy thread keeps from it.
  *
  * The kernel balances threads when it finds them waiting. One that sleeps and
  * wakes a thousand times a second hardly ever waits when it looks, and stays
@@ -9,14 +9,14 @@
  *
  * A struct that is all zero is a new one. Locking: its thread's own.
  */
-#ifndef OFED_CORE_SPREAD_H
-#define OFED_CORE_SPREAD_H
+#ifndef OFED_CORE_CPU_PLACEMENT_H
+#define OFED_CORE_CPU_PLACEMENT_H
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct spread {
+struct cpu_placement {
 	bool is_open;
 	int fd;          /* what the kernel knows of the thread, or -1 */
 	uint64_t looked; /* ns of CLOCK_MONOTONIC */
@@ -31,8 +31,8 @@ struct spread {
  * kernel how long the thread has waited since. The thread is then bound to the
  * other processors, until it waits there as well or the stream is over.
  */
-void spread_look(struct spread *s, uint64_t now);
+void cpu_placement_look(struct cpu_placement *s, uint64_t now);
 /* The stream is over: all processors are allowed again. */
-void spread_end(struct spread *s);
+void cpu_placement_end(struct cpu_placement *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * spread: leaving a processor that another busy thread keeps.
+ * cpu_placement: leaving a processor that another busy thread keeps.
  */
-#include "ofed_core/base/spread.h"
+#include "ofed_core/base/cpu_placement.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #define SHARE   5 /* waiting for more than one part in so many is too much */
 
 /* False where the kernel does not tell. */
-static bool read_waited(const struct spread *s, uint64_t *out)
+static bool read_waited(const struct cpu_placement *s, uint64_t *out)
 {
 	char text[64];
 	unsigned long long waited;
@@ -30,7 +30,7 @@ static bool read_waited(const struct spread *s, uint64_t *out)
 }
 
 /* All are allowed again, unless somebody has bound the thread meanwhile. */
-static void release(struct spread *s)
+static void release(struct cpu_placement *s)
 {
 	cpu_set_t now;
 
@@ -44,7 +44,7 @@ static void release(struct spread *s)
  * Moves the thread to any other processor; the one that wakes it would soon
  * have it back.
  */
-static void leave(struct spread *s)
+static void leave(struct cpu_placement *s)
 {
 	int here = sched_getcpu();
 
@@ -57,13 +57,13 @@ static void leave(struct spread *s)
 		      sched_setaffinity(0, sizeof(s->others), &s->others) == 0;
 }
 
-void spread_end(struct spread *s)
+void cpu_placement_end(struct cpu_placement *s)
 {
 	if (s->is_bound)
 		release(s);
 }
 
-void spread_look(struct spread *s, uint64_t now)
+void cpu_placement_look(struct cpu_placement *s, uint64_t now)
 {
 	uint64_t since = now - s->looked;
 	uint64_t before = s->waited;

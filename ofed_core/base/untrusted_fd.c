@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * stranger: accepting and closing what programs send.
+ * untrusted_fd: accepting and closing what programs send.
  */
-#include "ofed_core/base/stranger.h"
+#include "ofed_core/base/untrusted_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static int spare = -1; /* makes room for one that is refused */
 
-int stranger_listen(const char *leaf, int type, int backlog)
+int untrusted_fd_listen(const char *leaf, int type, int backlog)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), leaf);
@@ -42,7 +42,7 @@ int stranger_listen(const char *leaf, int type, int backlog)
 	return rc;
 }
 
-int stranger_accept(int listener, int flags)
+int untrusted_fd_accept(int listener, int flags)
 {
 	int fd = accept4(listener, NULL, NULL, flags);
 	int rc = fd < 0 ? -errno : fd;
@@ -62,7 +62,7 @@ int stranger_accept(int listener, int flags)
 	return rc;
 }
 
-bool stranger_is_socket(int fd)
+bool untrusted_fd_is_socket(int fd)
 {
 	socklen_t size = sizeof(int);
 	int domain;
@@ -91,12 +91,12 @@ static void *close_main(void *argument)
 	return NULL;
 }
 
-void stranger_close(int fd)
+void untrusted_fd_close(int fd)
 {
 	pthread_attr_t a;
 	pthread_t thread;
 
-	if (stranger_is_socket(fd) && is_empty(fd)) {
+	if (untrusted_fd_is_socket(fd) && is_empty(fd)) {
 		close(fd);
 		return;
 	}

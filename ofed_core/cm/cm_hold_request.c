@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cm_vacant: requests for ports where nobody listens yet.
+ * cm_hold_request: requests for ports where nobody listens yet.
  *
  * Programs tell their port to the other side and listen after that (qperf,
  * uDAPL's dtest), or close their listener and open it again while the other
@@ -53,19 +53,19 @@ static void on_timer(struct timer *t)
 	pthread_mutex_unlock(&cm_lock);
 }
 
-void cm_vacant_init(void)
+void cm_hold_request_init(void)
 {
 	timer_init(&timer, worker_at(1), on_timer);
 }
 
-void cm_vacant_end(uint16_t port)
+void cm_release_requests(uint16_t port)
 {
 	for (int i = 0; i < HELD_MAX; i++)
 		if (held[i].is_used && held[i].port == port)
 			release(&held[i]);
 }
 
-void cm_vacant_gone(void)
+void cm_release_all_requests(void)
 {
 	pthread_mutex_lock(&cm_lock);
 	for (int i = 0; i < HELD_MAX; i++)
@@ -89,7 +89,7 @@ static bool is_same(const struct held *h, const struct arrival *a)
 	       memcmp(h->bytes, a->p.payload, CM_MESSAGE_BYTES) == 0;
 }
 
-bool cm_vacant_hold(uint16_t port, pid_t from, const struct arrival *a)
+bool cm_hold_request(uint16_t port, pid_t from, const struct arrival *a)
 {
 	uint64_t now = clock_ns();
 	struct held *h = NULL;
