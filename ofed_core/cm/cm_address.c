@@ -142,11 +142,6 @@ static int choose_port(struct cm_id *id, struct cm_end *end)
 	return -EADDRNOTAVAIL;
 }
 
-static struct device *device_of(const struct cm_end *end)
-{
-	return device_by_gid(end->ip, NULL);
-}
-
 int cm_bind(struct cm_id *id, const struct cm_end *to)
 {
 	struct cm_end end = *to;
@@ -156,7 +151,7 @@ int cm_bind(struct cm_id *id, const struct cm_end *to)
 	if (id->state != CM_IDLE)
 		return -EINVAL;
 	if (!cm_ip_is_any(end.ip) && !is_loopback(end.ip)) {
-		d = device_of(&end);
+		d = device_by_gid(end.ip, NULL);
 		if (!d)
 			return -EADDRNOTAVAIL;
 	}
@@ -237,6 +232,16 @@ static int find_source(struct cm_id *id, uint8_t source[16])
 	return rc;
 }
 
+void cm_path_init(struct cm_id *id, struct device *d, unsigned index,
+		  uint8_t hop_limit)
+{
+	id->path = (struct address){.device = d,
+				    .sgid_index = (uint8_t)index,
+				    .hop_limit = hop_limit,
+				    .is_v1 = d->gids[index].is_v1};
+	memcpy(id->path.sgid, d->gids[index].raw, 16);
+}
+
 int cm_resolve(struct cm_id *id)
 {
 	struct cm_end from = id->source;
@@ -267,14 +272,9 @@ int cm_resolve(struct cm_id *id)
 	id->is_bound = true;
 	id->source = from;
 	id->device = d;
-	id->path =
-	    (struct address){.device = d,
-			     .sgid_index = (uint8_t)index,
-			     .hop_limit = 64,
-			     .traffic_class = id->tos,
-			     .sl = (uint8_t)param(PARAMETER_DEF_PREC2SL)};
-	id->path.is_v1 = d->gids[index].is_v1;
-	memcpy(id->path.sgid, source, 16);
+	cm_path_init(id, d, index, 64);
+	id->path.traffic_class = id->tos;
+	id->path.sl = (uint8_t)param(PARAMETER_DEF_PREC2SL);
 	memcpy(id->path.dgid, id->dest.ip, 16);
 	return 0;
 }

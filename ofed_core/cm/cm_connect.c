@@ -14,7 +14,6 @@
 #define ACK_TIMEOUT  19 /* 4.096 us * 2^19 = 2.1 s, as Linux */
 #define TARGET_DELAY 15
 #define TIMEWAIT_NS  (2000 * NS_PER_MS)
-#define SERVICE_BASE UINT64_C(0x0000000001000000)
 
 static uint32_t random_psn(void)
 {
@@ -28,7 +27,7 @@ static uint32_t random_psn(void)
 /* 06 TCP, 11 UDP; then the port (annex A11.4). */
 static uint64_t service_id(uint16_t space, uint16_t port)
 {
-	return SERVICE_BASE | (uint64_t)(space & 0xff) << 16 | port;
+	return CM_SERVICE_BASE | (uint64_t)(space & 0xff) << 16 | port;
 }
 
 static int add_private(struct cm_message *m, size_t at, const void *data,
@@ -52,7 +51,7 @@ static void add_ip_header(const struct cm_id *id, struct cm_message *m)
 	cm_ip_encode(&h, m->private_data);
 }
 
-static int build_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
+static void build_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 {
 	struct cm_message *m = &id->sent;
 
@@ -81,24 +80,16 @@ static int build_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 	};
 	memcpy(m->local_gid, id->path.sgid, 16);
 	memcpy(m->remote_gid, id->path.dgid, 16);
-	add_ip_header(id, m);
-	return add_private(m, CM_IP_HEADER_BYTES, p->private_data,
-			   p->private_data_len);
 }
 
-static int build_sidr_req(struct cm_id *id, const struct rdma_ucm_conn_param *p)
+static void build_sidr_req(struct cm_id *id)
 {
-	struct cm_message *m = &id->sent;
-
-	*m = (struct cm_message){
+	id->sent = (struct cm_message){
 	    .kind = CM_SIDR_REQ,
 	    .transaction = (uint64_t)id->local_id << 32 | id->local_id,
 	    .local_id = id->local_id,
 	    .service_id = service_id(id->space, id->dest.port),
 	};
-	add_ip_header(id, m);
-	return add_private(m, CM_IP_HEADER_BYTES, p->private_data,
-			   p->private_data_len);
 }
 
 int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p)
@@ -108,7 +99,13 @@ int cm_connect(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 
 	if (id->state != CM_ROUTE_RESOLVED)
 		return -EINVAL;
-	rc = is_datagram ? build_sidr_req(id, p) : build_req(id, p);
+	if (is_datagram)
+		build_sidr_req(id);
+	else
+		build_req(id, p);
+	add_ip_header(id, &id->sent);
+	rc = add_private(&id->sent, CM_IP_HEADER_BYTES, p->private_data,
+			 p->private_data_len);
 	if (rc < 0)
 		return rc;
 	id->qpn = p->qp_num;
@@ -192,10 +189,7 @@ static void send_rtu(struct cm_id *id)
 
 int cm_accept(struct cm_id *id, const struct rdma_ucm_conn_param *p)
 {
-	if (id->listener) {
-		id->listener->requests--;
-		id->listener = NULL;
-	}
+	cm_id_answered(id);
 	switch (id->state) {
 	case CM_REQ_RECEIVED:
 		return accept_connection(id, p);

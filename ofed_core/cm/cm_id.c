@@ -110,6 +110,13 @@ static void forget_listener(struct cm_id *listener)
 			id->listener = NULL;
 }
 
+void cm_id_answered(struct cm_id *id)
+{
+	if (id->listener)
+		id->listener->requests--;
+	id->listener = NULL;
+}
+
 void cm_id_destroy(struct cm_id *id)
 {
 	struct cm_channel *ch = id->channel;
@@ -125,10 +132,7 @@ void cm_id_destroy(struct cm_id *id)
 	cm_event_drop(ch, id);
 	if (id->state == CM_LISTEN)
 		forget_listener(id);
-	if (id->listener) {
-		id->listener->requests--;
-		id->listener = NULL;
-	}
+	cm_id_answered(id);
 	switch (id->state) {
 	case CM_REQ_RECEIVED:
 	case CM_SIDR_RECEIVED:

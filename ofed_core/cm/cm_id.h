@@ -56,6 +56,9 @@ enum cm_state {
 	CM_SIDR_DONE,
 };
 
+/* The identifiers of rdma_cm's services; port space and port follow. */
+#define CM_SERVICE_BASE UINT64_C(0x0000000001000000)
+
 /* An address as RDMA sees it: IPv4 is ::ffff:a.b.c.d. Port in host order. */
 struct cm_end {
 	uint8_t ip[16];
@@ -147,6 +150,8 @@ int cm_id_create(struct cm_id **out, struct cm_channel *ch, uint64_t uid,
 		 uint16_t space);
 /* Tells the peer when there is one; the id may outlive this. */
 void cm_id_destroy(struct cm_id *id);
+/* A request is not one of its listener's backlog any more. */
+void cm_id_answered(struct cm_id *id);
 /* NULL unless the number names an id of the channel that it has heard of. */
 struct cm_id *cm_id_find(struct cm_channel *ch, uint32_t number);
 struct cm_id *cm_id_by_local(uint32_t local_id);
@@ -180,6 +185,9 @@ void cm_event_move(struct cm_channel *from, struct cm_channel *to,
 int cm_end_from_sockaddr(struct cm_end *out, const struct sockaddr_in6 *in);
 void cm_end_to_sockaddr(const struct cm_end *in, struct sockaddr_in6 *out);
 int cm_bind(struct cm_id *id, const struct cm_end *to);
+/* The path begins at that GID of the device. */
+void cm_path_init(struct cm_id *id, struct device *d, unsigned index,
+		  uint8_t hop_limit);
 /* Finds device, source address and path to dest. */
 int cm_resolve(struct cm_id *id);
 struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to);

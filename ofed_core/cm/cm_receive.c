@@ -15,7 +15,6 @@
 
 #define MRA_TIMEOUT  24 /* what Linux grants a program that thinks */
 #define SERVICE_MASK UINT64_C(0xffffffffff000000)
-#define SERVICE_BASE UINT64_C(0x0000000001000000)
 
 static void answer_path(const struct arrival *a, struct address *out)
 {
@@ -89,7 +88,7 @@ static bool read_ends(const struct arrival *a, const struct cm_message *m,
 {
 	struct cm_ip_header h;
 
-	if ((m->service_id & SERVICE_MASK) != SERVICE_BASE ||
+	if ((m->service_id & SERVICE_MASK) != CM_SERVICE_BASE ||
 	    cm_ip_decode(&h, m->private_data, m->private_bytes) < 0)
 		return false;
 	*from = (struct cm_end){.port = h.source_port, .is_ip4 = !h.is_ip6};

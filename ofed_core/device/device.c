@@ -112,7 +112,7 @@ unsigned mtu_bytes(unsigned value)
 	return value >= 1 && value <= 5 ? 128u << value : 0;
 }
 
-unsigned mtu_enum(unsigned bytes)
+static unsigned mtu_enum(unsigned bytes)
 {
 	unsigned e = 1;
 

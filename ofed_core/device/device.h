@@ -99,7 +99,6 @@ bool device_has_gid(const struct device *d, const uint8_t gid[16]);
 /* Largest path MTU (enum 1..5) that fits the interface. */
 unsigned device_mtu(const struct device *d);
 unsigned mtu_bytes(unsigned mtu_enum);
-unsigned mtu_enum(unsigned bytes);
 
 /* ::ffff:a.b.c.d */
 bool gid_is_ip4(const uint8_t gid[16]);

@@ -312,12 +312,10 @@ ssize_t shim_netlink_send(int fd, const void *bytes, size_t count)
 	bool is_dump;
 	int rc = 0;
 
-	if (count < sizeof(request)) {
-		errno = EINVAL;
-		return -1;
-	}
-	memcpy(&request, bytes, sizeof(request));
-	if (request.nlmsg_len < NLMSG_HDRLEN || request.nlmsg_len > count) {
+	if (count >= sizeof(request))
+		memcpy(&request, bytes, sizeof(request));
+	if (count < sizeof(request) || request.nlmsg_len < NLMSG_HDRLEN ||
+	    request.nlmsg_len > count) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -124,10 +124,7 @@ static int find_path(struct cm_id *id)
 	d = device_by_gid(id->source.ip, &index);
 	if (!d)
 		return -ENODEV;
-	id->path = (struct address){
-	    .device = d, .sgid_index = (uint8_t)index, .hop_limit = 1};
-	id->path.is_v1 = d->gids[index].is_v1;
-	memcpy(id->path.sgid, id->source.ip, 16);
+	cm_path_init(id, d, index, 1);
 	return 0;
 }
 
