@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,9 @@
 #include "ofed_core/wire/wire.h"
 
 #define PRIORITY (-10) /* nice */
+
+/* The requests of the smallest queue pair are longer. */
+#define LONG_BYTES (16 << 10)
 
 static const char usage[] =
     "Usage: ofed_core [-f]\n"
@@ -227,6 +231,8 @@ int main(int argc, char **argv)
 	come_first(argc == 1);
 	read_roce_mode();
 	umask(022);
+	/* What is as long goes back to the kernel when it is freed. */
+	mallopt(M_MMAP_THRESHOLD, LONG_BYTES);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
