@@ -74,7 +74,8 @@ void notifier_close(struct notifier *n)
 		return;
 	timer_cancel(&n->retry);
 	close(n->fd);
-	close(n->reader);
+	if (n->reader >= 0)
+		close(n->reader);
 	free(n->backlog);
 	pthread_mutex_destroy(&n->lock);
 	*n = (struct notifier){.fd = -1, .reader = -1};
@@ -116,7 +117,7 @@ int notifier_send(struct notifier *n, const void *record)
 	return rc;
 }
 
-uint32_t notifier_withdraw(struct notifier *n, uint64_t key)
+uint32_t notifier_withdraw(struct notifier *n, int reader, uint64_t key)
 {
 	unsigned char record[NOTIFIER_RECORD_MAX];
 	unsigned char *others = NULL;
@@ -124,7 +125,7 @@ uint32_t notifier_withdraw(struct notifier *n, uint64_t key)
 	uint32_t taken = 0;
 
 	pthread_mutex_lock(&n->lock);
-	while (recv(n->reader, record, n->record, MSG_DONTWAIT) ==
+	while (recv(reader, record, n->record, MSG_DONTWAIT) ==
 	       (ssize_t)n->record) {
 		unsigned char *grown;
 

@@ -40,6 +40,8 @@ struct worker {
 
 	/* Only its thread uses these. */
 	void *buffers[WORKER_BUFFERS];
+	struct epoll_event events[EVENTS_MAX]; /* that are being served */
+	int event_count;
 	struct busy_poll busy_poll;
 	bool is_watching;
 	unsigned deaf; /* sources that are not listened to */
@@ -455,38 +457,50 @@ static void ask_for_short_slices(void)
 static void *worker_main(void *argument)
 {
 	struct worker *w = argument;
-	struct epoll_event events[EVENTS_MAX];
 
 	self = w;
 	ask_for_short_slices();
 	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	while (!atomic_load(&stopping)) {
-		int n = await(w, events);
+		int n = await(w, w->events);
 
 		/* Orders what was written before a source was added. */
 		pthread_mutex_lock(&w->lock);
 		pthread_mutex_unlock(&w->lock);
 		if (n < 0 && errno != EINTR)
 			log_error("epoll: error %d", errno);
+		w->event_count = n;
 		for (int i = 0; i < n; i++) {
-			struct source *s = events[i].data.ptr;
+			struct source *s = w->events[i].data.ptr;
 
-			s->ready(s, events[i].events);
+			if (s)
+				s->ready(s, w->events[i].events);
 		}
 		run_batch(w);
 	}
 	return NULL;
 }
 
-int worker_add_source(struct worker *w, struct source *s)
+static int add_source(struct worker *w, struct source *s, uint32_t events)
 {
-	struct epoll_event e = {.events = EVENTS, .data = {.ptr = s}};
+	struct epoll_event e = {.events = events, .data = {.ptr = s}};
 	int rc;
 
 	pthread_mutex_lock(&w->lock);
 	rc = epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) < 0 ? -errno : 0;
 	pthread_mutex_unlock(&w->lock);
 	return rc;
+}
+
+int worker_add_source(struct worker *w, struct source *s)
+{
+	return add_source(w, s, EVENTS);
+}
+
+int worker_await_end(struct worker *w, struct source *s)
+{
+	/* The kernel always tells that a connection is over. */
+	return add_source(w, s, 0);
 }
 
 void worker_listen(struct worker *w, struct source *s, bool on)
@@ -504,6 +518,9 @@ void worker_listen(struct worker *w, struct source *s, bool on)
 void worker_remove_source(struct worker *w, struct source *s)
 {
 	epoll_ctl(w->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+	for (int i = 0; i < w->event_count; i++)
+		if (w->events[i].data.ptr == s)
+			w->events[i].data.ptr = NULL;
 }
 
 static int init_lock(void)

@@ -73,6 +73,9 @@ enum worker_buffer {
 void *worker_buffer(enum worker_buffer which, size_t bytes);
 
 int worker_add_source(struct worker *w, struct source *s);
+/* One that is only ready when the other end of its connection has gone. */
+int worker_await_end(struct worker *w, struct source *s);
+/* On the thread of the worker; it is not called any more. */
 void worker_remove_source(struct worker *w, struct source *s);
 /*
  * A source that is not listened to wakes nobody, and its worker sleeps at once

@@ -207,6 +207,8 @@ static void run_command(struct client *c, struct message *m)
 	else
 		rc = -EINVAL;
 	answer(m->fds[0], rc, out, k.out_bytes, k.fd_out, k.fd_offset);
+	if (k.is_given)
+		close(k.fd_out);
 }
 
 static void ring_doorbell(struct client *c, uint32_t handle)

@@ -5,7 +5,11 @@
 #include "ofed_core/uverbs/uverbs.h"
 
 #include <errno.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "ofed_core/base/untrusted_fd.h"
 #include "ofed_core/verbs/cq.h"
 #include "ofed_core/verbs/object.h"
 
@@ -44,6 +48,7 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
 	if (rc < 0)
 		return rc;
 	cq->o.user_handle = q->user_handle;
+	cq->channel_number = q->comp_channel;
 	base->cq_handle = cq->o.handle;
 	base->cqe = ring_capacity(cq->ring);
 	driver.mi = ring_info(cq->ring);
@@ -90,20 +95,51 @@ int uverbs_resize_cq(struct command *c)
 	return command_answer(c, &r, sizeof(r), &driver, sizeof(driver));
 }
 
+/*
+ * The program's end of the channel, where it was when the queue was made; -1
+ * when the program has it no more.
+ */
+static int borrow_reader(const struct command *c, const struct cq *cq)
+{
+	int process = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	struct stat st;
+	int fd;
+
+	if (process < 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_getfd, process, cq->channel_number, 0);
+	close(process);
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		       st.st_ino == cq->channel->notifier.inode))
+		return fd;
+	untrusted_fd_close(fd);
+	return -1;
+}
+
+/* How many events of the queue the program has taken and must acknowledge. */
+static uint32_t events_taken(const struct command *c, struct cq *cq)
+{
+	uint32_t unread;
+	int reader;
+
+	if (!cq->channel || !cq->comp_sent)
+		return 0;
+	reader = borrow_reader(c, cq);
+	unread = notifier_withdraw(&cq->channel->notifier, reader,
+				   cq->o.user_handle);
+	if (reader >= 0)
+		close(reader);
+	return cq->comp_sent > unread ? cq->comp_sent - unread : 0;
+}
+
 int uverbs_destroy_cq(struct command *c)
 {
 	struct ib_uverbs_destroy_cq_resp r = {0};
 	struct cq *cq = c->object;
-	uint32_t unread;
 
 	if (atomic_load(&cq->o.refs))
 		return -EBUSY;
-	if (cq->channel && cq->comp_sent) {
-		unread = notifier_withdraw(&cq->channel->notifier,
-					   cq->o.user_handle);
-		r.comp_events_reported =
-		    cq->comp_sent > unread ? cq->comp_sent - unread : 0;
-	}
+	r.comp_events_reported = events_taken(c, cq);
 	r.async_events_reported = event_reported(&cq->o);
 	object_destroy(&cq->o);
 	return command_answer(c, &r, sizeof(r), NULL, 0);

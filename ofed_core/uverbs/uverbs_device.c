@@ -177,13 +177,60 @@ int uverbs_alloc_pd(struct command *c)
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }
 
+/* The program has its end; the core keeps the other. */
+#define CHANNEL_FILES (NOTIFIER_FILES - 1)
+
 static void channel_destroy(struct object *o)
 {
 	struct channel *ch = (struct channel *)o;
 
+	worker_remove_source(o->client->worker, &ch->end);
 	notifier_close(&ch->notifier);
-	quota_give(o->client->quota, QUOTA_FILES, NOTIFIER_FILES);
+	quota_give(o->client->quota, QUOTA_FILES, CHANNEL_FILES);
 	free(ch);
+}
+
+/* No command tells that a program gives up a channel: it closes it. */
+static void channel_ended(struct source *s, uint32_t events)
+{
+	struct channel *ch =
+	    (struct channel *)((char *)s - offsetof(struct channel, end));
+
+	(void)events;
+	pthread_rwlock_wrlock(&core_lock);
+	worker_remove_source(ch->o.client->worker, s);
+	ch->has_ended = true;
+	if (!atomic_load(&ch->o.refs))
+		object_destroy(&ch->o);
+	pthread_rwlock_unlock(&core_lock);
+}
+
+static int channel_create(struct client *c, struct channel **out)
+{
+	struct channel *ch = calloc(1, sizeof(*ch));
+	int rc;
+
+	if (!ch)
+		return -ENOMEM;
+	rc = notifier_open(&ch->notifier, c->worker,
+			   sizeof(struct ib_uverbs_comp_event_desc));
+	if (rc < 0) {
+		free(ch);
+		return rc;
+	}
+	ch->end =
+	    (struct source){.fd = ch->notifier.fd, .ready = channel_ended};
+	rc = worker_await_end(c->worker, &ch->end);
+	if (rc == 0)
+		rc = object_add(c, &ch->o, OBJECT_CHANNEL, channel_destroy);
+	if (rc < 0) {
+		worker_remove_source(c->worker, &ch->end);
+		notifier_close(&ch->notifier);
+		free(ch);
+		return rc;
+	}
+	*out = ch;
+	return 0;
 }
 
 int uverbs_create_channel(struct command *c)
@@ -191,25 +238,18 @@ int uverbs_create_channel(struct command *c)
 	struct ib_uverbs_create_comp_channel_resp r = {0};
 	struct quota *quota = c->client->quota;
 	struct channel *ch;
-	int rc = quota_take(quota, QUOTA_FILES, NOTIFIER_FILES);
+	int rc = quota_take(quota, QUOTA_FILES, CHANNEL_FILES);
 
 	if (rc < 0)
 		return rc;
-	ch = calloc(1, sizeof(*ch));
-	rc = ch ? notifier_open(&ch->notifier, c->client->worker,
-				sizeof(struct ib_uverbs_comp_event_desc))
-		: -ENOMEM;
-	if (rc == 0)
-		rc = object_add(c->client, &ch->o, OBJECT_CHANNEL,
-				channel_destroy);
+	rc = channel_create(c->client, &ch);
 	if (rc < 0) {
-		if (ch)
-			notifier_close(&ch->notifier);
-		free(ch);
-		quota_give(quota, QUOTA_FILES, NOTIFIER_FILES);
+		quota_give(quota, QUOTA_FILES, CHANNEL_FILES);
 		return rc;
 	}
 	c->fd_out = ch->notifier.reader;
+	c->is_given = true;
+	ch->notifier.reader = -1;
 	c->fd_offset = 0;
 	return command_answer(c, &r, sizeof(r), NULL, 0);
 }

@@ -62,6 +62,7 @@ struct command {
 	size_t out_bytes;
 	uint32_t fd_offset;
 	int fd_out;     /* handed to the program */
+	bool is_given;  /* and not kept */
 	ino_t fd_inode; /* of a descriptor that came along, 0: none */
 };
 

@@ -106,7 +106,7 @@ static void cq_destroy(struct object *o)
 	struct cq *cq = (struct cq *)o;
 
 	if (cq->channel)
-		object_drop(&cq->channel->o);
+		channel_drop(cq->channel);
 	object_ring_drop(cq->o.client, cq->ring);
 	pthread_mutex_destroy(&cq->lock);
 	free(cq);

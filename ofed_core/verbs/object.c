@@ -41,6 +41,13 @@ void object_destroy(struct object *o)
 	o->destroy(o);
 }
 
+void channel_drop(struct channel *ch)
+{
+	object_drop(&ch->o);
+	if (ch->has_ended && !atomic_load(&ch->o.refs))
+		object_destroy(&ch->o);
+}
+
 struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element)
 {
 	struct ring *r = calloc(1, sizeof(*r));
@@ -100,6 +107,7 @@ uint32_t event_reported(struct object *o)
 
 	if (!o->async_sent)
 		return 0;
-	unread = notifier_withdraw(&o->client->async, o->user_handle);
+	unread = notifier_withdraw(&o->client->async, o->client->async.reader,
+				   o->user_handle);
 	return o->async_sent > unread ? o->async_sent - unread : 0;
 }

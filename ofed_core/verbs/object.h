@@ -32,6 +32,9 @@ static inline void object_drop(struct object *o)
 	atomic_fetch_sub(&o->refs, 1);
 }
 
+/* The same, and destroys it when its program has given it up before. */
+void channel_drop(struct channel *ch);
+
 /* Makes a ring and puts it on the list of what the client may map. */
 struct ring *object_ring(struct client *c, uint32_t entries, uint32_t element);
 void object_ring_drop(struct client *c, struct ring *r);

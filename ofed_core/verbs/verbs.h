@@ -179,6 +179,8 @@ struct mw {
 struct channel {
 	struct object o;
 	struct notifier notifier;
+	struct source end; /* the program closes its end */
+	bool has_ended;
 };
 
 struct cq {
@@ -186,6 +188,7 @@ struct cq {
 	pthread_mutex_t lock;
 	struct ring *ring;
 	struct channel *channel; /* or NULL */
+	int channel_number;      /* of the program's descriptor */
 	uint32_t comp_sent;
 	uint32_t untold;          /* completions since the last event */
 	uint32_t since_solicited; /* of those, from the last solicited on */
