@@ -101,6 +101,9 @@ int control_call(int fd, const char *request,
 
 	if (error && error_bytes)
 		*error = '\0';
+	/* A core that refuses the connection has said why. */
+	if (rc == -EPIPE)
+		rc = 0;
 	while (rc == 0) {
 		rc = receive_line(fd, text, sizeof(text));
 		if (rc < 0)

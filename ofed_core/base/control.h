@@ -26,6 +26,8 @@
  *                    has gone when the connection reaches end of file.
  *
  * set, reload and unload need uid 0 or the uid of the core (else EPERM).
+ * A connection that is one too many for its user (EMFILE) is answered before
+ * it asks, and closed.
  * Nobody listening (ENOENT, ECONNREFUSED) means: not loaded.
  */
 #ifndef OFED_CORE_CONTROL_H

@@ -17,6 +17,7 @@
 
 #define HANDLES_MAX (2 << 20)
 #define IDS_MAX     262144
+#define OWN_FILES   64 /* descriptors that the core needs for itself */
 
 struct quota {
 	struct quota *next;
@@ -27,6 +28,8 @@ struct quota {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct quota *all;
+/* What all users have who may not have all. */
+static _Atomic uint64_t others[QUOTA_KINDS];
 
 struct quota *quota_of(uid_t uid)
 {
@@ -73,15 +76,31 @@ static uint64_t total(enum quota_kind kind)
 	return kinds[kind].total;
 }
 
+static bool is_bounded(const struct quota *q)
+{
+	return q->uid != 0 && q->uid != geteuid();
+}
+
+/* What is left for those who may have all, whatever the others take. */
+static uint64_t reserve(enum quota_kind kind)
+{
+	return total(kind) / 16 + (kind == QUOTA_FILES ? OWN_FILES : 0);
+}
+
 int quota_take(struct quota *q, enum quota_kind kind, uint64_t n)
 {
 	uint64_t used = atomic_fetch_add(&q->used[kind], n) + n;
+	uint64_t by_all;
 
-	if (q->uid == 0 || q->uid == geteuid() || used <= total(kind) / 2)
+	if (!is_bounded(q))
 		return 0;
-	atomic_fetch_sub(&q->used[kind], n);
+	by_all = atomic_fetch_add(&others[kind], n) + n;
+	if (used <= total(kind) / 2 && by_all + reserve(kind) <= total(kind))
+		return 0;
+	quota_give(q, kind, n);
 	if (!atomic_exchange(&q->has_warned, true))
-		log_warning("user %u has half of all %s: no more are given",
+		log_warning("user %u has half of all %s, or all users have "
+			    "what they may: no more are given",
 			    (unsigned)q->uid, kinds[kind].name);
 	return -ENOMEM;
 }
@@ -89,6 +108,8 @@ int quota_take(struct quota *q, enum quota_kind kind, uint64_t n)
 void quota_give(struct quota *q, enum quota_kind kind, uint64_t n)
 {
 	atomic_fetch_sub(&q->used[kind], n);
+	if (is_bounded(q))
+		atomic_fetch_sub(&others[kind], n);
 }
 
 int64_t quota_add(struct quota *q, enum quota_kind kind, struct table *t,

@@ -3,7 +3,8 @@
  * quota: what the programs of one user have of the core, and may have.
  *
  * A user may have half of each thing, so that no one of them can leave the
- * others with nothing. Root and the user of the core may have all.
+ * others with nothing. Root and the user of the core may have all, and of that
+ * a part is theirs alone.
  *
  * Ownership: an account stays for the life of the core.
  * Locking:   none needed.

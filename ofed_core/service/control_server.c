@@ -30,6 +30,7 @@ struct session {
 	struct source source;
 	struct session *next;
 	uid_t uid;
+	struct quota *quota; /* of the user */
 	size_t used;
 	char line[CONTROL_LINE_BYTES];
 };
@@ -51,6 +52,7 @@ enum unload_step {
 #define UNLOAD_LOOK_NS (50 * NS_PER_MS)
 
 static struct session *sessions; /* worker 0's, as long as it runs */
+static unsigned session_count;
 static struct timer unload_timer;
 static enum unload_step unload_step;
 static uint64_t unload_deadline; /* the end of the step */
@@ -256,6 +258,7 @@ static void do_statistics(struct output *o)
 		say(o, "=%s %llu\n", wire_counter_name[i],
 		    (unsigned long long)wire_counter((enum wire_counter)i));
 	say(o, "=queue_pairs %u\n", qp_total());
+	say(o, "=control_connections %u\n", session_count);
 	say(o, "=wire_is_open %d\n", wire_is_open());
 }
 
@@ -320,6 +323,8 @@ static void session_end(struct session *s)
 	*link = s->next;
 	worker_remove_source(worker_self(), &s->source);
 	close(s->source.fd);
+	quota_give(s->quota, QUOTA_FILES, 1);
+	session_count--;
 	free(s);
 }
 
@@ -359,31 +364,53 @@ static void session_ready(struct source *source, uint32_t events)
 		session_end(s);
 }
 
-static void listener_ready(struct source *source, uint32_t events)
+static int session_create(int fd)
 {
-	int fd = untrusted_fd_accept(source->fd, SOCK_CLOEXEC);
-	struct session *s;
+	struct session *s = calloc(1, sizeof(*s));
 	struct ucred u;
 	socklen_t size = sizeof(u);
+	int rc = -ENOMEM;
+
+	if (!s || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &size) < 0)
+		goto fail;
+	s->source = (struct source){.fd = fd, .ready = session_ready};
+	s->uid = u.uid;
+	s->quota = quota_of(u.uid);
+	if (!s->quota || quota_take(s->quota, QUOTA_FILES, 1) < 0) {
+		rc = -EMFILE;
+		goto fail;
+	}
+	rc = worker_add_source(worker_at(0), &s->source);
+	if (rc < 0) {
+		quota_give(s->quota, QUOTA_FILES, 1);
+		goto fail;
+	}
+	s->next = sessions;
+	sessions = s;
+	session_count++;
+	return 0;
+fail:
+	free(s);
+	return rc;
+}
+
+static void listener_ready(struct source *source, uint32_t events)
+{
+	static struct output o;
+	int fd = untrusted_fd_accept(source->fd, SOCK_CLOEXEC);
+	int rc;
 
 	(void)events;
 	if (fd < 0)
 		return;
-	s = calloc(1, sizeof(*s));
-	if (!s || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &size) < 0) {
-		free(s);
-		close(fd);
+	rc = session_create(fd);
+	if (rc == 0)
 		return;
-	}
-	s->source = (struct source){.fd = fd, .ready = session_ready};
-	s->uid = u.uid;
-	if (worker_add_source(worker_at(0), &s->source) < 0) {
-		free(s);
-		close(fd);
-		return;
-	}
-	s->next = sessions;
-	sessions = s;
+	/* The answer to whatever it is going to ask. */
+	refuse(&o, rc, "this user has as many descriptors as he may have");
+	if (send(fd, o.text, o.used, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		log_debug("refusal not taken: error %d", errno);
+	close(fd);
 }
 
 void control_forget(void)

@@ -42,7 +42,7 @@ static int destroy(struct command *c)
 	return 0;
 }
 
-/* The same of an object that has events. */
+/* Destroys what has events, too, and tells how many were taken. */
 static int destroy_reporting(struct command *c)
 {
 	struct ib_uverbs_destroy_qp_resp r = {0};

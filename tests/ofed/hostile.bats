@@ -434,6 +434,48 @@ ticks() { # pid: of processor time
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
+@test "control connections of others keep nobody out" {
+	local pids=() n
+
+	stop_core "$A"
+	(ulimit -n 400 && start_core "$A")
+	for n in 1 2 3; do
+		timeout -k 5 60 ip netns exec "$A" setpriv \
+			--reuid $((USER_ID + n)) --regid "$USER_ID" --clear-groups \
+			env PYTHONPATH="$OPEN" PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - \
+			>"$BATS_TEST_TMPDIR/out$n" 3>&- <<-'EOT' &
+				import node, socket, time
+				kept = []
+				for _ in range(600):
+				    s = socket.socket(socket.AF_UNIX)
+				    s.connect(node.path("control"))
+				    kept.append(s)
+				s.settimeout(20)
+				print(s.recv(200).decode(), end="")
+				print("full", flush=True)
+				time.sleep(60)
+			EOT
+		pids+=($!)
+		wait_for grep -q full "$BATS_TEST_TMPDIR/out$n"
+		grep -q "^error 24 this user has as many" "$BATS_TEST_TMPDIR/out$n"
+	done
+	# Two users have what one may have, the third what is left for him.
+	[ "$(statistic "$A" control_connections)" -ge 300 ]
+	run -0 ip netns exec "$A" "$OPEN/bin/ofedctrl" -q
+	[[ $output == *": loaded"* ]]
+	run -1 ip netns exec "$A" setpriv --reuid $((USER_ID + 1)) \
+		--regid "$USER_ID" --clear-groups "$OPEN/bin/ofedctrl" -q
+	[[ $output == *"this user has as many descriptors as he may have"* ]]
+	in_ns "$A" ibv_devinfo
+	kill "${pids[@]}"
+	wait "${pids[@]}" || :
+	wait_for has_one_control_connection
+}
+
+has_one_control_connection() {
+	[ "$(statistic "$A" control_connections)" = 1 ]
+}
+
 @test "who takes all he can get leaves as much for others" {
 	local taker
 
