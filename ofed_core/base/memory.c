@@ -235,9 +235,9 @@ int spans_copy(const struct span *to, unsigned to_count, uint64_t to_offset,
 		    bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
 
 		rc = spans_read(from, from_count, done, bounce, n);
-		if (rc == 0)
-			rc = spans_write(to, to_count, to_offset + done, bounce,
-					 n);
+		if (rc == 0 &&
+		    spans_write(to, to_count, to_offset + done, bounce, n) < 0)
+			rc = -EACCES;
 		done += n;
 	}
 	return rc;

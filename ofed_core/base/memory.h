@@ -50,7 +50,10 @@ int spans_write(const struct span *s, unsigned count, uint64_t offset,
 #define PIECES_MAX 64
 int spans_gather(const struct span *s, unsigned count, uint64_t offset,
 		 const struct iovec *pieces, unsigned piece_count);
-/* From one list to another, through a buffer of the thread. */
+/*
+ * From one list to another, through a buffer of the thread. -EFAULT: `from`
+ * cannot be read; -EACCES: `to` cannot be written; -ENOMEM.
+ */
 int spans_copy(const struct span *to, unsigned to_count, uint64_t to_offset,
 	       const struct span *from, unsigned from_count, uint64_t bytes);
 

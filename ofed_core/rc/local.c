@@ -133,8 +133,11 @@ static enum outcome do_send(struct transfer *t)
 		return peer_broken(t, WC_LOC_PROT_ERR, WC_REM_OP_ERR);
 	rc = spans_copy(to, r->recv.sge_count, 0, t->local, t->local_count,
 			t->w->length);
-	if (rc < 0)
+	if (rc == -EACCES)
 		return peer_broken(t, WC_LOC_PROT_ERR, WC_REM_OP_ERR);
+	/* The peer has nothing to do with it, and keeps its receive. */
+	if (rc < 0)
+		return broken(t, WC_LOC_PROT_ERR);
 	if (t->w->opcode == IB_UVERBS_WR_SEND_WITH_INV &&
 	    mw_invalidate(t->peer, t->w->imm) < 0)
 		return peer_broken(t, WC_REM_INV_REQ_ERR, WC_REM_INV_REQ_ERR);
@@ -153,6 +156,7 @@ static enum outcome do_write(struct transfer *t)
 {
 	bool has_imm = t->w->opcode == IB_UVERBS_WR_RDMA_WRITE_WITH_IMM;
 	struct span to;
+	int rc;
 
 	if (!(t->peer->attr.access & ACCESS_REMOTE_WRITE))
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_INV_REQ_ERR);
@@ -164,8 +168,11 @@ static enum outcome do_write(struct transfer *t)
 		if (taken != DONE)
 			return taken;
 	}
-	if (spans_copy(&to, 1, 0, t->local, t->local_count, t->w->length) < 0)
+	rc = spans_copy(&to, 1, 0, t->local, t->local_count, t->w->length);
+	if (rc == -EACCES)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
+	if (rc < 0)
+		return broken(t, WC_LOC_PROT_ERR);
 	if (has_imm)
 		complete_receive(t, WC_RECV_RDMA_WITH_IMM);
 	return DONE;
@@ -174,13 +181,17 @@ static enum outcome do_write(struct transfer *t)
 static enum outcome do_read(struct transfer *t)
 {
 	struct span from;
+	int rc;
 
 	if (!(t->peer->attr.access & ACCESS_REMOTE_READ))
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_INV_REQ_ERR);
 	if (resolve(t, ACCESS_REMOTE_READ, &from) < 0)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
-	if (spans_copy(t->local, t->local_count, 0, &from, 1, t->w->length) < 0)
+	rc = spans_copy(t->local, t->local_count, 0, &from, 1, t->w->length);
+	if (rc == -EFAULT)
 		return peer_refuses(t, EVENT_QP_ACCESS_ERR, WC_REM_ACCESS_ERR);
+	if (rc < 0)
+		return broken(t, WC_LOC_PROT_ERR);
 	return DONE;
 }
 

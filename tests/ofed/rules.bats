@@ -181,6 +181,56 @@ setup() {
 	EOT
 }
 
+@test "memory that the requester has not any more is no fault of the peer" {
+	"${IN_A[@]}" <<-'EOT'
+		import ctypes, mmap, node, socket, struct, time
+		libc = ctypes.CDLL(None)
+		libc.mmap.restype = ctypes.c_void_p
+		libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + \
+		    [ctypes.c_int] * 3 + [ctypes.c_long]
+		libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+		own = b"\0" * 10 + b"\xff\xff" + socket.inet_aton("10.77.0.1")
+		n = node.Node().context()
+		pd = n.pd()
+		def memory():
+		    at = libc.mmap(None, 65536, mmap.PROT_READ | mmap.PROT_WRITE,
+		                   mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+		    return at, *n.register(pd, at, 65536)[1:]
+		def state(qp):
+		    return n.command(node.QUERY_QP,
+		                     struct.pack("<QII", 0, qp, 0))[108]
+		def outcome(opcode, gone):
+		    """The status of a request, and the state of the peer."""
+		    cq, done = n.cq(10)
+		    a = n.qp(node.RC, pd, cq, 4)
+		    b = n.qp(node.RC, pd, n.cq(10)[0], 4)
+		    n.connect(a[0], node.RC, b[1], own)
+		    n.connect(b[0], node.RC, a[1], own)
+		    here, there = memory(), memory()
+		    # A receive: one piece.
+		    struct.pack_into("<QII", b[3], 384, 1, 0, 0)
+		    struct.pack_into("<IIIIII", b[3], 384 + 16, 65536, 65536, 0, 1, 0, 0)
+		    struct.pack_into("<QII", b[3], 384 + 40, there[0], 65536, there[1])
+		    struct.pack_into("<I", b[3], 128, 1)
+		    libc.munmap((here, there)[gone][0], 65536)
+		    node.put_write(a[2], 0, 512, there[2], there[0], 65536, here[:2])
+		    struct.pack_into("<I", a[2], 384 + 12, opcode)
+		    n.send(node.DOORBELL, a[0])
+		    end = time.monotonic() + 20
+		    while not struct.unpack_from("<I", done, 128)[0]:
+		        assert time.monotonic() < end, "no completion"
+		        time.sleep(0.01)
+		    return struct.unpack_from("<I", done, 384 + 8)[0], state(b[0])
+		WRITE, SEND, READ = 0, 2, 4
+		for opcode in WRITE, SEND, READ:
+		    got = outcome(opcode, 0)
+		    assert got == (4, node.RTS), (opcode, got)   # LOC_PROT_ERR
+		assert outcome(WRITE, 1) == (10, node.ERR)   # REM_ACCESS_ERR
+		assert outcome(SEND, 1) == (11, node.ERR)    # REM_OP_ERR
+		assert outcome(READ, 1) == (10, node.ERR)
+	EOT
+}
+
 # Pairs of $A that are connected with 10.77.0.2, where no core runs: a line with
 # number, address and key for each in $BATS_TEST_TMPDIR/pairs. At the end of
 # the test it must be as it was.
