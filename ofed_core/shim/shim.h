@@ -80,6 +80,12 @@ int shim_open_cm(int flags);
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count);
 ssize_t shim_cm_write(int fd, const void *bytes, size_t count);
 
+/*
+ * Every page of [begin, begin + bytes) is mapped and may be read, or written.
+ * True as well where the kernel does not tell.
+ */
+bool shim_memory_is_there(uint64_t begin, uint64_t bytes, bool is_written);
+
 /* read() of a completion channel. */
 ssize_t shim_event_read(int fd, void *bytes, size_t count);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_cm.h>
 #include <rdma/rdma_user_rxe.h>
 #include <string.h>
@@ -16,6 +17,11 @@
 #define UVERBS_RESPONSE_OFFSET 8
 #define STATE_RTS              3  /* enum ib_qp_state */
 #define DRIVER_POINTER_OFFSET  24 /* struct ib_uverbs_modify_srq, after hdr */
+
+/* For these the kernel wants pages that may be written. */
+#define ACCESS_WRITES                                                          \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |        \
+	 IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND)
 
 static int fail(int error)
 {
@@ -213,6 +219,20 @@ static void forget(int fd, const void *bytes, size_t count)
 		shim_ring_remove(fd, handle);
 }
 
+/* Memory that cannot be registered; what is wrong otherwise the core says. */
+static bool is_bad_memory(const void *bytes, size_t count)
+{
+	struct ib_uverbs_reg_mr q;
+
+	if (word_at(bytes, 0) != CMD(REG_MR) || count < 8 + sizeof(q))
+		return false;
+	memcpy(&q, (const char *)bytes + 8, sizeof(q));
+	return q.start + q.length > q.start &&
+	       !(q.access_flags & IB_UVERBS_ACCESS_ON_DEMAND) &&
+	       !shim_memory_is_there(q.start, q.length,
+				     q.access_flags & ACCESS_WRITES);
+}
+
 ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 {
 	struct shim_request r = {.kind = SHIM_COMMAND};
@@ -231,6 +251,8 @@ ssize_t shim_uverbs_write(int fd, const void *bytes, size_t count)
 	    count >= 8 + sizeof(struct ib_uverbs_req_notify_cq) &&
 	    arm(fd, bytes))
 		return (ssize_t)count;
+	if (is_bad_memory(bytes, count))
+		return fail(-EFAULT);
 	r.bytes = (uint32_t)count;
 	forget(fd, bytes, count);
 	rc = shim_call(fd, &r, bytes, named_descriptor(bytes, count), &answer);

@@ -181,6 +181,59 @@ setup() {
 	EOT
 }
 
+@test "what is not there, or may not be written, is not registered for that" {
+	in_ns "$A" /usr/bin/python3 - <<-'EOT'
+		import ctypes, errno, mmap, os, struct
+		libc = ctypes.CDLL(None)
+		libc.mmap.restype = ctypes.c_void_p
+		libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + \
+		    [ctypes.c_int] * 3 + [ctypes.c_long]
+		libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+		libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+		fd = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
+		def command(number, body):
+		    answer = ctypes.create_string_buffer(256)
+		    words = struct.pack("<Q", ctypes.addressof(answer)) + body
+		    os.write(fd, struct.pack("<IHH", number, 2 + len(words) // 4, 64)
+		             + words)
+		    return struct.unpack_from("<I", answer)[0]
+		command(0, b"")      # GET_CONTEXT
+		pd = command(3, b"")
+		def register(at, length, access):
+		    try:
+		        command(9, struct.pack("<QQQII", at, length, at, pd, access))
+		        return 0
+		    except OSError as e:
+		        return e.errno
+		READ, WRITE, SHARED, PRIVATE = 1, 3, 0x21, 0x22
+		LOCAL, BIND = 1, 16
+		def area(protection=WRITE, flags=PRIVATE):
+		    return libc.mmap(None, 3 * 4096, protection, flags, -1, 0)
+		for flags in SHARED, PRIVATE:
+		    at = area(READ, flags)
+		    assert register(at, 3 * 4096, 0) == 0
+		    assert register(at, 3 * 4096, 4) == 0     # REMOTE_READ
+		    for access in LOCAL, LOCAL | 2, LOCAL | 8, BIND:
+		        assert register(at, 3 * 4096, access) == errno.EFAULT
+		at = area()
+		assert register(at, 3 * 4096, 15) == 0
+		libc.mprotect(at + 4096, 4096, READ)
+		assert register(at, 3 * 4096, 0) == 0
+		assert register(at, 3 * 4096, 15) == errno.EFAULT
+		assert register(at, 4096, 15) == 0
+		assert register(at + 4096 - 1, 2, 15) == errno.EFAULT
+		libc.mprotect(at + 4096, 4096, 0)
+		assert register(at, 3 * 4096, 0) == errno.EFAULT
+		libc.munmap(at + 4096, 4096)
+		assert register(at, 3 * 4096, 0) == errno.EFAULT
+		assert register(at, 3 * 4096, 15) == errno.EFAULT
+		assert register(at + 8192, 4096, 15) == 0
+		# What is wrong with the request comes first.
+		assert register(at, 0, 15) == errno.EINVAL
+		assert register(0, 2 ** 64 - 1, 64) == errno.EOPNOTSUPP
+	EOT
+}
+
 @test "memory that the requester has not any more is no fault of the peer" {
 	"${IN_A[@]}" <<-'EOT'
 		import ctypes, mmap, node, socket, struct, time
