@@ -7,6 +7,8 @@
 
 #include "ofed_core/base/control.h"
 
+const char *core_namespace;
+
 bool core_is_absent(int error)
 {
 	return error == -ENOENT || error == -ECONNREFUSED;
@@ -14,7 +16,7 @@ bool core_is_absent(int error)
 
 int core_open(void)
 {
-	int fd = control_open();
+	int fd = control_open(core_namespace);
 
 	if (fd >= 0)
 		return fd;

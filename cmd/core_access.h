@@ -11,6 +11,9 @@
 #define CORE             "ofed_core"
 #define CORE_ERROR_BYTES 256
 
+/* Whose core is meant: its name in the run directory; NULL: the own one's. */
+extern const char *core_namespace;
+
 /* Does this error of control_open() mean that no core is loaded? */
 bool core_is_absent(int error);
 

@@ -120,7 +120,7 @@ int core_load(const char *named)
 
 	if (core_check_file() != 0)
 		return 1;
-	fd = control_open();
+	fd = control_open(NULL);
 	if (fd >= 0) {
 		close(fd);
 		fprintf(stderr, "ofedctrl: " CORE " is already loaded\n");

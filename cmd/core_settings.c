@@ -147,7 +147,7 @@ int core_show(void)
 {
 	char words[CORE_ERROR_BYTES] = "";
 	struct parameters values;
-	int error = 0, fd = control_open();
+	int error = 0, fd = control_open(core_namespace);
 
 	if (fd < 0 && !core_is_absent(fd)) {
 		fprintf(stderr, "ofedctrl: cannot reach " CORE ": %s\n",

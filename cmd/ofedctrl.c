@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core_access.h"
 #include "core_load.h"
 #include "core_settings.h"
 #include "core_unload.h"
@@ -23,6 +24,7 @@ static const char usage[] =
     "  -c  read the configuration file again\n"
     "  -p  change a parameter until it is read again or the core unloaded\n"
     "  -n  with -u: only say which programs would be ended, and when\n"
+    "  -N  the network namespace whose core is meant, by its name; not -l\n"
     "  -h  this text\n";
 
 struct options {
@@ -39,18 +41,28 @@ static bool is_assignment(const char *text)
 	return value && value != text && value[1];
 }
 
-/* One action; -k goes with -l, -u and -q. */
+static bool is_name(const char *text)
+{
+	return *text && *text != '.' && !strchr(text, '/');
+}
+
+/* One action; -k goes with -l, -u and -q, -N with all that ask the core. */
 static bool parse(int argc, char **argv, struct options *options)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "luqcnk:p:h")) != -1) {
+	while ((option = getopt(argc, argv, "luqcnk:p:hN:")) != -1) {
 		switch (option) {
 		case 'k':
 			options->program = optarg;
 			break;
 		case 'n':
 			options->is_dry = true;
+			break;
+		case 'N':
+			if (!is_name(optarg))
+				return false;
+			core_namespace = optarg;
 			break;
 		case 'p':
 			options->assignment = optarg;
@@ -71,7 +83,8 @@ static bool parse(int argc, char **argv, struct options *options)
 	return optind == argc && options->action &&
 	       (!options->assignment || is_assignment(options->assignment)) &&
 	       (!options->is_dry || options->action == 'u') &&
-	       (!options->program || strchr("luq", options->action));
+	       (!options->program || strchr("luq", options->action)) &&
+	       (!core_namespace || strchr("uqcp", options->action));
 }
 
 static int act(const struct options *options)

@@ -57,7 +57,7 @@ _smc_r() {
 	lsattr) options="-E -D -P -R -F -O -H -l -a -c -s -t -Z -f -h" ;;
 	lsdev) options="-C -P -c -s -t -l -p -S -F -r -H -f -x -h" ;;
 	entstat) options="-d -r -t" ;;
-	ofedctrl) options="-l -u -q -c -p -k -n -h" ;;
+	ofedctrl) options="-l -u -q -c -p -k -n -N -h" ;;
 	esac
 	# An attribute=value under the cursor may be three words to bash.
 	if [[ $before == = && ${COMP_WORDS[COMP_CWORD - 3]-} == -a ]]; then

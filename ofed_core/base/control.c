@@ -14,10 +14,11 @@
 
 #include "ofed_core/base/ofed_rundir.h"
 
-int control_open(void)
+int control_open(const char *name)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int rc = ofed_rundir_path(a.sun_path, sizeof(a.sun_path), "control");
+	int rc = ofed_rundir_path_of(a.sun_path, sizeof(a.sun_path), name,
+				     "control");
 	int fd;
 
 	if (rc < 0)

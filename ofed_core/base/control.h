@@ -37,8 +37,11 @@
 
 #define CONTROL_LINE_BYTES 512
 
-/* Connects to the core of this network namespace; descriptor or -errno. */
-int control_open(void);
+/*
+ * Connects to the core of the network namespace with that name in the run
+ * directory (ofed_rundir.h), or of this one (NULL); descriptor or -errno.
+ */
+int control_open(const char *name);
 
 /*
  * Sends one request line (without '\n') and reads the whole answer. Every

@@ -41,25 +41,52 @@ static bool is_trusted(uid_t uid)
 		base.st_uid == uid);
 }
 
-int ofed_rundir_path(char *out, size_t size, const char *leaf)
+/* The directory, or a link to it that somebody who is trusted has made. */
+static int check_directory(const char *path, bool may_be_link)
 {
 	struct stat st;
-	int rc = look_at("/proc/thread-self/ns/net", &st, 0);
-	int n;
+	int rc = look_at(path, &st, AT_SYMLINK_NOFOLLOW);
 
+	if (rc == 0 && may_be_link && S_ISLNK(st.st_mode) &&
+	    is_trusted(st.st_uid))
+		rc = look_at(path, &st, 0);
 	if (rc < 0)
 		return rc;
-	n = snprintf(out, size, "%s/net-%llu", ofed_rundir_base(),
-		     (unsigned long long)st.st_ino);
+	/* Where everybody may write, anybody may have made it. */
+	return S_ISDIR(st.st_mode) && is_trusted(st.st_uid) ? 0 : -EPERM;
+}
+
+int ofed_rundir_path_of(char *out, size_t size, const char *name,
+			const char *leaf)
+{
+	const char *base = ofed_rundir_base();
+	struct stat st;
+	int rc;
+	int n;
+
+	if (name) {
+		n = snprintf(out, size, "%s/%s", base, name);
+	} else {
+		rc = look_at("/proc/thread-self/ns/net", &st, 0);
+		if (rc < 0)
+			return rc;
+		n = snprintf(out, size, "%s/net-%llu", base,
+			     (unsigned long long)st.st_ino);
+	}
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	/* Where everybody may write, anybody may have made it. */
-	if (look_at(out, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (!S_ISDIR(st.st_mode) || !is_trusted(st.st_uid)))
-		return -EPERM;
+	/* The core's own may be still to be made. */
+	rc = check_directory(out, name);
+	if (rc < 0 && (name || rc == -EPERM))
+		return rc;
 	size -= (size_t)n;
 	n = snprintf(out + n, size, "%s%s", *leaf ? "/" : "", leaf);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+int ofed_rundir_path(char *out, size_t size, const char *leaf)
+{
+	return ofed_rundir_path_of(out, size, NULL, leaf);
 }
 
 bool ofed_rundir_has_core(int fd)

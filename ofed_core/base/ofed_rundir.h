@@ -5,6 +5,7 @@
  *
  * $OFED_CORE_RUNDIR or /run/ofed_core holds one directory per network
  * namespace, "net-INODE": each namespace has its own devices and its own core.
+ * Beside it a link has the name that ip-netns(8) knew when the core began.
  */
 #ifndef OFED_CORE_OFED_RUNDIR_H
 #define OFED_CORE_OFED_RUNDIR_H
@@ -19,6 +20,9 @@
  * error of reading the namespace.
  */
 int ofed_rundir_path(char *out, size_t size, const char *leaf);
+/* The same of the namespace with that directory or link; NULL: of this one. */
+int ofed_rundir_path_of(char *out, size_t size, const char *name,
+			const char *leaf);
 
 /* Does a process of one of those listen where this socket is connected to? */
 bool ofed_rundir_has_core(int fd);

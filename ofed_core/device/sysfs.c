@@ -26,8 +26,10 @@
 #include "ofed_core/pure/bytes.h"
 
 #define PATH_BYTES 256
+#define NAMESPACES "/run/netns" /* of ip-netns(8) */
 
 static unsigned generation;
+static char name_link[PATH_BYTES * 2]; /* "": this namespace has no name */
 static char root[PATH_BYTES];
 
 static void make_parents(char *path)
@@ -233,20 +235,46 @@ void sysfs_write(void)
 	remove_tree(old);
 }
 
-void sysfs_remove(void)
+/*
+ * The name of this network namespace (ip-netns(8)) leads to the directory:
+ * where the name is taken away, the core is still found by it.
+ */
+static void link_name(const char *directory)
 {
-	char path[PATH_BYTES];
+	struct stat own;
+	struct stat st;
+	struct dirent *e;
+	DIR *dir = opendir(NAMESPACES);
 
-	if (ofed_rundir_path(path, sizeof(path), "sysfs") == 0)
-		unlink(path);
-	tree_name(path, sizeof(path), generation);
-	remove_tree(path);
-	if (ofed_rundir_path(path, sizeof(path), "verbs") == 0)
-		unlink(path);
-	if (ofed_rundir_path(path, sizeof(path), "control") == 0)
-		unlink(path);
-	if (ofed_rundir_path(path, sizeof(path), "") == 0)
-		rmdir(path);
+	if (dir && stat("/proc/self/ns/net", &own) < 0)
+		own.st_ino = 0;
+	while (dir && !*name_link && (e = readdir(dir))) {
+		if (fstatat(dirfd(dir), e->d_name, &st, 0) == 0 &&
+		    st.st_ino == own.st_ino && st.st_dev == own.st_dev)
+			snprintf(name_link, sizeof(name_link), "%s/%s",
+				 ofed_rundir_base(), e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (!*name_link)
+		return;
+	unlink(name_link);
+	if (symlink(strrchr(directory, '/') + 1, name_link) < 0)
+		log_debug("%s: error %d", name_link, errno);
+}
+
+/* Another core may have the name by now. */
+static void unlink_name(void)
+{
+	char directory[PATH_BYTES];
+	struct stat own;
+	struct stat st;
+
+	if (*name_link &&
+	    ofed_rundir_path(directory, sizeof(directory), "") == 0 &&
+	    stat(directory, &own) == 0 && stat(name_link, &st) == 0 &&
+	    st.st_ino == own.st_ino && st.st_dev == own.st_dev)
+		unlink(name_link);
 }
 
 int sysfs_make_rundir(void)
@@ -258,5 +286,25 @@ int sysfs_make_rundir(void)
 		return rc;
 	make_parents(path);
 	*strrchr(path, '/') = '\0';
-	return access(path, W_OK) < 0 ? -errno : 0;
+	if (access(path, W_OK) < 0)
+		return -errno;
+	link_name(path);
+	return 0;
+}
+
+void sysfs_remove(void)
+{
+	char path[PATH_BYTES];
+
+	unlink_name();
+	if (ofed_rundir_path(path, sizeof(path), "sysfs") == 0)
+		unlink(path);
+	tree_name(path, sizeof(path), generation);
+	remove_tree(path);
+	if (ofed_rundir_path(path, sizeof(path), "verbs") == 0)
+		unlink(path);
+	if (ofed_rundir_path(path, sizeof(path), "control") == 0)
+		unlink(path);
+	if (ofed_rundir_path(path, sizeof(path), "") == 0)
+		rmdir(path);
 }

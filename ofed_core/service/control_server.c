@@ -426,7 +426,7 @@ void control_forget(void)
 int control_listen(void)
 {
 	static struct source listener = {.ready = listener_ready};
-	int fd = control_open();
+	int fd = control_open(NULL);
 
 	if (fd >= 0) {
 		close(fd);

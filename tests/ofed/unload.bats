@@ -171,6 +171,33 @@ refuses() {
 	! in_ns "$A" ibv_devinfo >/dev/null 2>&1
 }
 
+@test "a core whose namespace has lost its name is found by it" {
+	local name=$A-x
+
+	ip netns add "$name"
+	ip -n "$name" link set lo up
+	ip netns exec "$name" "$BIN/ofedctrl" -l 3>&-
+	ip netns del "$name"
+	[[ $("$BIN/ofedctrl" -q -N "$name") == *": loaded"* ]]
+	"$BIN/ofedctrl" -N "$name" -p delay_kill=77
+	[[ $("$BIN/ofedctrl" -q -N "$name") == *"delay_kill            : 77"* ]]
+	[[ $("$BIN/ofedctrl" -q -N "$(readlink "$OFED_CORE_RUNDIR/$name")") == *": 77"* ]]
+	[ "$("$BIN/ofedctrl" -N "$name" -u -n)" = "no program uses ofed_core" ]
+	"$BIN/ofedctrl" -N "$name" -u
+	[[ $("$BIN/ofedctrl" -q -N "$name") == *"not loaded"* ]]
+	[ ! -L "$OFED_CORE_RUNDIR/$name" ]
+	run -1 "$BIN/ofedctrl" -N "$name" -u
+	[[ $output == *"ofed_core is not loaded"* ]]
+	# The other one is still there.
+	[[ $(ofedctl -q) == *": loaded"* ]]
+	for name in "" . a/b; do
+		run -1 "$BIN/ofedctrl" -q -N "$name"
+		[[ $output == "Usage: "* ]]
+	done
+	run -1 "$BIN/ofedctrl" -l -N x
+	[[ $output == "Usage: "* ]]
+}
+
 @test "-p holds until the core is loaded again or the file is read, -c reads it" {
 	printf 'delay_kill=400\n' >"$OFED_CONF"
 	ofedctl -c
