@@ -11,7 +11,8 @@
 #define CORE             "ofed_core"
 #define CORE_ERROR_BYTES 256
 
-/* Whose core is meant: its name in the run directory; NULL: the own one's. */
+/* The namespace whose core is meant, by its name in the run directory; NULL:
+ * this one. */
 extern const char *core_namespace;
 
 /* Does this error of control_open() mean that no core is loaded? */

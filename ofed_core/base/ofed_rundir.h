@@ -20,7 +20,7 @@
  * error of reading the namespace.
  */
 int ofed_rundir_path(char *out, size_t size, const char *leaf);
-/* The same of the namespace with that directory or link; NULL: of this one. */
+/* A path of the namespace with that directory or link; NULL: of this one. */
 int ofed_rundir_path_of(char *out, size_t size, const char *name,
 			const char *leaf);
 

@@ -81,7 +81,7 @@ static bool is_bounded(const struct quota *q)
 	return q->uid != 0 && q->uid != geteuid();
 }
 
-/* What is left for those who may have all, whatever the others take. */
+/* A part that bounded users leave to the others, whatever they take. */
 static uint64_t reserve(enum quota_kind kind)
 {
 	return total(kind) / 16 + (kind == QUOTA_FILES ? OWN_FILES : 0);

@@ -32,7 +32,7 @@ static inline void object_drop(struct object *o)
 	atomic_fetch_sub(&o->refs, 1);
 }
 
-/* The same, and destroys it when its program has given it up before. */
+/* Drops a channel, and destroys it when its program has closed it before. */
 void channel_drop(struct channel *ch);
 
 /* Makes a ring and puts it on the list of what the client may map. */
