@@ -25,6 +25,9 @@ static void flush_backlog(struct notifier *n)
 	       send(n->fd, n->backlog + done, n->record,
 		    MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		done += n->record;
+	/* The program has closed its end. */
+	if (done < n->backlog_bytes && errno != EAGAIN)
+		done = n->backlog_bytes;
 	n->backlog_bytes -= done;
 	memmove(n->backlog, n->backlog + done, n->backlog_bytes);
 	if (n->backlog_bytes)

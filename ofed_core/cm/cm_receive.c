@@ -76,6 +76,13 @@ static void copy_parameters(struct rdma_ucm_conn_param *c,
 	c->srq = m->has_srq;
 }
 
+static void copy_datagram_private(struct rdma_ucm_ud_param *u,
+				  const struct cm_message *m, size_t skip)
+{
+	u->private_data_len = (uint8_t)(m->private_bytes - skip);
+	memcpy(u->private_data, m->private_data + skip, u->private_data_len);
+}
+
 /* ---- Requests ---- */
 
 static uint16_t space_of(const struct cm_message *m)
@@ -265,14 +272,10 @@ static void on_req(const struct arrival *a, const struct cm_message *m)
 static void on_sidr_req(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_event *e = new_request(a, m, CM_SIDR_RECEIVED);
-	struct rdma_ucm_ud_param *u;
 
 	if (!e)
 		return;
-	u = &e->resp.param.ud;
-	u->private_data_len = (uint8_t)(m->private_bytes - CM_IP_HEADER_BYTES);
-	memcpy(u->private_data, m->private_data + CM_IP_HEADER_BYTES,
-	       u->private_data_len);
+	copy_datagram_private(&e->resp.param.ud, m, CM_IP_HEADER_BYTES);
 	cm_event_post(e);
 }
 
@@ -383,7 +386,6 @@ static void on_mra(const struct arrival *a, const struct cm_message *m)
 static void on_sidr_rep(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->local_id);
-	struct rdma_ucm_ud_param *u;
 	struct cm_event *e;
 
 	if (!id || id->state != CM_SIDR_SENT)
@@ -400,10 +402,8 @@ static void on_sidr_rep(const struct arrival *a, const struct cm_message *m)
 	e = cm_event_new(id, CM_EVENT_ESTABLISHED, 0);
 	if (!e)
 		return;
-	u = &e->resp.param.ud;
-	cm_fill_ud(id, u);
-	u->private_data_len = (uint8_t)m->private_bytes;
-	memcpy(u->private_data, m->private_data, m->private_bytes);
+	cm_fill_ud(id, &e->resp.param.ud);
+	copy_datagram_private(&e->resp.param.ud, m, 0);
 	cm_event_post(e);
 }
 

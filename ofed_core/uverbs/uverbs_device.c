@@ -180,16 +180,6 @@ int uverbs_alloc_pd(struct command *c)
 /* The program has its end; the core keeps the other. */
 #define CHANNEL_FILES (NOTIFIER_FILES - 1)
 
-static void channel_destroy(struct object *o)
-{
-	struct channel *ch = (struct channel *)o;
-
-	worker_remove_source(o->client->worker, &ch->end);
-	notifier_close(&ch->notifier);
-	quota_give(o->client->quota, QUOTA_FILES, CHANNEL_FILES);
-	free(ch);
-}
-
 /* No command tells that a program gives up a channel: it closes it. */
 static void channel_ended(struct source *s, uint32_t events)
 {
@@ -205,46 +195,44 @@ static void channel_ended(struct source *s, uint32_t events)
 	pthread_rwlock_unlock(&core_lock);
 }
 
-static int channel_create(struct client *c, struct channel **out)
+/* Half made, too. */
+static void channel_free(struct client *c, struct channel *ch)
 {
-	struct channel *ch = calloc(1, sizeof(*ch));
-	int rc;
-
-	if (!ch)
-		return -ENOMEM;
-	rc = notifier_open(&ch->notifier, c->worker,
-			   sizeof(struct ib_uverbs_comp_event_desc));
-	if (rc < 0) {
-		free(ch);
-		return rc;
-	}
-	ch->end =
-	    (struct source){.fd = ch->notifier.fd, .ready = channel_ended};
-	rc = worker_await_end(c->worker, &ch->end);
-	if (rc == 0)
-		rc = object_add(c, &ch->o, OBJECT_CHANNEL, channel_destroy);
-	if (rc < 0) {
+	if (ch->notifier.record)
 		worker_remove_source(c->worker, &ch->end);
-		notifier_close(&ch->notifier);
-		free(ch);
-		return rc;
-	}
-	*out = ch;
-	return 0;
+	notifier_close(&ch->notifier);
+	quota_give(c->quota, QUOTA_FILES, CHANNEL_FILES);
+	free(ch);
+}
+
+static void channel_destroy(struct object *o)
+{
+	channel_free(o->client, (struct channel *)o);
 }
 
 int uverbs_create_channel(struct command *c)
 {
 	struct ib_uverbs_create_comp_channel_resp r = {0};
-	struct quota *quota = c->client->quota;
+	struct client *k = c->client;
 	struct channel *ch;
-	int rc = quota_take(quota, QUOTA_FILES, CHANNEL_FILES);
+	int rc = quota_take(k->quota, QUOTA_FILES, CHANNEL_FILES);
 
 	if (rc < 0)
 		return rc;
-	rc = channel_create(c->client, &ch);
+	ch = calloc(1, sizeof(*ch));
+	if (!ch) {
+		quota_give(k->quota, QUOTA_FILES, CHANNEL_FILES);
+		return -ENOMEM;
+	}
+	rc = notifier_open(&ch->notifier, k->worker,
+			   sizeof(struct ib_uverbs_comp_event_desc));
+	ch->end = (struct source){ch->notifier.fd, channel_ended};
+	if (rc == 0)
+		rc = worker_await_end(k->worker, &ch->end);
+	if (rc == 0)
+		rc = object_add(k, &ch->o, OBJECT_CHANNEL, channel_destroy);
 	if (rc < 0) {
-		quota_give(quota, QUOTA_FILES, CHANNEL_FILES);
+		channel_free(k, ch);
 		return rc;
 	}
 	c->fd_out = ch->notifier.reader;
