@@ -29,6 +29,7 @@ struct entry {
 #define OUT(n)         sizeof(struct ib_uverbs_##n##_resp)
 #define BOTH(n)        IN(n), OUT(n)
 #define HEAD(t, f)     offsetof(struct ib_uverbs_##t, f)
+#define NOTHING        (enum object_type)0, 0
 #define NAMES(t, n, f) OBJECT_##t, offsetof(struct ib_uverbs_##n, f)
 
 /* Destroys what nothing else needs. */
@@ -60,10 +61,13 @@ _Static_assert(sizeof(struct ib_uverbs_destroy_qp_resp) ==
 	       "one answer for both");
 
 static const struct entry plain[] = {
-    [CMD(GET_CONTEXT)] = {uverbs_get_context, BOTH(get_context), LOCK_WRITE},
-    [CMD(QUERY_DEVICE)] = {uverbs_query_device, BOTH(query_device), LOCK_READ},
-    [CMD(QUERY_PORT)] = {uverbs_query_port, BOTH(query_port), LOCK_READ},
-    [CMD(ALLOC_PD)] = {uverbs_alloc_pd, BOTH(alloc_pd), LOCK_WRITE},
+    [CMD(GET_CONTEXT)] = {uverbs_get_context, BOTH(get_context), LOCK_WRITE,
+			  NOTHING},
+    [CMD(QUERY_DEVICE)] = {uverbs_query_device, BOTH(query_device), LOCK_READ,
+			   NOTHING},
+    [CMD(QUERY_PORT)] = {uverbs_query_port, BOTH(query_port), LOCK_READ,
+			 NOTHING},
+    [CMD(ALLOC_PD)] = {uverbs_alloc_pd, BOTH(alloc_pd), LOCK_WRITE, NOTHING},
     [CMD(DEALLOC_PD)] = {destroy, IN(dealloc_pd), 0, LOCK_WRITE,
 			 NAMES(PD, dealloc_pd, pd_handle)},
     [CMD(CREATE_AH)] = {uverbs_create_ah, BOTH(create_ah), LOCK_WRITE,
@@ -79,8 +83,9 @@ static const struct entry plain[] = {
     [CMD(DEALLOC_MW)] = {destroy, IN(dealloc_mw), 0, LOCK_WRITE,
 			 NAMES(MW, dealloc_mw, mw_handle)},
     [CMD(CREATE_COMP_CHANNEL)] = {uverbs_create_channel,
-				  BOTH(create_comp_channel), LOCK_WRITE},
-    [CMD(CREATE_CQ)] = {uverbs_create_cq, BOTH(create_cq), LOCK_WRITE},
+				  BOTH(create_comp_channel), LOCK_WRITE,
+				  NOTHING},
+    [CMD(CREATE_CQ)] = {uverbs_create_cq, BOTH(create_cq), LOCK_WRITE, NOTHING},
     [CMD(RESIZE_CQ)] = {uverbs_resize_cq, IN(resize_cq),
 			HEAD(resize_cq_resp, reserved), LOCK_WRITE,
 			NAMES(CQ, resize_cq, cq_handle)},
@@ -88,7 +93,7 @@ static const struct entry plain[] = {
 			 NAMES(CQ, destroy_cq, cq_handle)},
     [CMD(REQ_NOTIFY_CQ)] = {uverbs_req_notify_cq, IN(req_notify_cq), 0,
 			    LOCK_READ, NAMES(CQ, req_notify_cq, cq_handle)},
-    [CMD(CREATE_QP)] = {uverbs_create_qp, BOTH(create_qp), LOCK_WRITE},
+    [CMD(CREATE_QP)] = {uverbs_create_qp, BOTH(create_qp), LOCK_WRITE, NOTHING},
     [CMD(QUERY_QP)] = {uverbs_query_qp, BOTH(query_qp), LOCK_WRITE,
 		       NAMES(QP, query_qp, qp_handle)},
     [CMD(MODIFY_QP)] = {uverbs_modify_qp, IN(modify_qp), 0, LOCK_WRITE,
@@ -111,10 +116,12 @@ static const struct entry plain[] = {
 
 static const struct entry extended[] = {
     [CMD(QUERY_DEVICE)] = {uverbs_ex_query_device, IN(ex_query_device),
-			   HEAD(ex_query_device_resp, odp_caps), LOCK_READ},
-    [CMD(CREATE_CQ)] = {uverbs_ex_create_cq, BOTH(ex_create_cq), LOCK_WRITE},
+			   HEAD(ex_query_device_resp, odp_caps), LOCK_READ,
+			   NOTHING},
+    [CMD(CREATE_CQ)] = {uverbs_ex_create_cq, BOTH(ex_create_cq), LOCK_WRITE,
+			NOTHING},
     [CMD(CREATE_QP)] = {uverbs_ex_create_qp, HEAD(ex_create_qp, comp_mask),
-			OUT(ex_create_qp), LOCK_WRITE},
+			OUT(ex_create_qp), LOCK_WRITE, NOTHING},
     [CMD(MODIFY_QP)] = {uverbs_ex_modify_qp, IN(modify_qp), 0, LOCK_WRITE,
 			NAMES(QP, modify_qp, qp_handle)},
 };

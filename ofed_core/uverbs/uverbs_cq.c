@@ -43,8 +43,9 @@ static int create(struct command *c, const struct ib_uverbs_ex_create_cq *q,
 		return -EINVAL;
 	if (q->comp_channel >= 0)
 		rc = find_channel(c, &ch);
-	if (rc == 0)
-		rc = cq_create(c->client, q->cqe, ch, &cq);
+	if (rc < 0)
+		return rc;
+	rc = cq_create(c->client, q->cqe, ch, &cq);
 	if (rc < 0)
 		return rc;
 	cq->o.user_handle = q->user_handle;
