@@ -16,8 +16,8 @@
 void netlink_add(struct nlmsghdr *h, uint16_t type, const void *data,
 		 size_t bytes);
 
-/* How much of the answer came, 0 for none or for a part of it; or -errno without
- * a socket. */
+/* How much of the answer came, 0 for none or for a part of it; or -errno
+ * without a socket. */
 ssize_t netlink_ask(int protocol, const struct nlmsghdr *question, void *answer,
 		    size_t size);
 

@@ -49,7 +49,7 @@ static int to_end(const struct sockaddr_storage *a, struct end *e)
 }
 
 int sock_diag_decode(const void *answer, size_t size,
-		       struct sock_diag_socket *out)
+		     struct sock_diag_socket *out)
 {
 	struct nlmsghdr h;
 	struct inet_diag_msg m;

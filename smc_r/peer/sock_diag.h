@@ -26,7 +26,7 @@ int sock_diag_find(const struct sockaddr_storage *own,
 
 /* What the kernel answered: 0, -ENOENT. */
 int sock_diag_decode(const void *answer, size_t size,
-		       struct sock_diag_socket *out);
+		     struct sock_diag_socket *out);
 
 /* The one at the other end of our socket; -ENOTCONN when that has none. */
 int sock_diag_peer_of(int fd, struct sock_diag_socket *out);

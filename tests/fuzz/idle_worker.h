@@ -69,6 +69,11 @@ int worker_add_source(struct worker *w, struct source *s)
 	return 0;
 }
 
+int worker_await_end(struct worker *w, struct source *s)
+{
+	return worker_add_source(w, s);
+}
+
 void worker_remove_source(struct worker *w, struct source *s)
 {
 	if (w->last == s)
