@@ -70,6 +70,19 @@ static int file_failed(const char *file, unsigned line, int error)
 	return 1;
 }
 
+static int lock_failed(int error)
+{
+	char dir[PATH_MAX];
+
+	if (tunables_dir(dir, sizeof(dir)) != 0)
+		strcpy(dir, "?");
+	fprintf(stderr, "no: %s/" TUNABLES_LOCK ": %s\n", dir,
+		error == -EBUSY
+		    ? "another command has held this lock for too long"
+		    : "other users could hold this lock; remove the file");
+	return 1;
+}
+
 static int get_values(const struct tunable *t, struct values *out)
 {
 	unsigned line;
@@ -192,6 +205,8 @@ static int put_boot(const struct tunable *t, long value)
 {
 	int error = tunables_put(TUNABLES_NEXTBOOT, t, value);
 
+	if (error == -EBUSY || error == -EPERM)
+		return lock_failed(error);
 	if (error)
 		return file_failed(TUNABLES_NEXTBOOT, 0, error);
 	printf("Setting %s to %ld in nextboot file\n", t->name, value);

@@ -11,14 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attrdb/lock_file.h"
 #include "whole_file.h"
 
 #define STANZA    "no:"
 #define BYTES_MAX 65536
+#define LOCK_WAIT_MS 5000
 
 const struct tunable tunables[TUNABLES_COUNT] = {
     {"roce_v2_mode", 0, 0, 1, "boolean", 'R',
@@ -295,19 +296,20 @@ static int replace(int dir, const char *file, const char *text)
 int tunables_put(const char *file, const struct tunable *t, long value)
 {
 	char *text = NULL, *edited = NULL;
-	int error, dir = open_dir(true);
+	int error, lock, dir = open_dir(true);
 
 	if (dir < 0)
 		return dir;
-	error = flock(dir, LOCK_EX) != 0 ? -errno : 0;
-	if (!error)
-		error = read_text(dir, file, &text);
+	lock = lock_file_take(dir, TUNABLES_LOCK, LOCK_WAIT_MS);
+	error = lock < 0 ? lock : read_text(dir, file, &text);
 	if (text) {
 		edited = tunables_edit(text, t, value);
 		error = edited ? replace(dir, file, edited) : -ENOMEM;
 	}
 	free(text);
 	free(edited);
+	if (lock >= 0)
+		close(lock);
 	close(dir);
 	return error;
 }

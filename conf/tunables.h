@@ -10,8 +10,8 @@
  * Stanzas and lines of others stay as they are.
  *
  * Ownership: values of the caller; the table is constant.
- * Locking:   a change holds flock(2) on nextboot's directory and replaces the
- *            file by rename(2).
+ * Locking:   a change holds the lock file (lock_file.h) and replaces the file
+ *            by rename(2).
  */
 #ifndef CONF_TUNABLES_H
 #define CONF_TUNABLES_H
@@ -22,6 +22,7 @@
 #define TUNABLES_VARIABLE "SMC_R_TUNABLES"
 #define TUNABLES_NEXTBOOT "nextboot"
 #define TUNABLES_LASTBOOT "lastboot"
+#define TUNABLES_LOCK     ".lock"
 
 struct tunable {
 	const char *name;
@@ -61,7 +62,8 @@ char *tunables_edit(const char *text, const struct tunable *t, long value);
 
 /*
  * Writes the value into the file, which is made when there is none: 0 or
- * -errno, and then the file is what it was.
+ * -errno, and then the file is what it was. -EBUSY and -EPERM are about the
+ * lock file: another change had it for 5 s, or others could hold it.
  */
 int tunables_put(const char *file, const struct tunable *t, long value);
 

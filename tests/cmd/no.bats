@@ -164,5 +164,39 @@ setup() {
 	wait
 	[ "$(grep -c 'x = "1"' "$SMC_R_TUNABLES/nextboot")" = 1 ]
 	[ "$(grep -c roce_v2_mode "$SMC_R_TUNABLES/nextboot")" = 1 ]
-	[ "$(find "$SMC_R_TUNABLES" -name '.*' -type f | wc -l)" = 0 ]
+	[ "$(find "$SMC_R_TUNABLES" -name '.*' -type f)" = \
+		"$SMC_R_TUNABLES/.lock" ]
+}
+
+@test "another user can neither stop a change nor open its lock" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	no -r -o roce_v2_mode=1
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_SUITE_TMPDIR" \
+		"${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+	setpriv --reuid 12345 --regid 12345 --clear-groups \
+		flock -x "$SMC_R_TUNABLES" sleep 30 3>&- &
+	until pgrep -P $! -u 12345 sleep >/dev/null; do sleep 0.02; done
+	run timeout 5 no -r -o roce_v2_mode=0
+	kill "$(pgrep -P $! -u 12345 sleep)" $!
+	[ "$status" -eq 0 ]
+	run setpriv --reuid 12345 --regid 12345 --clear-groups \
+		flock -n "$SMC_R_TUNABLES/.lock" true
+	[ "$status" -ne 0 ]
+	has "Permission denied"
+}
+
+@test "a lock that others could hold, or that is held, is named" {
+	no -r -o roce_v2_mode=1
+	flock "$SMC_R_TUNABLES/.lock" sleep 30 3>&- &
+	until pgrep -P $! sleep >/dev/null; do sleep 0.02; done
+	run no -r -o roce_v2_mode=0
+	kill "$(pgrep -P $! sleep)" $!
+	[ "$status" -eq 1 ]
+	has "no: $SMC_R_TUNABLES/.lock: another command has held this lock"
+	chmod 644 "$SMC_R_TUNABLES/.lock"
+	run no -r -o roce_v2_mode=0
+	[ "$status" -eq 1 ]
+	has "no: $SMC_R_TUNABLES/.lock: other users could hold this lock"
+	run no -r -o roce_v2_mode
+	[ "$output" = "roce_v2_mode = 1" ]
 }
