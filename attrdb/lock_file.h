@@ -2,8 +2,8 @@
 /*
  * lock_file: a lock between commands, which no other user can take.
  *
- * Everybody who can open a file can lock it. So this one is for its owner alone, it
- * stays where it is, and nobody waits for it without end.
+ * Everybody who can open a file can lock it. So this one is for its owner
+ * alone, it stays where it is, and nobody waits for it without end.
  *
  * Ownership: the caller closes the descriptor, which gives the lock up; so does
  *            the end of the process.

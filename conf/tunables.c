@@ -17,8 +17,8 @@
 #include "attrdb/lock_file.h"
 #include "whole_file.h"
 
-#define STANZA    "no:"
-#define BYTES_MAX 65536
+#define STANZA       "no:"
+#define BYTES_MAX    65536
 #define LOCK_WAIT_MS 5000
 
 const struct tunable tunables[TUNABLES_COUNT] = {

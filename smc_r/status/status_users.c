@@ -7,15 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "smc_r/status/status_file.h"
 #include "smc_r/status/status_sweep.h"
 #include "smc_r/status/status_totals.h"
+
+#define SWEEP_WAIT_MS 2000
 
 struct users {
 	uid_t *list;
@@ -84,6 +88,25 @@ static void sweep_as(const char *rundir, uid_t uid, gid_t gid)
 		status_sweep(rundir);
 }
 
+/*
+ * Its user may stop the child, or make it slow. What a killed one has not done
+ * is done by the next sweep.
+ */
+static void wait_for_child(pid_t child, int *left_ms)
+{
+	static const struct timespec step = {.tv_nsec = 1000000};
+
+	while (waitpid(child, NULL, WNOHANG) == 0) {
+		if (*left_ms <= 0) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+			return;
+		}
+		nanosleep(&step, NULL);
+		--*left_ms;
+	}
+}
+
 struct dead_group {
 	uid_t uid;
 	gid_t gid;
@@ -104,7 +127,7 @@ static int note_dead(void *owner, struct status_file *file)
 	return 1;
 }
 
-static void sweep_user(const char *rundir, int dir, uid_t uid)
+static void sweep_user(const char *rundir, int dir, uid_t uid, int *left_ms)
 {
 	struct dead_group d = {.uid = uid};
 	pid_t child;
@@ -117,14 +140,14 @@ static void sweep_user(const char *rundir, int dir, uid_t uid)
 		sweep_as(rundir, uid, d.gid);
 		_exit(0);
 	}
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (child > 0)
+		wait_for_child(child, left_ms);
 }
 
 void status_users_sweep(const char *rundir)
 {
 	uid_t *user = NULL;
-	int i, n, dir;
+	int i, n, dir, left_ms = SWEEP_WAIT_MS;
 
 	status_sweep(rundir);
 	if (geteuid() != 0)
@@ -133,9 +156,9 @@ void status_users_sweep(const char *rundir)
 	if (dir < 0)
 		return;
 	n = status_users_list(dir, &user);
-	for (i = 0; user && i < n; i++) {
+	for (i = 0; user && i < n && left_ms > 0; i++) {
 		if (user[i] != 0)
-			sweep_user(rundir, dir, user[i]);
+			sweep_user(rundir, dir, user[i], &left_ms);
 	}
 	free(user);
 	close(dir);

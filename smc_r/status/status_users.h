@@ -19,7 +19,8 @@ int status_users_list(int dir, uid_t **out);
 /*
  * As status_sweep of status_sweep.h, and for root the files of every user,
  * each with no more than the rights of its owner: in a child process, so that
- * a file cut short or a planted link harms nobody but its owner.
+ * a file cut short or a planted link harms nobody but its owner. Such children
+ * get 2 s in all; then the rest is left to the next sweep.
  */
 void status_users_sweep(const char *rundir);
 

@@ -315,6 +315,34 @@ forge_busy() {
 	[ ! -e "$SMC_R_RUNDIR/status/totals.0" ]
 }
 
+@test "a user who stops the sweep does not stop root's entstat" {
+	[ "$(id -u)" = 0 ] || skip "only root can give files away"
+	command -v strace >/dev/null || skip "needs strace"
+	place_make_public
+	publish
+	make_dead
+	path=$(forge <<-EOT
+		segment $dead 1
+		uid 12345
+		count client_connections 4
+	EOT
+	)
+	chown 12345:12345 "$path"
+	# It has half a second for it, as the user it has become.
+	as_stranger sh -c 'until pkill -STOP -u 12345 -x entstat; do :; done' \
+		3>&- &
+	place_pids="$place_pids $!"
+	run timeout -k 1 10 strace -f -qq -o /dev/null -e trace=setresuid \
+		-e inject=setresuid:delay_exit=500000 entstat smc_r0
+	[ "$status" -eq 0 ]
+	has_line "Connections Handled: 4"
+	[ "$(segments)" = 1 ]
+	run entstat smc_r0
+	[ "$status" -eq 0 ]
+	has_line "Connections Handled: 4"
+	[ "$(segments)" = 0 ]
+}
+
 @test "files that are no segments count nothing and harm nothing" {
 	publish
 	start_living
