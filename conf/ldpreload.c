@@ -215,6 +215,49 @@ int ldpreload_compose(const struct ldpreload_edit *edit, const char *line,
 	return 0;
 }
 
+/* The sticky bit keeps others from removing a name, but not from making it when
+ * it is gone, as those in /tmp are after a reboot. */
+static int check_directory(const char *path, char *why, size_t size)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return explain(-errno, path, why, size);
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	snprintf(why, size,
+		 "%s: others may write to this directory, and so put another"
+		 " library into every program. Only root may, there and above:"
+		 " chown root, chmod go-w, or install elsewhere",
+		 path);
+	return -EPERM;
+}
+
+/* All above the library; the parts of $LIB are as safe as what it is in. */
+static int check_directories(const char *line, char *why, size_t size)
+{
+	const char *slash = line;
+	char path[PATH_MAX];
+
+	do {
+		size_t length = slash == line ? 1 : (size_t)(slash - line);
+		int error;
+
+		if (length >= sizeof(path))
+			return explain(-ENAMETOOLONG, line, why, size);
+		memcpy(path, line, length);
+		path[length] = '\0';
+		error = check_directory(path, why, size);
+		if (error)
+			return error;
+		slash = strncmp(slash, "/$LIB/", 6) == 0
+			    ? NULL
+			    : strchr(slash + 1, '/');
+	} while (slash);
+	return 0;
+}
+
 int ldpreload_check(const char *library, const char *line, char *why,
 		    size_t size)
 {
@@ -241,7 +284,7 @@ int ldpreload_check(const char *library, const char *line, char *why,
 			 library);
 		return -EPERM;
 	}
-	return 0;
+	return check_directories(line, why, size);
 }
 
 int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,

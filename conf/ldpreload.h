@@ -44,10 +44,11 @@ int ldpreload_compose(const struct ldpreload_edit *edit, const char *line,
 		      bool wanted, struct ldpreload_content *out);
 
 /*
- * May the line be there? library is an absolute path; line is the same file as
- * the loader is to be told of it, which may hold $LIB of ld.so(8). 0, or -errno
- * with the reason in why: -ENOENT when the library is not there, -EPERM when
- * others could replace it, -EINVAL when the loader could not read the line.
+ * May the line be there? library is its real path, without links; line is the
+ * same file as the loader is to be told of it, which may hold $LIB of ld.so(8).
+ * 0, or -errno with the reason in why: -ENOENT when the library is not there,
+ * -EPERM when others could replace it or may write to a directory above it,
+ * -EINVAL when the loader could not read the line.
  */
 int ldpreload_check(const char *library, const char *line, char *why,
 		    size_t size);

@@ -28,7 +28,7 @@ if [ $$ = 1 ]; then
 		mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 125
 	# What is attached, pinned or named here is gone with the last process.
 	mount -t bpf bpf /sys/fs/bpf 2>/dev/null
-	mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns
+	mkdir -p /run/netns && mount -t tmpfs -o mode=755 tmpfs /run/netns
 fi
 
 # The descendants of this process, in "left". No other child of ours may run

@@ -7,6 +7,7 @@
 # shellcheck disable=SC2030,SC2031
 
 load device
+load safe
 : "${database-}" "${living-}"
 
 setup() {
@@ -17,6 +18,7 @@ setup() {
 teardown() {
 	[ -z "${mounted-}" ] || umount "$mounted" || true
 	device_teardown
+	[ -z "${safe-}" ] || rm -rf "$safe"
 }
 
 # What is stored is what is published.
@@ -294,6 +296,9 @@ nothing_begin() {
 	command -v strace >/dev/null || skip "needs strace"
 	local call when defined killed=0 left=0
 	local made=(mkdev -q -c tcpip -t smc_r -a system_preload=1)
+	make_safe
+	export SMC_R_LIBRARY=$safe/libsmc_r.so
+	echo "the library" >"$SMC_R_LIBRARY"
 	nothing_begin
 	for call in openat renameat,rename fsync,fdatasync unlink,unlinkat \
 		bpf pwrite64 munmap; do

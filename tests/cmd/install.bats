@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # install: what "make install" puts somewhere works there, and goes again.
 
+load safe
+: "${safe-}"
+
 setup_file() {
 	export root="$BATS_FILE_TMPDIR/root"
 	cd "${SMC_R_TOP:-.}" || return
@@ -16,6 +19,7 @@ setup() {
 
 teardown() {
 	"$root/p/sbin/rmdev" -dl smc_r0 >/dev/null 2>&1 || true
+	[ -z "${safe-}" ] || rm -rf "$safe"
 }
 
 @test "the installed commands make, show and change a device" {
@@ -62,6 +66,9 @@ teardown() {
 }
 
 @test "the loader is told of the installed library by way of \$LIB" {
+	make_safe
+	cp -a "$root/p" "$safe"
+	local root=$safe
 	export SMC_R_LDPRELOAD_FILE=$BATS_TEST_TMPDIR/ld.so.preload
 	PATH="$root/p/sbin:$PATH"
 	mkdev -q -c tcpip -t smc_r

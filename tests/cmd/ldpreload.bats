@@ -6,18 +6,22 @@
 # shellcheck disable=SC2030,SC2031
 
 load device
+load safe
+: "${safe-}"
 
 setup() {
 	device_setup
+	make_safe
 	file=$SMC_R_LDPRELOAD_FILE
-	export SMC_R_LIBRARY=$BATS_TEST_TMPDIR/lib/libsmc_r.so
-	mkdir "$BATS_TEST_TMPDIR/lib"
+	export SMC_R_LIBRARY=$safe/lib/libsmc_r.so
+	mkdir "$safe/lib"
 	echo "the library" >"$SMC_R_LIBRARY"
 	make_device
 }
 
 teardown() {
 	device_teardown
+	[ -z "${safe-}" ] || rm -rf "$safe"
 }
 
 on() {
@@ -99,9 +103,35 @@ on() {
 	[ ! -e "$file" ]
 }
 
+# A directory is named, with the cure, and nothing else has happened.
+refused_for() { # directory
+	refused chdev -l smc_r0 -a system_preload=1
+	has "$1: others may write to this directory"
+	has "chown root, chmod go-w"
+	[ ! -e "$file" ]
+}
+
+@test "a directory above the library that others may write is refused" {
+	local mode
+	for mode in 775 757 1777; do
+		chmod "$mode" "$safe"
+		refused_for "$safe"
+		chmod 755 "$safe"
+		chmod "$mode" "$safe/lib"
+		refused_for "$safe/lib"
+		chmod 755 "$safe/lib"
+	done
+	if [ "$(id -u)" -eq 0 ]; then
+		chown 12345 "$safe"
+		refused_for "$safe"
+		chown 0 "$safe"
+	fi
+	on
+}
+
 @test "a path that the loader would split is refused" {
-	mkdir "$BATS_TEST_TMPDIR/with blank"
-	export SMC_R_LIBRARY="$BATS_TEST_TMPDIR/with blank/libsmc_r.so"
+	mkdir "$safe/with blank"
+	export SMC_R_LIBRARY="$safe/with blank/libsmc_r.so"
 	echo "the library" >"$SMC_R_LIBRARY"
 	refused chdev -l smc_r0 -a system_preload=1
 	has "without blanks"
@@ -110,8 +140,8 @@ on() {
 @test "a library that moved is named once, in its new place" {
 	on
 	local old=$SMC_R_LIBRARY
-	mkdir "$BATS_TEST_TMPDIR/new"
-	export SMC_R_LIBRARY=$BATS_TEST_TMPDIR/new/libsmc_r.so
+	mkdir "$safe/new"
+	export SMC_R_LIBRARY=$safe/new/libsmc_r.so
 	mv "$old" "$SMC_R_LIBRARY"
 	says "smc_r0 changed" chdev -l smc_r0
 	[ "$(cat "$file")" = "$SMC_R_LIBRARY" ]

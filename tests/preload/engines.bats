@@ -3,6 +3,7 @@
 # engines: several engines in one program, of several revisions: one serves.
 
 load smc
+load ../cmd/safe
 # shellcheck disable=SC2154 # set by smc.bash
 : "${programs-}" "${place-}" "${last-}" "${port-}"
 
@@ -162,6 +163,7 @@ traffic() { # words before the server --, words before its clients
 under_switch() { # commands
 	local status=0
 	[ "$(id -u)" = 0 ] || skip "only root may have an /etc of its own"
+	need_safe "$SMC_R_BUILD"
 	# shellcheck disable=SC2016 # for the shell inside
 	"$BATS_TEST_DIRNAME/own_etc.sh" "$place" bash -euc '
 		. "$0/smc.bash"

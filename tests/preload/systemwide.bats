@@ -5,6 +5,7 @@
 # limit: 400
 
 load smc
+load ../cmd/safe
 # shellcheck disable=SC2154 # set by smc.bash
 : "${smc_new-}"
 
@@ -20,6 +21,7 @@ setup_file() {
 
 setup() {
 	[ "$(id -u)" = 0 ] || skip "only root may have an /etc of its own"
+	need_safe "$SMC_R_BUILD"
 	[ "$(cat "$DAY/failed" 2>/dev/null)" != 77 ] ||
 		skip "no overlay file system"
 	if [ -e "$DAY/failed" ]; then
