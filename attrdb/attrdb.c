@@ -21,31 +21,14 @@ const char *attrdb_dir(void)
 	return dir && dir[0] ? dir : ATTRDB_DIR_DEFAULT;
 }
 
-/*
- * Makes the file before SQLite would: root's database stays readable for all
- * whatever the umask says, because lsattr needs no root.
- */
-static int make_file(struct attrdb *db, const char *dir, const char *path)
+/* Root's is for all to read whatever the umask says. */
+static int make_directory(struct attrdb *db, const char *dir)
 {
 	bool is_new = mkdir(dir, 0755) == 0;
-	int fd;
 
 	if ((!is_new && errno != EEXIST) ||
 	    (is_new && geteuid() == 0 && chmod(dir, 0755) < 0))
 		return sql_refuse(db, -errno, "%s: %s", dir, strerror(errno));
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 && errno == EEXIST)
-		return 0;
-	if (fd < 0)
-		return sql_refuse(db, -errno, "%s: %s", path, strerror(errno));
-	if (geteuid() == 0 && fchmod(fd, 0644) < 0) {
-		int error =
-		    sql_refuse(db, -errno, "%s: %s", path, strerror(errno));
-
-		close(fd);
-		return error;
-	}
-	close(fd);
 	return 0;
 }
 
@@ -74,9 +57,16 @@ static int open_handle(struct attrdb *db, const char *path, int flags,
 	return sql_script(db, "PRAGMA synchronous = FULL");
 }
 
-static int open_reader(struct attrdb *db, const char *path, int lock_wait_ms,
-		       int *version)
+static int open_memory(struct attrdb *db)
 {
+	return open_handle(
+	    db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, 0);
+}
+
+static int open_reader(struct attrdb *db, int *version)
+{
+	const char *path = db->store.path;
+	int lock_wait_ms = db->store.lock_wait_ms;
 	int error = open_handle(db, path, SQLITE_OPEN_READONLY, lock_wait_ms);
 
 	if (!error)
@@ -99,18 +89,17 @@ static int open_reader(struct attrdb *db, const char *path, int lock_wait_ms,
 	return error;
 }
 
-static int check_version(struct attrdb *db, const char *path,
-			 enum attrdb_mode mode, int version)
+static int check_version(struct attrdb *db, enum attrdb_mode mode, int version)
 {
+	const char *path = db->store.path;
+
 	if (version > schema_current() || version < 0)
 		return sql_refuse(db, -EPROTONOSUPPORT,
 				  "%s has schema version %d, this program knows"
 				  " up to %d: use the smc_r that wrote it",
 				  path, version, schema_current());
-	if (version == schema_current())
+	if (version == schema_current() || mode != ATTRDB_READ)
 		return 0;
-	if (mode != ATTRDB_READ)
-		return schema_migrate(db);
 	if (version == 0)
 		return sql_refuse(db, -ENOENT, "%s is empty", path);
 	return sql_refuse(db, -EPROTONOSUPPORT,
@@ -119,40 +108,61 @@ static int check_version(struct attrdb *db, const char *path,
 			  path, version, schema_current());
 }
 
-static int open_place(struct attrdb *db, const struct attrdb_place *place)
+/* Where the file really is: a symbolic link to it stays one. */
+static int find_file(struct attrdb *db, const struct attrdb_place *place)
 {
 	char path[PATH_MAX];
-	int version = 0;
-	int error = 0;
 
-	if (!place->dir[0]) {
-		error = open_handle(
-		    db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY,
-		    0);
-		return error ? error : schema_migrate(db);
-	}
 	if (snprintf(path, sizeof(path), "%s/" ATTRDB_FILE, place->dir) >=
 	    (int)sizeof(path))
 		return sql_refuse(db, -ENAMETOOLONG, "$ODMDIR is too long");
-	if (place->mode == ATTRDB_CREATE)
-		error = make_file(db, place->dir, path);
-	if (!error && access(path, F_OK) < 0)
-		error = sql_refuse(db, -errno, "%s: %s", path, strerror(errno));
+	if (!realpath(path, db->store.path))
+		strcpy(db->store.path, path);
+	return 0;
+}
+
+static int bring_up(struct attrdb *db)
+{
+	int error = attrdb_begin(db);
+
+	if (!error)
+		error = schema_migrate(db);
+	if (!error)
+		error = attrdb_commit(db);
+	if (error)
+		attrdb_rollback(db);
+	return error;
+}
+
+static int open_place(struct attrdb *db, const struct attrdb_place *place)
+{
+	const char *path = db->store.path;
+	int version = 0;
+	int error;
+
+	db->store.lock_wait_ms = place->lock_wait_ms;
+	if (!place->dir[0]) {
+		error = open_memory(db);
+		return error ? error : bring_up(db);
+	}
+	error =
+	    place->mode == ATTRDB_CREATE ? make_directory(db, place->dir) : 0;
+	if (!error)
+		error = find_file(db, place);
 	if (error)
 		return error;
-	if (place->mode == ATTRDB_READ) {
-		error = open_reader(db, path, place->lock_wait_ms, &version);
-	} else {
-		error = open_handle(db, path, SQLITE_OPEN_READWRITE,
-				    place->lock_wait_ms);
-		/* SQLite falls back to reading, and would say so too late. */
-		if (!error && sqlite3_db_readonly(db->handle, "main"))
-			error = sql_refuse(db, -EACCES, "%s: %s", path,
-					   strerror(EACCES));
+	if (faccessat(AT_FDCWD, path, place->mode == ATTRDB_READ ? F_OK : W_OK,
+		      AT_EACCESS) == 0) {
+		error = open_reader(db, &version);
 		if (!error)
-			error = schema_version(db, &version);
+			error = check_version(db, place->mode, version);
+	} else if (errno != ENOENT || place->mode != ATTRDB_CREATE) {
+		error = errno == ENOENT ? -ENOENT : -EACCES;
+		return sql_refuse(db, error, "%s: %s", path, strerror(errno));
 	}
-	return error ? error : check_version(db, path, place->mode, version);
+	if (error || version == schema_current())
+		return error;
+	return bring_up(db);
 }
 
 int attrdb_open(struct attrdb **out, const struct attrdb_place *place,
@@ -165,6 +175,8 @@ int attrdb_open(struct attrdb **out, const struct attrdb_place *place,
 		snprintf(why, size, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
+	db->store.dir = db->store.lock = -1;
+	db->store.file = db->store.fresh = -1;
 	error = open_place(db, place);
 	if (error) {
 		snprintf(why, size, "%s", db->words);
@@ -180,22 +192,98 @@ void attrdb_close(struct attrdb *db)
 	if (!db)
 		return;
 	sqlite3_close(db->handle);
+	store_unlock(&db->store);
 	free(db);
+}
+
+static int refuse_store(struct attrdb *db, int error)
+{
+	if (error == -EDQUOT)
+		error = -ENOSPC;
+	if (error == -EPERM)
+		return sql_refuse(db, error,
+				  "%s-lock: other users could hold this lock;"
+				  " remove the file",
+				  db->store.path);
+	return sql_refuse(db, error, "%s: %s", db->store.path,
+			  strerror(-error));
+}
+
+/* From here on the handle is a copy in memory of what is in the file. */
+static int load(struct attrdb *db)
+{
+	unsigned char *bytes;
+	long long size;
+	int error = store_read(&db->store, &bytes, &size);
+
+	if (error)
+		return refuse_store(db, error);
+	error = open_memory(db);
+	if (error || !bytes) {
+		sqlite3_free(bytes);
+		return error;
+	}
+	return sql_error(
+	    db, sqlite3_deserialize(db->handle, "main", bytes, size, size,
+				    SQLITE_DESERIALIZE_FREEONCLOSE |
+					SQLITE_DESERIALIZE_RESIZEABLE));
+}
+
+static int lock_and_load(struct attrdb *db)
+{
+	int version, error = store_lock(&db->store);
+
+	if (error)
+		return refuse_store(db, error);
+	if (access(db->store.path, F_OK) == 0) {
+		/* This plays back what was cut off meanwhile. */
+		error = open_reader(db, &version);
+		if (!error)
+			error = check_version(db, ATTRDB_WRITE, version);
+	}
+	if (error)
+		return error;
+	error = store_prepare(&db->store);
+	return error ? refuse_store(db, error) : load(db);
 }
 
 int attrdb_begin(struct attrdb *db)
 {
-	return sql_begin(db);
+	int error = db->store.path[0] ? lock_and_load(db) : 0;
+
+	if (!error)
+		error = sql_begin(db);
+	if (error)
+		store_unlock(&db->store);
+	return error;
 }
 
 int attrdb_commit(struct attrdb *db)
 {
-	return sql_commit(db);
+	unsigned char *bytes;
+	sqlite3_int64 size;
+	int error = sql_commit(db);
+
+	if (error || !db->store.path[0])
+		return error;
+	bytes = sqlite3_serialize(db->handle, "main", &size, 0);
+	if (!bytes)
+		return refuse_store(db, -ENOMEM);
+	error = store_write(&db->store, bytes, size);
+	sqlite3_free(bytes);
+	if (error)
+		return refuse_store(db, error);
+	store_unlock(&db->store);
+	return 0;
 }
 
 void attrdb_rollback(struct attrdb *db)
 {
 	sql_rollback(db);
+	/* A commit that failed has left its mark in memory only. */
+	if (db->store.lock >= 0)
+		load(db);
+	store_unlock(&db->store);
 }
 
 const char *attrdb_words(const struct attrdb *db)

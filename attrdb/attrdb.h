@@ -9,12 +9,15 @@
  *
  * Ownership: the caller owns the handle; attrdb_close() ends it and gives up
  *            a change that is not committed.
- * Locking:   one handle, one thread. Processes exclude each other through the
- *            file.
+ * Locking:   one handle, one thread. Changes exclude each other through a file
+ *            beside it that only its owner can open (store.h). Readers hold up
+ *            nobody; a handle sees the state of when it was opened, or began a
+ *            change.
  * Errors:    0 or a negative errno, with attrdb_words() telling more:
  *	-EBUSY	somebody else held the lock for too long
  *	-ENOSPC	the file system is full
  *	-EACCES	no right to read, or to write
+ *	-EPERM	others could hold the lock
  *	-ENOENT	no such object; from open: no database
  *	-EEXIST	the object would break a rule of the database
  *	-EILSEQ	the file is damaged or is no database

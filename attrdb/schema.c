@@ -96,22 +96,14 @@ int schema_migrate(struct attrdb *db)
 {
 	char set_version[48];
 	int version = 0;
-	int error = sql_begin(db);
+	int error = schema_version(db, &version);
 
-	if (error)
-		return error;
 	/* Somebody else may have done it while we waited for the lock. */
-	error = schema_version(db, &version);
 	while (!error && version >= 0 && version < schema_current())
 		error = sql_script(db, steps[version++]);
-	if (!error) {
-		snprintf(set_version, sizeof(set_version),
-			 "PRAGMA user_version = %d", version);
-		error = sql_script(db, set_version);
-	}
-	if (!error)
-		error = sql_commit(db);
 	if (error)
-		sql_rollback(db);
-	return error;
+		return error;
+	snprintf(set_version, sizeof(set_version), "PRAGMA user_version = %d",
+		 version);
+	return sql_script(db, set_version);
 }

@@ -13,7 +13,7 @@ struct attrdb;
 int schema_version(struct attrdb *db, int *out);
 /* The version that this program knows. */
 int schema_current(void);
-/* Brings the file to the current version, in one change. */
+/* Brings it to the current version; within a change. */
 int schema_migrate(struct attrdb *db);
 
 #endif

@@ -11,8 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store.h"
+
 struct attrdb {
-	sqlite3 *handle;
+	sqlite3 *handle; /* the file, or from a change on a copy in memory */
+	struct store store;
 	char words[256];
 	/* The user who makes the changes: for the history. */
 	int64_t uid;

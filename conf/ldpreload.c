@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "whole_file.h"
+#include "attrdb/whole_file.h"
 
 #define FILE_BYTES_MAX 65536
 

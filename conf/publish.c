@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attrdb/whole_file.h"
 #include "found.h"
 #include "rundir.h"
-#include "whole_file.h"
 
 #define TEMPORARY "." RUNDIR_SNAPSHOT ".new"
 

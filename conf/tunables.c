@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "attrdb/lock_file.h"
-#include "whole_file.h"
+#include "attrdb/whole_file.h"
 
 #define STANZA       "no:"
 #define BYTES_MAX    65536

@@ -4,6 +4,7 @@
 # chdev: what is right is taken as a whole, what is wrong not at all.
 
 load device
+: "${database-}"
 
 setup() {
 	device_setup
@@ -281,4 +282,53 @@ max_memory 1024 Maximum memory for SMC-R (MB) True" \
 	refused chdev -l smc_r0 -w 00
 	has "0514-022"
 	says "smc_r0 changed" chdev -l smc_r0 -p ""
+}
+
+@test "another user who reads the database stops no change" {
+	need_root
+	device_make_public
+	make_device
+	coproc reader { as_nobody sqlite3 -readonly "$database"; }
+	# shellcheck disable=SC2154
+	place_pids="$place_pids $reader_PID"
+	echo "BEGIN; SELECT count(*) FROM CuDv, history;" >&"${reader[1]}"
+	read -r -t 10 -u "${reader[0]}"
+	export SMC_R_LOCK_WAIT=1
+	says "smc_r0 changed" chdev -l smc_r0 -a enabled=1
+	[ "$(published enabled)" = 1 ]
+	says "smc_r0 Defined" rmdev -l smc_r0
+	says "smc_r0 Available" mkdev -l smc_r0
+	# Readers see what was changed, and the one from before what was not.
+	run as_nobody lsattr -E -l smc_r0 -a enabled -F value
+	[ "$output" = 1 ]
+	echo "SELECT count(*) FROM CuAt WHERE attribute = 'enabled';" \
+		>&"${reader[1]}"
+	read -r -t 10 -u "${reader[0]}"
+	[ "$REPLY" = 0 ]
+	# There is no other file that they could hold.
+	for file in "$ODMDIR"/*; do
+		[ "$file" = "$database" ] || [ "$(stat -c %a "$file")" = 600 ]
+	done
+	run as_nobody flock -n "$database-lock" true
+	[ "$status" -ne 0 ]
+	has "Permission denied"
+	chmod 644 "$database-lock"
+	refused chdev -l smc_r0 -a enabled=0
+	has "attr.db-lock: other users could hold this lock; remove the file"
+	rm "$database-lock"
+	kill "$reader_PID"
+	rmdev -q -dl smc_r0
+}
+
+@test "owner and mode of the database, and a link to it, stay" {
+	mv "$database" "$BATS_TEST_TMPDIR/real"
+	ln -s "$BATS_TEST_TMPDIR/real" "$database"
+	chmod 640 "$BATS_TEST_TMPDIR/real"
+	[ "$(id -u)" -ne 0 ] || chown 12345:12346 "$BATS_TEST_TMPDIR/real"
+	local before
+	before=$(stat -c '%a %u %g' "$BATS_TEST_TMPDIR/real")
+	says "smc_r0 changed" chdev -l smc_r0 -a enabled=1
+	[ -L "$database" ]
+	[ "$(stat -c '%a %u %g' "$BATS_TEST_TMPDIR/real")" = "$before" ]
+	[ "$(stored enabled)" = 1 ]
 }

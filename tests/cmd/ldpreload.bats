@@ -207,7 +207,7 @@ refused_for() { # directory
 	local call
 	printf '/a.so' >"$file"
 	cp "$file" "$BATS_TEST_TMPDIR/before"
-	for call in renameat rename fdatasync pwrite64; do
+	for call in renameat rename fsync unlinkat; do
 		run strace -qq -o /dev/null -e "trace=$call" \
 			-e "inject=$call:signal=KILL" \
 			chdev -l smc_r0 -a system_preload=1

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attrdb/device.h"
@@ -99,19 +100,23 @@ static struct attrdb_attribute attribute(const char *device, const char *name)
 	return found;
 }
 
+static int count_one(void *owner, const struct stanza *s)
+{
+	(void)s;
+	++*(int *)owner;
+	return 0;
+}
+
 static int count_objects(const char *class_name, const char *criteria_text)
 {
 	const struct odm_class *c = odm_class_find(class_name);
 	struct criteria which;
 	char why[128] = "";
-	int count;
+	int count = 0;
 
 	cr_assert_eq(criteria_parse(c, criteria_text, &which, why, sizeof(why)),
 		     0, "%s", why);
-	/* Counted by taking them away, and putting them back. */
-	cr_assert_eq(attrdb_begin(db), 0);
-	count = attrdb_object_remove(db, c, &which);
-	attrdb_rollback(db);
+	cr_assert_eq(attrdb_object_each(db, c, &which, count_one, &count), 0);
 	return count;
 }
 
@@ -403,8 +408,78 @@ Test(attrdb, readers_see_the_old_state_until_the_commit)
 	put_device("dev7", "", 0);
 	cr_assert_eq(attrdb_device_get(reader, "dev7", &device), -ENOENT);
 	cr_assert_eq(attrdb_commit(db), 0);
+	cr_assert_eq(attrdb_device_get(reader, "dev7", &device), -ENOENT,
+		     "the file that it opened stays");
+	attrdb_close(reader);
+	cr_assert_eq(open_at(ATTRDB_READ, 0, &reader), 0);
 	cr_assert_eq(attrdb_device_get(reader, "dev7", &device), 0);
 	attrdb_close(reader);
+}
+
+static sqlite3 *start_sql(const char *sql)
+{
+	char path[96];
+	sqlite3 *handle;
+
+	snprintf(path, sizeof(path), "%s/attr.db", dir);
+	cr_assert_eq(sqlite3_open(path, &handle), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+	return handle;
+}
+
+Test(attrdb, a_change_waits_for_no_reader)
+{
+	sqlite3 *reader =
+	    start_sql("BEGIN; SELECT count(*) FROM CuDv, history");
+
+	cr_assert_eq(attrdb_begin(db), 0);
+	put_device("dev7", "", 0);
+	cr_assert_eq(attrdb_commit(db), 0, "%s", attrdb_words(db));
+	sqlite3_close(reader);
+}
+
+Test(attrdb, other_programs_that_write_and_a_change_exclude_each_other)
+{
+	pid_t child;
+	int status;
+
+	cr_assert_eq(attrdb_begin(db), 0);
+	child = fork();
+	if (child == 0) {
+		char path[96];
+		sqlite3 *writer;
+
+		snprintf(path, sizeof(path), "%s/attr.db", dir);
+		sqlite3_open(path, &writer);
+		_exit(sqlite3_exec(writer, "BEGIN IMMEDIATE", NULL, NULL,
+				   NULL) != SQLITE_BUSY);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	attrdb_rollback(db);
+	start_sql("BEGIN IMMEDIATE");
+	attrdb_close(db);
+	cr_assert_eq(open_at(ATTRDB_WRITE, 20, &db), 0);
+	cr_assert_eq(attrdb_begin(db), -EBUSY);
+}
+
+Test(attrdb, a_commit_that_fails_leaves_all_as_it_was)
+{
+	struct attrdb_device device;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/attr.db", dir);
+	cr_assert_eq(attrdb_begin(db), 0);
+	put_device("dev7", "", 0);
+	/* What cannot be renamed over. */
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	cr_assert_eq(attrdb_commit(db), -EISDIR);
+	attrdb_rollback(db);
+	cr_assert_eq(attrdb_device_get(db, "dev7", &device), -ENOENT);
+	cr_assert_eq(attrdb_device_get(db, "dev0", &device), 0);
+	strcat(path, "-new");
+	cr_assert_lt(access(path, F_OK), 0);
 }
 
 Test(attrdb, a_second_change_waits_and_then_gives_up)
@@ -479,13 +554,7 @@ Test(attrdb, a_missing_database_is_made_only_on_demand)
 
 static void run_sql(const char *sql)
 {
-	char path[96];
-	sqlite3 *handle;
-
-	snprintf(path, sizeof(path), "%s/attr.db", dir);
-	cr_assert_eq(sqlite3_open(path, &handle), SQLITE_OK);
-	cr_assert_eq(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(handle);
+	sqlite3_close(start_sql(sql));
 }
 
 Test(attrdb, a_newer_schema_is_refused_by_everybody)

@@ -2,8 +2,8 @@
 /*
  * whole_file: the text of a file that others read while it is replaced.
  */
-#ifndef CONF_WHOLE_FILE_H
-#define CONF_WHOLE_FILE_H
+#ifndef ATTRDB_WHOLE_FILE_H
+#define ATTRDB_WHOLE_FILE_H
 
 #include <stddef.h>
 
