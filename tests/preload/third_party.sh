@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# strangers: servers and clients of Debian, run plainly and under smc_run. What
+# third_party: servers and clients of Debian, run plainly and under smc_run. What
 # they say must be the same, and what became of their connections must be what
 # their file says.
 #
@@ -12,7 +12,7 @@
 # Needs an SMC-R device that is enabled for the loopback addresses and all
 # ports, and smc_run in PATH. Exit: 0 as expected, 1 not, 77 not installed.
 #
-# A stranger is a file strangers/NAME.sh. Its first lines say
+# A program is a file third_party/NAME.sh. Its first lines say
 #
 #	# NAME: what it does, for the reader
 #	# programs: what the manual page calls it
@@ -34,7 +34,7 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 2
 . "$here/smc.bash"
 : "${last-}" "${port-}"
 
-# ---- what the strangers call ----
+# ---- what the programs call ----
 
 # A server, in the background; its output goes to NAME.log.
 serve() { # name, command...
@@ -175,7 +175,7 @@ once() { # plain|smc, name, file
 		started=()
 		trap finish EXIT
 		# shellcheck source=/dev/null
-		. "$here/strangers/$2.sh"
+		. "$here/third_party/$2.sh"
 		cd "$place" && free_port
 		stranger 3>&1
 	) >"$3.raw" 2>&1 || status=$?
@@ -201,7 +201,7 @@ judge() { # name, before, reasons before
 	errors=$((after[3] - before[3]))
 	seen=$(diff <(echo "$3") <(reasons) |
 		sed -n 's/^> \([A-Z_0-9]*\) .*/\1/p' | tr '\n' ' ')
-	gets=$(field gets "$here/strangers/$1.sh")
+	gets=$(field gets "$here/third_party/$1.sh")
 	for word in $gets; do
 		case $word in
 		smc=none) none=1 ;;
@@ -235,7 +235,7 @@ elapsed() { # since
 
 both() { # name
 	local before why bad=0
-	why=$(is_there "$here/strangers/$1.sh") || {
+	why=$(is_there "$here/third_party/$1.sh") || {
 		echo "$1: $why"
 		return 77
 	}
@@ -263,7 +263,7 @@ both() { # name
 
 names() { # short|long|
 	local file length
-	for file in "$here"/strangers/*.sh; do
+	for file in "$here"/third_party/*.sh; do
 		length=$(field length "$file")
 		[ "${1:-${length:-short}}" = "${length:-short}" ] || continue
 		basename "$file" .sh
@@ -291,7 +291,7 @@ in_words() { # words of the line
 rows() {
 	local name file with
 	for name in $(names); do
-		file=$here/strangers/$name.sh
+		file=$here/third_party/$name.sh
 		with=$(field with "$file")
 		# shellcheck disable=SC2046
 		printf '.It %s Ta %s Ta %s\n' \
@@ -332,7 +332,7 @@ command -v smc_run entstat >/dev/null || {
 }
 unset LD_PRELOAD SMC_R http_proxy https_proxy all_proxy no_proxy
 export LC_ALL=C.UTF-8
-base=$(mktemp -d /tmp/smc_r.strangers.XXXXXX) || exit 2
+base=$(mktemp -d /tmp/smc_r.third_party.XXXXXX) || exit 2
 chmod 755 "$base"
 [ -n "${STRANGERS_KEEP-}" ] && echo "$base" >&2 ||
 	trap 'rm -rf "$base"' EXIT
