@@ -15,8 +15,8 @@
  * Ownership: of the connection in one process; connection.c closes them.
  * Locking:   the engine lock is taken where one is made.
  */
-#ifndef SMC_R_EAR_H
-#define SMC_R_EAR_H
+#ifndef SMC_R_BELL_MONITOR_H
+#define SMC_R_BELL_MONITOR_H
 
 #include "smc_r/connection/connection.h"
 

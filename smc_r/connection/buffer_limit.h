@@ -15,8 +15,8 @@
  *
  * Locking: engine lock held by the caller.
  */
-#ifndef SMC_R_ALLOWANCE_H
-#define SMC_R_ALLOWANCE_H
+#ifndef SMC_R_BUFFER_LIMIT_H
+#define SMC_R_BUFFER_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

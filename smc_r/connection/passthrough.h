@@ -14,8 +14,8 @@
  * A slot is taken and given back without lock or signal mask, by one bit for
  * each slot, and only calls that change descriptors know of it.
  */
-#ifndef SMC_R_PLAIN_H
-#define SMC_R_PLAIN_H
+#ifndef SMC_R_PASSTHROUGH_H
+#define SMC_R_PASSTHROUGH_H
 
 #include <netinet/in.h>
 #include <stdatomic.h>

@@ -10,8 +10,8 @@
  *
  * Locking: none; they belong to the thread that owns the descriptor.
  */
-#ifndef SMC_R_TRAITS_H
-#define SMC_R_TRAITS_H
+#ifndef SMC_R_SOCKET_HISTORY_H
+#define SMC_R_SOCKET_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

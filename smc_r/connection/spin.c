@@ -89,7 +89,8 @@ static void yield(struct spin *s)
 	s->now_ns = sys_now_ns();
 	took = s->now_ns - before;
 	contention_note_yield(&contention, took, s->now_ns);
-	s->spent_ns += took < COMPANY_NOBODY_NS ? took : COMPANY_NOBODY_NS;
+	s->spent_ns +=
+	    took < CONTENTION_NOBODY_NS ? took : CONTENTION_NOBODY_NS;
 	s->kept_ns = 0;
 }
 
@@ -103,7 +104,7 @@ bool spin_step(struct spin *s)
 	took = s->now_ns - before;
 	s->spent_ns += took;
 	s->kept_ns += took;
-	if (took > COMPANY_LATE_NS)
+	if (took > CONTENTION_LATE_NS)
 		contention_note_yield(&contention, took, s->now_ns);
 	if (contention_should_yield(&contention, s->now_ns, s->kept_ns,
 				    s->shares))

@@ -72,7 +72,7 @@ static bool adopt_one(struct epoll *e, struct connection *c, int fd)
 bool epoll_adopt(struct connection *c, int fd)
 {
 	struct epoll_event event;
-	bool common = false;
+	bool shared = false;
 	sigset_t saved;
 
 	if (!was_registered(fd))
@@ -87,7 +87,7 @@ bool epoll_adopt(struct connection *c, int fd)
 	engine_lock(&saved);
 	for (int ep = 0; ep < fdtable_program_end(); ep++)
 		if (epoll_of(ep))
-			common |= adopt_one(epoll_of(ep), c, fd);
+			shared |= adopt_one(epoll_of(ep), c, fd);
 	engine_unlock(&saved);
-	return common;
+	return shared;
 }

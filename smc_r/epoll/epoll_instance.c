@@ -102,7 +102,7 @@ void epoll_draw_cookie(struct epoll *e)
 	}
 }
 
-static int make_hidden(long fd)
+static int make_private(long fd)
 {
 	return fd < 0 ? (int)fd : private_fd((int)fd);
 }
@@ -138,10 +138,10 @@ int epoll_make_shadow(struct epoll *e)
 	atomic_compare_exchange_strong(&e->shared->user, &nobody,
 				       (uint32_t)process.pid);
 	e->shadow =
-	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
+	    make_private(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
 	e->bells =
-	    make_hidden(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
-	e->poke = make_hidden(
+	    make_private(SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0));
+	e->poke = make_private(
 	    SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK, 0));
 	result = put_in(e->shadow, e->poke, 0);
 	if (result == 0)

@@ -23,13 +23,13 @@ static void note_sign(struct epoll *e, uint64_t data)
 		e->rung = true;
 		return;
 	}
-	e->unharvested = true;
+	e->undrained = true;
 	epoll_nested_woken(e, data);
 }
 
 bool epoll_must_drain(const struct epoll *e)
 {
-	return e->unharvested || (e->rung && e->uses_bits);
+	return e->undrained || (e->rung && e->uses_bits);
 }
 
 int epoll_filter(struct epoll *e, struct epoll_event *events, int n,

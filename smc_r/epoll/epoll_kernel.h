@@ -9,8 +9,8 @@
  *
  * Locking: epoll_set.h.
  */
-#ifndef SMC_R_EPOLL_ASK_H
-#define SMC_R_EPOLL_ASK_H
+#ifndef SMC_R_EPOLL_KERNEL_H
+#define SMC_R_EPOLL_KERNEL_H
 
 #include "smc_r/epoll/epoll_set.h"
 

@@ -10,13 +10,13 @@
  * Members that were ready a moment ago are left out, as their lines are still
  * there.
  */
-#ifndef SMC_R_EPOLL_FETCH_H
-#define SMC_R_EPOLL_FETCH_H
+#ifndef SMC_R_EPOLL_PREFETCH_H
+#define SMC_R_EPOLL_PREFETCH_H
 
 #include "smc_r/epoll/epoll_set.h"
 
 /* Fewer members than this stay in the caches by themselves. */
-#define EPOLL_FETCH_MIN 256
+#define EPOLL_PREFETCH_MIN 256
 
 /* The members of these bits. A hint: nothing is changed. */
 void epoll_prefetch(struct epoll_member *const _Atomic *members, uint64_t bits);

@@ -380,7 +380,7 @@ void epoll_ready_each(struct epoll *e,
 	uint32_t at;
 
 	r.round = next_round(e);
-	r.fetches = relaxed_load(&e->joined) >= EPOLL_FETCH_MIN;
+	r.fetches = relaxed_load(&e->joined) >= EPOLL_PREFETCH_MIN;
 	if (!start) {
 		each_group(e, rows, 0, NULL, 0, &r);
 		return;

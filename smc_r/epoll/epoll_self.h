@@ -8,8 +8,8 @@
  *
  * Locking: epoll_set.h.
  */
-#ifndef SMC_R_EPOLL_OWN_H
-#define SMC_R_EPOLL_OWN_H
+#ifndef SMC_R_EPOLL_SELF_H
+#define SMC_R_EPOLL_SELF_H
 
 #include "smc_r/epoll/epoll_set.h"
 

@@ -141,7 +141,7 @@ struct epoll {
 	_Atomic uint32_t nested_last; /* they filled the last array */
 	_Atomic uint32_t due;         /* late members that must move */
 	_Atomic uint32_t stalled;     /* members may wait for room: stall.h */
-	bool unharvested;             /* S has events nobody looked at */
+	bool undrained;               /* S has events nobody looked at */
 	bool rung;                    /* and B */
 	bool moved;                   /* members became the kernel's */
 	bool filled;                  /* members filled the last array */

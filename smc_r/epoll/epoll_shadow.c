@@ -19,9 +19,9 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/stream/stream.h"
 
-#define HARVEST     64
-#define GONE_NAPS   20
-#define GONE_NAP_NS 100000
+#define DRAIN_EVENTS 64
+#define GONE_NAPS    20
+#define GONE_NAP_NS  100000
 
 /* ---- what it tells ---- */
 
@@ -52,7 +52,7 @@ void epoll_note_late(struct epoll_member *m)
 	if (!atomic_compare_exchange_strong(&m->late, &late, LATE_EDGE))
 		return;
 	atomic_fetch_add(&m->epoll->due, 1);
-	m->epoll->unharvested = true;
+	m->epoll->undrained = true;
 }
 
 /* The peer's end of stream, which the ring told of. */
@@ -170,7 +170,7 @@ static bool is_news(struct connection *c, uint32_t events)
 static bool drain(struct epoll *e, int ep,
 		  void (*note)(struct epoll_member *m, uint32_t events))
 {
-	struct epoll_event events[HARVEST];
+	struct epoll_event events[DRAIN_EVENTS];
 	bool news = false;
 	long n;
 
@@ -179,7 +179,8 @@ static bool drain(struct epoll *e, int ep,
 	if (epoll_is_anothers(e))
 		return false;
 	do {
-		n = SYS_CALL6(SYS_epoll_pwait, ep, events, HARVEST, 0, 0, 0);
+		n = SYS_CALL6(SYS_epoll_pwait, ep, events, DRAIN_EVENTS, 0, 0,
+			      0);
 		for (long i = 0; i < n; i++) {
 			struct epoll_member *m =
 			    (void *)(uintptr_t)events[i].data.u64;
@@ -194,7 +195,7 @@ static bool drain(struct epoll *e, int ep,
 			epoll_ready_mark(m);
 			news = true;
 		}
-	} while (n == HARVEST);
+	} while (n == DRAIN_EVENTS);
 	return news;
 }
 
@@ -229,11 +230,11 @@ static void move_due(struct epoll *e)
 	engine_unlock(&saved);
 }
 
-static bool harvest_both(struct epoll *e, bool bells)
+static bool drain_both(struct epoll *e, bool bells)
 {
 	bool news;
 
-	e->unharvested = false;
+	e->undrained = false;
 	news = drain(e, e->shadow, note_event);
 	if (bells) {
 		e->rung = false;
@@ -246,12 +247,12 @@ static bool harvest_both(struct epoll *e, bool bells)
 
 void epoll_drain(struct epoll *e)
 {
-	harvest_both(e, e->rung && e->uses_bits);
+	drain_both(e, e->rung && e->uses_bits);
 }
 
 bool epoll_drain_all(struct epoll *e)
 {
-	return harvest_both(e, true);
+	return drain_both(e, true);
 }
 
 /* ---- leaving ---- */

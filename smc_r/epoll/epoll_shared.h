@@ -2,22 +2,22 @@
 /*
  * epoll_shared: instances that several processes have.
  *
- * fork makes an instance common: what one process registers is told to any
+ * fork makes an instance shared: what one process registers is told to any
  * process that waits (epoll(7)). But members are known to the process that
  * registered them. So one process uses an instance: the first that does after
  * the fork, when it had no members before, as daemons begin their loops early,
  * or when the one that used it has ended. Once a second one uses it, its
  * connections go back to TCP and all is the kernel's, for good.
  *
- * A process that makes no call on an instance that has become common keeps what
+ * A process that makes no call on an instance that has become shared keeps what
  * it registered alone after the fork: nobody else knows of that.
  *
  * Locking: as epoll_set.h; epoll_claim and epoll_shared_join are called without
  *          the engine lock. The shared words are atomic, and nothing follows
  *          from one that another process left behind but TCP.
  */
-#ifndef SMC_R_EPOLL_COMMON_H
-#define SMC_R_EPOLL_COMMON_H
+#ifndef SMC_R_EPOLL_SHARED_H
+#define SMC_R_EPOLL_SHARED_H
 
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/epoll/epoll_set.h"
@@ -31,7 +31,7 @@ struct epoll_shared {
 	_Atomic uint32_t user;     /* process id; EPOLL_MANY: for good */
 	_Atomic uint32_t sleepers; /* threads, of all processes */
 	_Atomic uint32_t
-	    woken_sleepers;     /* sleepers that saw that it is common */
+	    woken_sleepers;     /* sleepers that saw that it is shared */
 	_Atomic uint32_t taken; /* an instance has it */
 	uint32_t unused[12];
 };
@@ -88,7 +88,7 @@ void epoll_release_to_kernel(struct epoll *e);
  * nothing. Threads that sleep in e are told. */
 void epoll_release_unseen(struct epoll *e);
 
-/* c is registered in a common instance: it goes to TCP. errno stays. */
+/* c is registered in a shared instance: it goes to TCP. errno stays. */
 void epoll_shared_join(struct connection *c, int fd);
 
 /* They enclose a sleep in the kernel; a thread that is cancelled in it ends it

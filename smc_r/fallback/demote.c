@@ -27,10 +27,11 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/stream/stream.h"
 
-#define CLAIM_WAIT_MS   1000
-#define DEPUTY_AFTER_MS 5 /* a peer that sleeps in a call has woken by then */
-#define ARRIVE_NAP_NS   100000
-#define ARRIVE_NAPS     50 /* without anything more */
+#define CLAIM_WAIT_MS 1000
+#define SEND_FOR_PEER_AFTER_MS                                                 \
+	5 /* a peer that sleeps in a call has woken by then */
+#define ARRIVE_NAP_NS 100000
+#define ARRIVE_NAPS   50 /* without anything more */
 
 /* The first reason counts. */
 static void note(struct connection *c, uint32_t reason)
@@ -316,7 +317,8 @@ static bool rest_is_sent(struct connection *c, int fd)
 		return true;
 	if (connection_is_shut(c))
 		return false;
-	if (!wait_for_seal(c, fd, DEPUTY_AFTER_MS) && send_for_peer_rest(c, fd))
+	if (!wait_for_seal(c, fd, SEND_FOR_PEER_AFTER_MS) &&
+	    send_for_peer_rest(c, fd))
 		return true;
 	return wait_for_seal(c, fd, DEMOTE_WAIT_MS) &&
 	       atomic_load(&c->in_consumer->rest) == REST_WRITER;

@@ -16,8 +16,8 @@
  * makes sure that the peer's FIN is out before its own, if need be over a
  * duplicate of the peer's socket.
  */
-#ifndef SMC_R_HALF_H
-#define SMC_R_HALF_H
+#ifndef SMC_R_HALF_CLOSE_H
+#define SMC_R_HALF_CLOSE_H
 
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
 
 #include "smc_r/os/sys.h"
 
-#define PATIENCE_MS  1000
+#define TIMEOUT_MS   1000
 #define WORDS_MAX    5  /* the ports, and an address of IPv6 */
 #define SOURCE_IN_V4 12 /* octets from the beginning of the IP header */
 #define SOURCE_IN_V6 8
@@ -131,12 +131,12 @@ static bool is_peer(int one, int other)
 /* -1: the sender does not come. */
 static int accept_sender(const struct loop *l)
 {
-	uint64_t end = sys_now_ns() + (uint64_t)PATIENCE_MS * 1000000u;
+	uint64_t end = sys_now_ns() + (uint64_t)TIMEOUT_MS * 1000000u;
 
 	while (sys_now_ns() < end) {
 		int fd;
 
-		sys_poll(l->listener, POLLIN, PATIENCE_MS);
+		sys_poll(l->listener, POLLIN, TIMEOUT_MS);
 		fd = (int)SYS_CALL4(SYS_accept4, l->listener, 0, 0,
 				    SOCK_CLOEXEC);
 		if (fd < 0)

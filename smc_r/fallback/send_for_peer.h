@@ -10,8 +10,8 @@
  *
  * Locking: none while the reading direction is frozen; else the engine lock.
  */
-#ifndef SMC_R_DEPUTY_H
-#define SMC_R_DEPUTY_H
+#ifndef SMC_R_SEND_FOR_PEER_H
+#define SMC_R_SEND_FOR_PEER_H
 
 #include <stdbool.h>
 

@@ -14,8 +14,8 @@
  *
  * Locking: none.
  */
-#ifndef SMC_R_TALK_H
-#define SMC_R_TALK_H
+#ifndef SMC_R_FIRST_BURST_H
+#define SMC_R_FIRST_BURST_H
 
 #include "smc_r/connection/connection.h"
 

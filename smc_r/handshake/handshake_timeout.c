@@ -131,9 +131,9 @@ static uint16_t port_of_write(const struct connection *c, bool wait)
 	return wait ? c->slot->peer_port : ANY_PORT;
 }
 
-/* Patience counts from the write on: a client that opened many connections
+/* The time-out counts from the write on: a client that opened many connections
  * first, and an acceptor that has as many to accept, are not late. */
-static uint64_t patient_until(const struct connection *c, bool wait)
+static uint64_t write_timeout_until(const struct connection *c, bool wait)
 {
 	uint64_t now = sys_now_ns();
 	uint64_t timeout = handshake_ns() / (wait ? 1 : NONBLOCK_PART);
@@ -155,7 +155,7 @@ static uint64_t patient_until(const struct connection *c, bool wait)
 uint64_t handshake_write_until(const struct connection *c, bool wait)
 {
 	uint64_t own = sys_now_ns() + OWN_MS * NS_PER_MS;
-	uint64_t until = patient_until(c, wait);
+	uint64_t until = write_timeout_until(c, wait);
 	bool is_own =
 	    wait ? handshake_nobody_accepts(c) : own_listener(c) != NULL;
 

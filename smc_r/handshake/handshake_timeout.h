@@ -6,8 +6,8 @@
  *
  * Times are those of sys_now_ns. Locking: none.
  */
-#ifndef SMC_R_HANDSHAKE_PATIENCE_H
-#define SMC_R_HANDSHAKE_PATIENCE_H
+#ifndef SMC_R_HANDSHAKE_TIMEOUT_H
+#define SMC_R_HANDSHAKE_TIMEOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

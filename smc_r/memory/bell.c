@@ -225,15 +225,15 @@ int bells_adopt(struct bells *b)
 
 /* ---- lending them ---- */
 
-/* The number stays hidden. */
-static int reopen(int hidden, int flags)
+/* The number stays private. */
+static int reopen(int private_number, int flags)
 {
-	int fd = process_reopen(hidden, flags);
+	int fd = process_reopen(private_number, flags);
 	long result;
 
 	if (fd < 0)
 		return fd;
-	result = SYS_CALL3(SYS_dup3, fd, hidden, O_CLOEXEC);
+	result = SYS_CALL3(SYS_dup3, fd, private_number, O_CLOEXEC);
 	sys_close(fd);
 	return result < 0 ? (int)result : 0;
 }

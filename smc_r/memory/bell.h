@@ -69,7 +69,7 @@ static inline bool bells_are_one(const struct bells *b)
 	return b->data >= 0 && b->data == b->room;
 }
 
-/* Makes an element's bells of so many descriptors. *ours are hidden and ready.
+/* Makes an element's bells of so many descriptors. *ours are private and ready.
  * *theirs are ordinary descriptors to be sent, in the peer's view, and to be
  * closed then. All are close-on-exec. 0, or -errno and neither has anything.
  * Engine lock held. */
@@ -93,7 +93,7 @@ int bells_adopt(struct bells *b);
 int bells_lend(const struct bells *b);
 int bells_take_back(const struct bells *b);
 
-/* Closes hidden ones: those of an element, or of the elements that have a bit
+/* Closes private ones: those of an element, or of the elements that have a bit
  * in `which`. */
 void bells_close(struct bells *b);
 void bells_close_all(struct bells *b, unsigned elements, uint32_t which);

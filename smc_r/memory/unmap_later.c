@@ -11,7 +11,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
-#define GRAVE_NS 1000000000u
+#define UNMAP_LATER_NS 1000000000u
 
 struct waiting_map {
 	struct waiting_map *next;
@@ -29,7 +29,7 @@ static void unmap_old(void)
 	while (*at) {
 		struct waiting_map *g = *at;
 
-		if (now - g->since_ns < GRAVE_NS) {
+		if (now - g->since_ns < UNMAP_LATER_NS) {
 			at = &g->next;
 			continue;
 		}

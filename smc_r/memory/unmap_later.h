@@ -9,8 +9,8 @@
  *
  * Locking: engine lock held by the caller.
  */
-#ifndef SMC_R_GRAVE_H
-#define SMC_R_GRAVE_H
+#ifndef SMC_R_UNMAP_LATER_H
+#define SMC_R_UNMAP_LATER_H
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 
 struct fdentry *_Atomic *fdtable;
 
-static struct fdentry private_fd_entry = {.kind = FDENTRY_HIDDEN};
+static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
 static _Atomic int end;
 static _Atomic int program_end;
 static _Atomic int connections_end;
@@ -67,7 +67,7 @@ bool fdtable_clear(int fd, struct fdentry **out)
 	struct fdentry *e = fdtable_get(fd);
 
 	*out = e;
-	return e && e->kind != FDENTRY_HIDDEN && fdtable_drop(fd, e);
+	return e && e->kind != FDENTRY_PRIVATE && fdtable_drop(fd, e);
 }
 
 bool fdtable_share(struct fdentry *e, int to)

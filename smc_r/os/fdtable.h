@@ -20,10 +20,10 @@
 #define FDTABLE_SIZE (1 << 20)
 
 enum fdentry_kind {
-	FDENTRY_HIDDEN = 1, /* ours; the program must not see it */
-	FDENTRY_SOCKET,     /* struct connection */
-	FDENTRY_LISTENER,   /* struct listener */
-	FDENTRY_EPOLL,      /* struct epoll */
+	FDENTRY_PRIVATE = 1, /* ours; the program must not see it */
+	FDENTRY_SOCKET,      /* struct connection */
+	FDENTRY_LISTENER,    /* struct listener */
+	FDENTRY_EPOLL,       /* struct epoll */
 };
 
 struct fdentry {
@@ -84,7 +84,7 @@ void fdtable_release(int fd);
 
 /* The highest number ever tracked, plus one: the end of every walk. */
 int fdtable_end(void);
-/* The end without the hidden ones: the program's numbers are mostly low, and
+/* The end without the private ones: the program's numbers are mostly low, and
  * ours are high. */
 int fdtable_program_end(void);
 /* The end of connections alone; 0: there has never been one. */

@@ -23,8 +23,10 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
-#define HIDDEN_SPAN 262144u /* keeps the kernel's table of numbers small */
-#define MANY        4096u
+#define PRIVATE_FD_SPAN                                                        \
+	262144u /* keeps the kernel's table of numbers small                   \
+		 */
+#define MANY 4096u
 
 /* Made before there are threads: for so many connections' numbers, and where a
  * table of so many costs a thread's creation little. */
@@ -55,7 +57,7 @@ static struct rlimit raised_from(const struct rlimit *old)
 {
 	struct rlimit raised = *old;
 
-	raised.rlim_cur = old->rlim_cur + HIDDEN_SPAN;
+	raised.rlim_cur = old->rlim_cur + PRIVATE_FD_SPAN;
 	if (raised.rlim_cur > old->rlim_max)
 		raised.rlim_cur = old->rlim_max;
 	return raised;
@@ -114,7 +116,8 @@ static bool has_above(const struct rlimit *l)
 /* Where there is nothing above. */
 static rlim_t high_base(const struct rlimit *l)
 {
-	return l->rlim_cur / 4 > HIDDEN_SPAN ? HIDDEN_SPAN : l->rlim_cur / 4;
+	return l->rlim_cur / 4 > PRIVATE_FD_SPAN ? PRIVATE_FD_SPAN
+						 : l->rlim_cur / 4;
 }
 
 static long move_high(int fd, const struct rlimit *old)

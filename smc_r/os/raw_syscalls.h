@@ -9,8 +9,8 @@
  *
  * Locking: none; two threads find the same.
  */
-#ifndef SMC_R_RAW_CALLS_H
-#define SMC_R_RAW_CALLS_H
+#ifndef SMC_R_RAW_SYSCALLS_H
+#define SMC_R_RAW_SYSCALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

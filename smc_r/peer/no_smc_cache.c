@@ -32,7 +32,7 @@ bool no_smc_cache_has(uint16_t port)
 	uint64_t ms = seen & ((1ull << TIME_BITS) - 1);
 
 	return seen >> TIME_BITS == port && ms &&
-	       now_ms() - ms < PLAIN_SERVER_MS;
+	       now_ms() - ms < NO_SMC_CACHE_MS;
 }
 
 void no_smc_cache_note(uint16_t port)

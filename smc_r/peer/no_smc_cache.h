@@ -11,13 +11,13 @@
  *
  * Locking: none; all may be called by any thread.
  */
-#ifndef SMC_R_PLAIN_SERVER_H
-#define SMC_R_PLAIN_SERVER_H
+#ifndef SMC_R_NO_SMC_CACHE_H
+#define SMC_R_NO_SMC_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAIN_SERVER_MS 10
+#define NO_SMC_CACHE_MS 10
 
 /* A moment ago there was nobody with the engine, and somebody without. */
 bool no_smc_cache_has(uint16_t port);

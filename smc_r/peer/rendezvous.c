@@ -187,7 +187,7 @@ int rendezvous_send(int channel, const struct rendezvous_message *m,
 	return n == (long)sizeof(copy) ? 0 : -EPROTO;
 }
 
-/* Every descriptor that came is either kept hidden or closed. */
+/* Every descriptor that came is either kept as a private one or closed. */
 static int take_rights(struct msghdr *h, int *fds)
 {
 	int kept = 0;

@@ -61,7 +61,7 @@ pid_t rendezvous_peer_pid(int channel);
 int rendezvous_send(int channel, const struct rendezvous_message *m,
 		    const int *fds, int fd_count);
 /*
- * The next message, without waiting: number of descriptors (hidden ones, now
+ * The next message, without waiting: number of descriptors (private ones, now
  * the caller's) in fds, -EAGAIN when there is none, -ECONNRESET when the peer
  * is gone, -EPROTO. Engine lock held.
  */

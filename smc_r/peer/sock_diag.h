@@ -5,8 +5,8 @@
  *
  * Locking: none; each call has a netlink socket of its own.
  */
-#ifndef SMC_R_PEER_SOCKET_H
-#define SMC_R_PEER_SOCKET_H
+#ifndef SMC_R_SOCK_DIAG_H
+#define SMC_R_SOCK_DIAG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -58,7 +58,7 @@ static bool has_beyond(int n, const fd_set *s, int *looks)
 		if (!is_set(s, fd))
 			continue;
 		e = fdtable_get(fd);
-		if ((!e || e->kind != FDENTRY_HIDDEN) &&
+		if ((!e || e->kind != FDENTRY_PRIVATE) &&
 		    SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0) >= 0)
 			return true;
 		--*looks;

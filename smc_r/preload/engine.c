@@ -131,7 +131,8 @@ void engine_before_sharing(void)
 		successor_all(REASON_DEMOTED_CALL);
 }
 
-/* Not a word of ours is touched: numbers that are hidden here are its parent's.
+/* Not a word of ours is touched: numbers that are private here are its
+ * parent's.
  */
 void engine_leave(void)
 {

@@ -107,7 +107,7 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
-static int connect_plain(int fd, const struct sockaddr *a, socklen_t n)
+static int connect_passthrough(int fd, const struct sockaddr *a, socklen_t n)
 {
 	int result = real.connect(fd, a, n);
 	int error = errno;
@@ -176,7 +176,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	if (!c && a)
 		prospect = handshake_before_connect(fd, a, n);
 	if (prospect == PROSPECT_NOBODY)
-		return connect_plain(fd, a, n);
+		return connect_passthrough(fd, a, n);
 	if (prospect == PROSPECT_NOT_OURS)
 		return real.connect(fd, a, n);
 	if (!c)
@@ -371,7 +371,7 @@ static int close_around(unsigned first, unsigned last, int flags)
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct fdentry *e = fdtable_get((int)fd);
 
-		if (!e || e->kind != FDENTRY_HIDDEN)
+		if (!e || e->kind != FDENTRY_PRIVATE)
 			continue;
 		if (fd > from && real.close_range(from, fd - 1, flags) < 0)
 			return -1;

@@ -21,8 +21,8 @@ bool contention_should_yield(const struct contention *c, uint64_t now,
 
 void contention_note_yield(struct contention *c, uint64_t took_ns, uint64_t now)
 {
-	if (took_ns < COMPANY_LATE_NS) {
-		c->given_back = took_ns > COMPANY_NOBODY_NS;
+	if (took_ns < CONTENTION_LATE_NS) {
+		c->given_back = took_ns > CONTENTION_NOBODY_NS;
 		if (now >= c->keep_until_ns + BAD_MAX_NS)
 			c->keep_ns = 0;
 		return;

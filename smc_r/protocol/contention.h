@@ -12,16 +12,16 @@
  * Pure: the times are the caller's, in ns of one clock. A struct that is all
  * zero is a new one. Locking: the owner's.
  */
-#ifndef SMC_R_COMPANY_H
-#define SMC_R_COMPANY_H
+#ifndef SMC_R_CONTENTION_H
+#define SMC_R_CONTENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A yield that took no longer met nobody. */
-#define COMPANY_NOBODY_NS 1200u
+#define CONTENTION_NOBODY_NS 1200u
 /* A yield that took longer met a thread that computes. */
-#define COMPANY_LATE_NS   1000000u
+#define CONTENTION_LATE_NS   1000000u
 
 struct contention {
 	uint64_t keep_until_ns; /* nothing is yielded before */

@@ -13,8 +13,8 @@
  * Writes that must not block share one such account, whatever their ports are,
  * as they hold up a whole program.
  */
-#ifndef SMC_R_GRACE_H
-#define SMC_R_GRACE_H
+#ifndef SMC_R_PORT_HISTORY_H
+#define SMC_R_PORT_HISTORY_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -282,7 +282,7 @@ static bool is_named(const char *list)
 	return list && strstr(list, name);
 }
 
-enum exec_check_engine exec_check_engine(const struct exec_image *image)
+enum exec_engine exec_check_engine(const struct exec_image *image)
 {
 	const char *off = entry_of(image->env, "SMC_R=");
 	const char *list = entry_of(image->env, PRELOAD);

@@ -14,8 +14,8 @@
  * gets it in its environment, with SMC_R_HEIR if it inherits a listener; for
  * another one the mark is removed.
  */
-#ifndef SMC_R_IMAGE_H
-#define SMC_R_IMAGE_H
+#ifndef SMC_R_EXEC_CHECK_H
+#define SMC_R_EXEC_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct exec_image {
 	char *const *env;
 };
 
-enum exec_check_engine {
+enum exec_engine {
 	EXEC_NONE,  /* static, of another kind, with SMC_R=0, out of the
 		     * library's sight, cannot tell */
 	EXEC_LOADS, /* it comes by itself */
@@ -38,7 +38,7 @@ enum exec_check_engine {
 /* At the start of the process: remembers which library we are. */
 void exec_check_init(void);
 
-enum exec_check_engine exec_check_engine(const struct exec_image *image);
+enum exec_engine exec_check_engine(const struct exec_image *image);
 
 /* Would its loader stumble over our name in LD_PRELOAD? That of another C
  * library dies of us; ours complains where, behind chroot, we are not. */

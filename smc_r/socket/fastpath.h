@@ -13,8 +13,8 @@
  * Plain is one buffer of up to 4096 bytes without flags. A reader that finds
  * nothing looks for a microsecond or two before it asks anything.
  */
-#ifndef SMC_R_FLAT_H
-#define SMC_R_FLAT_H
+#ifndef SMC_R_FASTPATH_H
+#define SMC_R_FASTPATH_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -150,7 +150,7 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 }
 
 /* What the close began. */
-static void end_orphan(struct connection *c)
+static void end_closed(struct connection *c)
 {
 	int fd = atomic_exchange(&c->closed_fd, 0);
 	sigset_t saved;
@@ -175,7 +175,7 @@ void socket_call_over(void *owner)
 		atomic_load_explicit(&c->closed_fd, memory_order_acquire) > 0,
 		0) &&
 	    !atomic_load(&c->callers))
-		end_orphan(c);
+		end_closed(c);
 }
 
 static int close_socket(struct connection *c, int fd)
@@ -228,7 +228,7 @@ static void forget_locked(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
 
-	if (!e || e->kind == FDENTRY_HIDDEN)
+	if (!e || e->kind == FDENTRY_PRIVATE)
 		return;
 	if (e->kind == FDENTRY_EPOLL) {
 		epoll_closing(fd);
@@ -288,7 +288,7 @@ int socket_close(int fd)
 	/* Another thread may have closed it since the caller looked. */
 	if (!e || process_is_foreign())
 		return real.close(fd);
-	if (e->kind == FDENTRY_HIDDEN) {
+	if (e->kind == FDENTRY_PRIVATE) {
 		errno = EBADF;
 		return -1;
 	}
@@ -369,7 +369,7 @@ void socket_number_is_new(int fd)
 	struct fdentry *e = fdtable_get(fd);
 	sigset_t saved;
 
-	if (__builtin_expect(!e || e->kind == FDENTRY_HIDDEN, 1) ||
+	if (__builtin_expect(!e || e->kind == FDENTRY_PRIVATE, 1) ||
 	    process_is_foreign())
 		return;
 	engine_lock(&saved);
@@ -401,7 +401,7 @@ void socket_dup(int from, int to)
 	if (fdtable_get(to))
 		forget_locked(to);
 	e = fdtable_get(from);
-	if (e && e->kind != FDENTRY_HIDDEN)
+	if (e && e->kind != FDENTRY_PRIVATE)
 		fdtable_set(to, e);
 	engine_unlock(&saved);
 	/* printf writes there below us; or it is for a program to execute. */
@@ -416,7 +416,7 @@ bool socket_may_replace(int to)
 
 	/* Numbers of ours lie where programs do not go; one that insists is
 	 * told so rather than served with a broken engine. */
-	return !e || e->kind != FDENTRY_HIDDEN;
+	return !e || e->kind != FDENTRY_PRIVATE;
 }
 
 bool socket_range_is_simple(unsigned first, unsigned last)
@@ -427,7 +427,7 @@ bool socket_range_is_simple(unsigned first, unsigned last)
 		const struct fdentry *e = fdtable_get((int)fd);
 
 		if (e &&
-		    (e->kind == FDENTRY_HIDDEN || e->kind == FDENTRY_SOCKET ||
+		    (e->kind == FDENTRY_PRIVATE || e->kind == FDENTRY_SOCKET ||
 		     (e->kind == FDENTRY_EPOLL &&
 		      fdtable_connections_end() > 0) ||
 		     (e->kind == FDENTRY_LISTENER &&
@@ -455,7 +455,7 @@ void socket_close_range(unsigned first, unsigned last, bool cloexec_only)
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct fdentry *e = fdtable_get((int)fd);
 
-		if (e && e->kind != FDENTRY_HIDDEN && !socket_drop((int)fd))
+		if (e && e->kind != FDENTRY_PRIVATE && !socket_drop((int)fd))
 			socket_close((int)fd);
 	}
 	passthrough_drop_range(first, last);

@@ -32,7 +32,7 @@ void socket_dup(int from, int to);
 /* May the program put another file at this number? Not at one of ours. */
 bool socket_may_replace(int to);
 /* close_range and closefrom: everything tracked in [first, last] but our own
- * hidden ones. */
+ * private ones. */
 void socket_close_range(unsigned first, unsigned last, bool cloexec_only);
 
 /* A number goes whose end costs no system call, and needs no lock: that of a

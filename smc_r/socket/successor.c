@@ -118,13 +118,13 @@ static void leave_registry(void)
 			listener_of(fd)->marked_by = 0;
 }
 
-/* None of the hidden ones is inherited; with instances that have no members
+/* None of the private ones is inherited; with instances that have no members
  * there is nothing to do. */
 static bool is_ours(int fd)
 {
 	const struct fdentry *e = fdtable_get(fd);
 
-	return e && e->kind != FDENTRY_HIDDEN &&
+	return e && e->kind != FDENTRY_PRIVATE &&
 	       (e->kind != FDENTRY_EPOLL || epoll_has_members(epoll_of(fd)));
 }
 
@@ -132,7 +132,7 @@ static bool is_ours(int fd)
 enum exec_words successor_exec(const struct exec_image *image,
 			       enum successor successor)
 {
-	enum exec_check_engine engine = EXEC_LOADS;
+	enum exec_engine engine = EXEC_LOADS;
 	enum exec_words words = EXEC_AS_IS;
 	bool has_listener = false;
 	int end = fdtable_end();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* overflow ring: the second ring of a direction, for a writer whose reader is
+/* overflow: the second ring of a direction, for a writer whose reader is
  * late. */
 #include "smc_r/stream/overflow.h"
 

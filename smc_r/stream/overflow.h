@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * overflow ring: the second ring of a direction, for a writer whose reader is
+ * overflow: the second ring of a direction, for a writer whose reader is
  * late.
  *
  * A stream is fast because the caches hold its RMBE, and that is enough while

@@ -151,7 +151,7 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 }
 
 /* TCP in TIME_WAIT knows no errors: tcp_error(). */
-static uint32_t private_fd_errors(struct connection *c)
+static uint32_t hidden_errors(struct connection *c)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
@@ -182,7 +182,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
 	    atomic_load(&c->in_producer->flags) &
 		(PRODUCER_CLOSED | PRODUCER_SHUT))
-		bits |= kernel_bits(fd, 0) & ~private_fd_errors(c);
+		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
 	if ((atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
 		bits &= ~(uint32_t)(POLLHUP | POLLERR);

@@ -8,8 +8,8 @@
  * most, and what each of them would have done is asked for. Where there are
  * more threads that cannot be: see the .c file.
  */
-#ifndef SMC_R_PATIENCE_H
-#define SMC_R_PATIENCE_H
+#ifndef SMC_R_RESTART_H
+#define SMC_R_RESTART_H
 
 #include <stdbool.h>
 

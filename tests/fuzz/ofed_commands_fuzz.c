@@ -30,7 +30,7 @@ int wire_send(const struct address *to, const struct packet *p)
 	return 0;
 }
 
-struct passthrough {
+struct plain {
 	struct ib_uverbs_cmd_hdr h;
 	uint8_t body[BODY_MAX];
 };
@@ -52,7 +52,7 @@ static void place_memory(struct ib_uverbs_reg_mr *m)
 static void run_plain(struct core_client *c, uint8_t number, uint8_t words,
 		      const uint8_t *body, size_t n)
 {
-	struct passthrough p = {.h = {.command = number, .out_words = words}};
+	struct plain p = {.h = {.command = number, .out_words = words}};
 	size_t room = words * 4u, came;
 	void *answer = malloc(room + 1);
 

@@ -145,7 +145,7 @@ static void receive(void)
 	must(rmb_size_is_valid(m.elements, m.rmbe_bytes, m.overflow_bytes));
 	must(count == (int)RENDEZVOUS_FDS(m.elements, m.bells));
 	for (int i = 0; i < count; i++)
-		must(fdtable_kind(fds[i], FDENTRY_HIDDEN) != NULL);
+		must(fdtable_kind(fds[i], FDENTRY_PRIVATE) != NULL);
 	if ((uint64_t)m.elements * m.rmbe_bytes * 2 <= MEMORY_MAX &&
 	    rmb_map(&map, fds[0], m.elements, m.rmbe_bytes, m.overflow_bytes) ==
 		0) {

@@ -13,7 +13,7 @@
  * by the clock, in slices, and that never fails. A caller is named by its view,
  * as in the C by its thread id.
  *
- * What is abstracted: ears, with which several processes sleep on one bell, and
+ * What is abstracted: bell monitors, with which several processes sleep on one bell, and
  * the end of a sleep by a limit of the program's.
  */
 

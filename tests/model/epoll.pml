@@ -24,7 +24,7 @@
 #define EMPTY_WAKES_NOBODY  23 /* SHARED_ONE: empty without waking other instances */
 #define COUNT_IS_BELIEVED   24 /* RECV_BESIDE: no second look at calls behind empty */
 #define LOOK_THEN_ARM       25 /* ALONE, ALONE_BITS: look before arm */
-#define ARM_THEN_HARVEST    26 /* ALONE_BITS: arm before harvest */
+#define ARM_THEN_DRAIN    26 /* ALONE_BITS: arm before drain */
 #define COUNTED_LATE        27 /* THREADS, CANCELLED: a sleeper counts itself behind its look */
 #define NO_PASS_ON          28 /* THREADS: no pass-on */
 #define PASS_ON_BLINDLY     29 /* THREADS: pass on without a look */
@@ -34,16 +34,16 @@
 #define ROOM_IS_NOT_ARMED   33 /* ALONE_BITS: the look at a bit does not arm for room */
 #define CANCELLED_SILENTLY  34 /* CANCELLED: a cancelled thread does not pass on */
 #define NESTED_IS_IGNORED   35 /* POLLED_BESIDE: pass on only to threads in epoll_wait */
-#define SETTLE_UNARMED      36 /* POLLED, POLLED_BITS, NESTED: harvest of poll() behind arm, no arm again */
-#define SETTLE_BLINDLY      37 /* POLLED, POLLED_BITS, NESTED: no look behind harvest and arm of poll() */
-#define SETTLE_WAKES_NOBODY 38 /* POLLED_BESIDE, POLLED_BESIDE_BITS: poll() harvests and wakes nobody */
+#define SETTLE_UNARMED      36 /* POLLED, POLLED_BITS, NESTED: drain of poll() behind arm, no arm again */
+#define SETTLE_BLINDLY      37 /* POLLED, POLLED_BITS, NESTED: no look behind drain and arm of poll() */
+#define SETTLE_WAKES_NOBODY 38 /* POLLED_BESIDE, POLLED_BESIDE_BITS: poll() drains and wakes nobody */
 #define EMPTY_WAKES_OTHERS  39 /* NESTED_BESIDE: empty without waking its own instance */
 #define DEAD_ONES_COUNT     40 /* RECV_DEAD: rings are left to a caller that was killed */
 
 bool may_cancel; /* one thread may be cancelled */
 bool may_ask;    /* the kernel may be asked before the first look */
 bool may_keep;   /* a bit may be kept for another round */
-bool sign_S[INSTANCES]; /* epoll.unharvested */
+bool sign_S[INSTANCES]; /* epoll.undrained */
 bool sign_B[INSTANCES]; /* epoll.rung */
 
 /* ---- the kernel's signs ---- */
@@ -56,14 +56,14 @@ inline take_signs(e) {
 	edge_E_B[e] = false
 }
 
-/* harvest() of S */
-inline harvest_S(e) {
+/* drain() of S */
+inline drain_S(e) {
 	sign_S[e] = false;
 	edge_S[e] = false
 }
 
-/* harvest() of B: what rang has a bit from here on. */
-inline harvest_B(e) {
+/* drain() of B: what rang has a bit from here on. */
+inline drain_B(e) {
 	sign_B[e] = false;
 	ready = ready | (uses_bits[e] * (IN_B(e, 0) | IN_B(e, 3) |
 		IN_B(e, 1) << 1 | IN_B(e, 2) << 2));
@@ -76,11 +76,11 @@ inline harvest_B(e) {
 /* epoll_drain(), if epoll_must_drain() */
 inline epoll_drain(e) {
 	if
-	:: sign_S[e] -> harvest_S(e)
+	:: sign_S[e] -> drain_S(e)
 	:: else
 	fi;
 	if
-	:: sign_B[e] && uses_bits[e] -> harvest_B(e)
+	:: sign_B[e] && uses_bits[e] -> drain_B(e)
 	:: else
 	fi
 }
@@ -243,7 +243,7 @@ round:
 	};
 	atomic {
 		if
-		:: !M(ARM_THEN_HARVEST) -> epoll_drain(e)
+		:: !M(ARM_THEN_DRAIN) -> epoll_drain(e)
 		:: else
 		fi;
 		if
@@ -319,7 +319,7 @@ words_armed:
 		:: else -> call = ARMED_LOOK
 		fi;
 		if
-		:: M(ARM_THEN_HARVEST) -> epoll_drain(e)
+		:: M(ARM_THEN_DRAIN) -> epoll_drain(e)
 		:: M(LOOK_THEN_ARM) -> goto looked
 		:: else
 		fi
@@ -425,7 +425,7 @@ STEP_WOKEN_epoll:
 	/* join_members() */
 	atomic {
 		if
-		:: M(ARM_THEN_HARVEST) -> goto round
+		:: M(ARM_THEN_DRAIN) -> goto round
 		:: else -> epoll_drain(e)
 		fi;
 		goto gather
@@ -496,8 +496,8 @@ STEP_ARMED_poll:
 		fi;
 		/* settle(): a poke alone is no news, and goes no further. */
 		news = IN_B(e, 0) || IN_B(e, 1) || IN_B(e, 2) || IN_B(e, 3);
-		harvest_S(e);
-		harvest_B(e)
+		drain_S(e);
+		drain_B(e)
 	};
 STEP_SETTLED_poll:
 	atomic {

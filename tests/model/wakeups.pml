@@ -23,7 +23,7 @@
  * its line names. check.sh runs all of them; SCENE and MUTATION in the
  * environment choose one when the model runs.
  *
- * What is left out: handshakes, spinning, TCP's own news in S, ears, that a
+ * What is left out: handshakes, spinning, TCP's own news in S, bell monitors, that a
  * thread with a clock wakes another one for its clock (pending_ms()), and that
  * an outer instance of several threads passes on the sign of an inner one.
  */

@@ -25,7 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "remote_thread.h"
+#include "remote_process.h"
 #include "socket_helpers.h"
 
 #define STILL_SECONDS 90

@@ -26,7 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "remote_thread.h"
+#include "remote_process.h"
 #include "socket_helpers.h"
 
 #define STILL_SECONDS 90

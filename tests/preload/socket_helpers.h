@@ -6,8 +6,8 @@
  *
  * A failed check says what failed and ends the process with 1.
  */
-#ifndef TESTS_PRELOAD_DUCT_H
-#define TESTS_PRELOAD_DUCT_H
+#ifndef TESTS_PRELOAD_SOCKET_HELPERS_H
+#define TESTS_PRELOAD_SOCKET_HELPERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@
 
 #include "smc_r/os/process.h"
 #include "smc_r/stream/stream.h"
-#include "tests/unit/threads.h"
+#include "tests/unit/children.h"
 
 #define ENDS_PAGE     4096u
 #define ENDS_OVERFLOW 4u /* times the ring's size: ends_build */
@@ -88,7 +88,7 @@ static inline void ends_attach(struct ends *e, int side)
 
 static inline struct ends *ends_make(uint32_t size, enum ends_place place)
 {
-	struct ends *e = threads_share(sizeof(*e));
+	struct ends *e = children_share(sizeof(*e));
 
 	process_init();
 	e->size = size;

@@ -17,8 +17,8 @@
 #include "smc_r/peer/registry.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
+#include "tests/unit/children.h"
 #include "tests/unit/place.h"
-#include "tests/unit/threads.h"
 
 #define PEER_HELD 64
 
@@ -95,7 +95,7 @@ static inline int peer_hold(struct rmb *rmb, uint32_t element, int side)
 			peer_held[i] = (struct peer_held){rmb, element, side};
 			return i;
 		}
-	threads_fail(__FILE__, __LINE__, "too many elements held");
+	children_fail(__FILE__, __LINE__, "too many elements held");
 }
 
 static inline void peer_describe(struct peer_message *m, struct rmb *rmb)
@@ -140,7 +140,7 @@ static inline int peer_mappings(void)
 	char line[512];
 	int n = 0;
 
-	threads_must(maps);
+	children_must(maps);
 	while (fgets(line, sizeof(line), maps))
 		n += strstr(line, "memfd:") != NULL;
 	fclose(maps);
@@ -182,7 +182,7 @@ static inline void peer_lend(struct peer_message *m)
 	struct peer_held *h = &peer_held[m->held];
 	struct status_slot *slot = segment_slot_get();
 
-	threads_must(slot && peer_leases < PEER_HELD);
+	children_must(slot && peer_leases < PEER_HELD);
 	peer_lent[peer_leases++] = slot;
 	slot->cookie = peer_leases;
 	linkgroup_lend(h->rmb, h->element, (struct lease){slot, slot->cookie});
@@ -202,9 +202,9 @@ static inline void peer_fork(struct peer_message *m)
 
 	segment_before_fork();
 	pid = fork();
-	threads_must(pid >= 0);
+	children_must(pid >= 0);
 	if (pid == 0) {
-		alarm(CREW_SECONDS);
+		alarm(CHILDREN_SECONDS);
 		process_forked();
 		segment_after_fork(true);
 		linkgroup_forked();
@@ -212,14 +212,14 @@ static inline void peer_fork(struct peer_message *m)
 		return;
 	}
 	segment_after_fork(false);
-	threads_must(waitpid(pid, &m->value, 0) == pid);
+	children_must(waitpid(pid, &m->value, 0) == pid);
 }
 
 static inline void peer_limit(int descriptors)
 {
 	const struct rlimit l = {(rlim_t)descriptors, (rlim_t)descriptors};
 
-	threads_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
+	children_must(prlimit(0, RLIMIT_NOFILE, &l, NULL) == 0);
 }
 
 static inline void peer_knock(struct peer_message *m)
@@ -348,8 +348,8 @@ static inline void peer_run(int channel, void *unused)
 	process_forked();
 	while (recv(channel, &m, sizeof(m), 0) == (ssize_t)sizeof(m)) {
 		peer_obey(&m);
-		threads_must(send(channel, &m, sizeof(m), 0) ==
-			     (ssize_t)sizeof(m));
+		children_must(send(channel, &m, sizeof(m), 0) ==
+			      (ssize_t)sizeof(m));
 	}
 }
 
@@ -366,7 +366,7 @@ static inline struct peer peer_start(void)
 	p.pid = fork();
 	if (p.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(CREW_SECONDS);
+		alarm(CHILDREN_SECONDS);
 		close(pair[0]);
 		peer_run(pair[1], NULL);
 		_exit(0);
@@ -400,14 +400,14 @@ static inline struct peer_message peer_ask(struct peer *p,
 static inline void peer_kill(struct peer *p)
 {
 	kill(p->pid, SIGKILL);
-	cr_assert_eq(threads_wait(p->pid), 256 + SIGKILL);
+	cr_assert_eq(children_wait(p->pid), 256 + SIGKILL);
 	close(p->channel);
 }
 
 static inline void peer_end(struct peer *p)
 {
 	peer_send(p, &(struct peer_message){.order = PEER_CLOSE});
-	cr_assert_eq(threads_wait(p->pid), 0);
+	cr_assert_eq(children_wait(p->pid), 0);
 	close(p->channel);
 }
 

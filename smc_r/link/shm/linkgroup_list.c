@@ -99,7 +99,7 @@ void linkgroup_list_forked(void)
 		while (r) {
 			struct rmb *after = r->next;
 
-			linkgroup_rmb_orphan(r);
+			linkgroup_rmb_abandon(r);
 			r = after;
 		}
 		if (g->channel >= 0)

@@ -393,7 +393,7 @@ void linkgroup_rmb_trim(struct linkgroup *g)
 		trim_client(g);
 }
 
-void linkgroup_rmb_orphan(struct rmb *r)
+void linkgroup_rmb_abandon(struct rmb *r)
 {
 	bells_close_all(r->bells, r->map.elements, ~r->busy);
 	r->group = NULL;

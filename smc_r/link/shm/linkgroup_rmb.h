@@ -47,6 +47,6 @@ void linkgroup_rmb_trim(struct linkgroup *g);
 void linkgroup_rmb_free(struct rmb *r);
 /* Runs in the child of a fork: the RMB is the parent's, and stays mapped while
  * connections of this process are in it. */
-void linkgroup_rmb_orphan(struct rmb *r);
+void linkgroup_rmb_abandon(struct rmb *r);
 
 #endif

@@ -6,7 +6,7 @@
 # length: long
 # gets: smc=200 may=TIMEOUT,CLOSED,RENDEZVOUS
 # shellcheck source=/dev/null
-. "$here/strangers/apache.sh"
+. "$here/third_party/apache.sh"
 stranger() {
 	apache mpm_prefork
 }

@@ -8,5 +8,5 @@
 stranger() {
 	serve server beanstalkd -l 127.0.0.1 -p "$port"
 	await_port "$port"
-	ask python3 "$here/strangers/beanstalkd.py" "$port"
+	ask python3 "$here/third_party/beanstalkd.py" "$port"
 }

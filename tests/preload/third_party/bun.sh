@@ -6,9 +6,9 @@
 # length: long
 # gets: smc=none must=PEER_NO_SMC
 stranger() {
-	serve server bun "$here/strangers/http_client.js" server "$port"
+	serve server bun "$here/third_party/http_client.js" server "$port"
 	await_port "$port"
-	ask bun "$here/strangers/http_client.js" client "$port"
+	ask bun "$here/third_party/http_client.js" client "$port"
 	ask curl -sS -d hello "http://127.0.0.1:$port/"
 	ask curl -sS "http://127.0.0.1:$port/stream" | digest
 }

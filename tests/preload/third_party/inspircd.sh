@@ -16,5 +16,5 @@ stranger() {
 	chmod 644 conf
 	serve server inspircd --nofork --runasroot --config "$place/conf"
 	await_port "$port"
-	ask python3 "$here/strangers/irc_client.py" "$port" 10
+	ask python3 "$here/third_party/irc_client.py" "$port" 10
 }

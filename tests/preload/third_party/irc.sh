@@ -10,5 +10,5 @@ stranger() {
 	chmod 644 conf
 	serve server ngircd -n -f "$place/conf"
 	await_port "$port"
-	ask python3 "$here/strangers/irc_client.py" "$port" 20
+	ask python3 "$here/third_party/irc_client.py" "$port" 20
 }

@@ -6,7 +6,7 @@
 # length: long
 # gets: smc=3 may=TIMEOUT,CLOSED
 stranger() {
-	javac -d . "$here/strangers/Http.java"
+	javac -d . "$here/third_party/Http.java"
 	serve server java -cp . Http server "$port"
 	await_port "$port"
 	ask java -cp . Http client "$port"

@@ -7,7 +7,7 @@
 # length: long
 # gets: smc=none must=PEER_NO_SMC
 # shellcheck source=/dev/null
-. "$here/strangers/mariadb.sh"
+. "$here/third_party/mariadb.sh"
 stranger() {
 	maria
 }

@@ -6,9 +6,9 @@
 # length: long
 # gets: smc=4
 stranger() {
-	serve server node "$here/strangers/http_client.js" server "$port"
+	serve server node "$here/third_party/http_client.js" server "$port"
 	await_port "$port"
-	ask node "$here/strangers/http_client.js" client "$port"
+	ask node "$here/third_party/http_client.js" client "$port"
 	ask curl -sS -d hello "http://127.0.0.1:$port/"
 	ask curl -sS "http://127.0.0.1:$port/stream" | digest
 }

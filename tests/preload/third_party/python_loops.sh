@@ -7,7 +7,7 @@
 # gets: smc=20 may=SAME_PROCESS,TIMEOUT,CLOSED
 stranger() {
 	local i kinds=(asyncio uvloop gevent twisted tornado trio) p
-	cp "$here/strangers/python_loops.py" .
+	cp "$here/third_party/python_loops.py" .
 	for i in "${kinds[@]}"; do
 		p=$(another)
 		serve "$i" /usr/bin/python3 python_loops.py "$i" "$p"

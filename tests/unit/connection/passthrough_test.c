@@ -8,8 +8,8 @@
 #include "smc_r/connection/connection.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
+#include "tests/unit/children.h"
 #include "tests/unit/place.h"
-#include "tests/unit/threads.h"
 
 #define FD 7
 
@@ -161,32 +161,32 @@ static void child_drops(int number, void *argument)
 	(void)number;
 	process_forked();
 	segment_after_fork(true);
-	threads_must(passthrough_is(FD));
-	threads_wait_for(&f->step, 1);
+	children_must(passthrough_is(FD));
+	children_wait_for(&f->step, 1);
 	passthrough_drop(FD);
-	threads_must(!passthrough_is(FD));
+	children_must(!passthrough_is(FD));
 	/* Its own ones are in a segment of its own. */
 	passthrough_keep(FD, &one);
-	threads_must(listed(NULL) == 1);
+	children_must(listed(NULL) == 1);
 	segment_close();
 }
 
 Test(passthrough, parent_and_child_hold_it_and_the_last_one_frees_it)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	struct status_slot *slot = NULL;
 	pid_t pid;
 
 	passthrough_keep(FD, &one);
 	listed(&slot);
 	segment_before_fork();
-	pid = threads_start(child_drops, 0, f);
+	pid = children_start(child_drops, 0, f);
 	segment_after_fork(false);
 	passthrough_drop(FD);
 	cr_assert(!passthrough_is(FD));
 	cr_assert_eq(atomic_load(&slot->state), STATUS_TCP);
 	atomic_store(&f->step, 1);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 	cr_assert_eq(atomic_load(&slot->state), STATUS_FREE);
 }
 

@@ -12,8 +12,8 @@
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
+#include "tests/unit/children.h"
 #include "tests/unit/place.h"
-#include "tests/unit/threads.h"
 
 /* Both sides of an element; and most tests need but one of its bells. */
 static struct bells server, client;
@@ -60,7 +60,7 @@ static void must_be_ready(const struct bells *b)
 	const int fds[] = {b->data, b->room, b->peer_data, b->peer_room};
 
 	for (int i = 0; i < BELLS_COUNT_MAX; i++) {
-		cr_assert_not_null(fdtable_kind(fds[i], FDENTRY_HIDDEN));
+		cr_assert_not_null(fdtable_kind(fds[i], FDENTRY_PRIVATE));
 		cr_assert(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
 		/* Sleepers block, ringers do not, whatever the peer sets. */
 		cr_assert_eq(fcntl(fds[i], F_GETFL) & (O_ACCMODE | O_NONBLOCK),
@@ -155,13 +155,13 @@ static void ring_from_child(int number, void *argument)
 
 Test(bell, a_sleeper_is_woken_from_another_process)
 {
-	pid_t pid = threads_start(ring_from_child, 0, NULL);
+	pid_t pid = children_start(ring_from_child, 0, NULL);
 
 	cr_assert_eq(bell_wait(bell, NULL), BELL_RUNG);
-	cr_assert_eq(threads_wait(pid), 0);
-	pid = threads_start(ring_from_child, 0, NULL);
+	cr_assert_eq(children_wait(pid), 0);
+	pid = children_start(ring_from_child, 0, NULL);
 	cr_assert_eq(bell_wait(bell, &late), BELL_RUNG);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 }
 
 Test(bell, many_rings_never_hold_up_the_ringer)
@@ -312,11 +312,11 @@ static void sleep_and_die(int number, void *argument)
 
 Test(bell, the_death_of_the_peer_wakes_a_sleeper)
 {
-	pid_t pid = threads_start(sleep_and_die, 0, NULL);
+	pid_t pid = children_start(sleep_and_die, 0, NULL);
 
 	bells_close(&client);
 	cr_assert_eq(bell_wait(bell, NULL), BELL_HUNG_UP);
-	cr_assert_eq(threads_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(children_wait(pid), 256 + SIGKILL);
 }
 
 Test(bell, ringing_what_there_is_not_does_nothing)
@@ -333,7 +333,7 @@ Test(bell, ringing_what_there_is_not_does_nothing)
 
 /* TSan hands a signal on only when the program enters a function that it
  * knows, which a sleep entered past it is not. */
-#if !CREW_TSAN
+#if !CHILDREN_TSAN
 
 static void ignore(int number)
 {
@@ -384,7 +384,7 @@ Test(bell, a_sleep_with_a_time_is_never_restarted)
 /* ---- cancellation ---- */
 
 /* Neither of them knows that a cancelled thread's frames are gone. */
-#if !CREW_ASAN && !CREW_TSAN
+#if !CHILDREN_ASAN && !CHILDREN_TSAN
 
 static void *sleep_for_ever(void *timeout)
 {

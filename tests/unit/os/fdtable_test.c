@@ -102,13 +102,13 @@ Test(fdtable, a_number_of_ours_stays_ours_when_the_program_closes_it)
 	cr_assert_eq(fdtable_init(), 0);
 	fdtable_reserve(12);
 	fdtable_reserve(13);
-	cr_assert_not_null(fdtable_kind(12, FDENTRY_HIDDEN));
+	cr_assert_not_null(fdtable_kind(12, FDENTRY_PRIVATE));
 	cr_assert(!fdtable_clear(12, &out));
 	cr_assert_not_null(out);
-	cr_assert_not_null(fdtable_kind(12, FDENTRY_HIDDEN));
+	cr_assert_not_null(fdtable_kind(12, FDENTRY_PRIVATE));
 	fdtable_release(12);
 	cr_assert_null(fdtable_get(12));
-	cr_assert_not_null(fdtable_kind(13, FDENTRY_HIDDEN));
+	cr_assert_not_null(fdtable_kind(13, FDENTRY_PRIVATE));
 	cr_assert_eq(fdtable_end(), 14);
 }
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
-#include "tests/unit/threads.h"
+#include "tests/unit/children.h"
 
 struct shared {
 	struct status_stream stream;
@@ -19,7 +19,7 @@ static void setup(void)
 {
 	process_init();
 	alarm(15);
-	shared = threads_share(sizeof(*shared));
+	shared = children_share(sizeof(*shared));
 }
 
 TestSuite(lock, .init = setup);
@@ -85,14 +85,14 @@ static void count_as_child(int number, void *argument)
 	(void)argument;
 	process_forked();
 	count_up(&nested);
-	threads_must(nested == 0);
+	children_must(nested == 0);
 }
 
 Test(lock, forked_processes_exclude_each_other)
 {
 	/* The parent's number is in the cache that children inherit. */
 	take_and_give();
-	threads_run(4, count_as_child, NULL);
+	children_run(4, count_as_child, NULL);
 	cr_assert_eq(shared->plain, 4 * ROUNDS);
 	cr_assert_eq(atomic_load(&shared->stream.lock), 0);
 }
@@ -116,7 +116,7 @@ Test(lock, who_finds_it_held_for_long_waits_to_the_end)
 	bool taken;
 
 	cr_assert_eq(pthread_create(&thread, NULL, hold_for_a_while, NULL), 0);
-	threads_wait_for(&shared->gate, 1);
+	children_wait_for(&shared->gate, 1);
 	taken = stream_lock(&shared->stream);
 	cr_assert(taken);
 	cr_assert_eq(shared->plain, 7);
@@ -131,13 +131,13 @@ static void die_holding(int number, void *argument)
 	(void)number;
 	(void)argument;
 	process_forked();
-	threads_must(stream_lock(&shared->stream));
+	children_must(stream_lock(&shared->stream));
 	raise(SIGKILL);
 }
 
 Test(lock, it_is_taken_from_a_process_that_died)
 {
-	cr_assert_eq(threads_wait(threads_start(die_holding, 0, NULL)),
+	cr_assert_eq(children_wait(children_start(die_holding, 0, NULL)),
 		     256 + SIGKILL);
 	cr_assert_neq(atomic_load(&shared->stream.lock), 0);
 	take_and_give();
@@ -146,12 +146,12 @@ Test(lock, it_is_taken_from_a_process_that_died)
 /* The parent may be the very one that has to wait for its child. */
 Test(lock, it_is_taken_from_a_process_that_died_and_was_not_waited_for)
 {
-	pid_t pid = threads_start(die_holding, 0, NULL);
+	pid_t pid = children_start(die_holding, 0, NULL);
 	siginfo_t info;
 
 	cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	take_and_give();
-	cr_assert_eq(threads_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(children_wait(pid), 256 + SIGKILL);
 }
 
 static void *end_holding(void *argument)
@@ -182,17 +182,17 @@ static void die_waiting(int number, void *argument)
 Test(lock, one_who_died_in_the_queue_holds_nobody_up)
 {
 	bool taken = stream_lock(&shared->stream);
-	pid_t pid = threads_start(die_waiting, 0, NULL);
+	pid_t pid = children_start(die_waiting, 0, NULL);
 	const struct timespec pause = {0, 10000000};
 
-	threads_wait_for(&shared->gate, 1);
+	children_wait_for(&shared->gate, 1);
 	nanosleep(&pause, NULL);
 	kill(pid, SIGKILL);
-	cr_assert_eq(threads_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(children_wait(pid), 256 + SIGKILL);
 	stream_unlock(&shared->stream, taken);
 	take_and_give();
 	shared->plain = 0;
-	threads_run(2, count_as_child, NULL);
+	children_run(2, count_as_child, NULL);
 	cr_assert_eq(shared->plain, 2 * ROUNDS);
 }
 
@@ -318,10 +318,10 @@ static void count_unseen(int number, void *argument)
 	_Atomic int nested = 0;
 
 	(void)argument;
-	threads_meet(&shared->gate2, 2);
-	threads_must(process_tid() == (uint32_t)gettid());
+	children_meet(&shared->gate2, 2);
+	children_must(process_tid() == (uint32_t)gettid());
 	count_up(&nested);
-	threads_must(nested == 0);
+	children_must(nested == 0);
 	(void)number;
 }
 
@@ -333,14 +333,14 @@ Test(lock, a_child_that_no_handler_saw_has_a_number_of_its_own)
 	take_and_give();
 	pid = _Fork();
 	if (pid == 0) {
-		alarm(CREW_SECONDS);
+		alarm(CHILDREN_SECONDS);
 		count_unseen(0, NULL);
 		_exit(0);
 	}
 	cr_assert_gt(pid, 0);
-	threads_meet(&shared->gate2, 2);
+	children_meet(&shared->gate2, 2);
 	count_up(&nested);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 	cr_assert_eq(atomic_load(&nested), 0);
 	cr_assert_eq(shared->plain, 2 * ROUNDS);
 }

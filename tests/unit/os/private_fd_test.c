@@ -57,7 +57,7 @@ Test(private_fd, it_lies_above_the_soft_limit_when_there_is_room)
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	cr_assert_eq(write(fd, "x", 1), 1);
 	cr_assert_eq(fcntl(low, F_GETFD), -1);
-	cr_assert_not_null(fdtable_kind(fd, FDENTRY_HIDDEN));
+	cr_assert_not_null(fdtable_kind(fd, FDENTRY_PRIVATE));
 	assert_limits(64, 1024);
 	private_fd_close(fd);
 	cr_assert_null(fdtable_get(fd));

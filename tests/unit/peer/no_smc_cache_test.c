@@ -42,7 +42,7 @@ Test(no_smc_cache, is_asked_for_again)
 {
 	cr_assert(meet(PORT));
 	for (int i = 0; i < 3; i++) {
-		usleep(1000 * PLAIN_SERVER_MS / 2);
+		usleep(1000 * NO_SMC_CACHE_MS / 2);
 		no_smc_cache_confirm(PORT);
 	}
 	cr_assert_not(no_smc_cache_has(PORT));

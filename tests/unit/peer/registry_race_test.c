@@ -38,7 +38,7 @@ static char answer(int fd)
 	socklen_t n = sizeof(local);
 	struct words w;
 
-	threads_must(getsockname(fd, (struct sockaddr *)&local, &n) == 0);
+	children_must(getsockname(fd, (struct sockaddr *)&local, &n) == 0);
 	n = sizeof(peer);
 	if (getpeername(fd, (struct sockaddr *)&peer, &n) < 0)
 		return 'N';
@@ -46,7 +46,7 @@ static char answer(int fd)
 		return 'N';
 	memcpy(&w, bytes, sizeof(w));
 	/* Not another client's offer. */
-	threads_must(w.port == ntohs(((struct sockaddr_in *)&peer)->sin_port));
+	children_must(w.port == ntohs(((struct sockaddr_in *)&peer)->sin_port));
 	return 'Y';
 }
 
@@ -60,9 +60,9 @@ static void serve(int number, void *argument)
 		int fd = accept(h->listener, NULL, NULL);
 		char word;
 
-		threads_must(fd >= 0);
+		children_must(fd >= 0);
 		word = answer(fd);
-		threads_must(send(fd, &word, 1, MSG_NOSIGNAL) == 1);
+		children_must(send(fd, &word, 1, MSG_NOSIGNAL) == 1);
 		close(fd);
 	}
 }
@@ -76,22 +76,22 @@ static int bound_socket(struct words *w)
 	socklen_t n = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	threads_must(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0);
-	threads_must(getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+	children_must(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0);
+	children_must(getsockname(fd, (struct sockaddr *)&a, &n) == 0);
 	w->port = ntohs(a.sin_port);
 	n = sizeof(w->cookie);
-	threads_must(getsockopt(fd, SOL_SOCKET, SO_COOKIE, &w->cookie, &n) ==
-		     0);
+	children_must(getsockopt(fd, SOL_SOCKET, SO_COOKIE, &w->cookie, &n) ==
+		      0);
 	return fd;
 }
 
 static void wait_a_little(uint64_t *random)
 {
-	unsigned n = threads_random(random) % 4;
+	unsigned n = children_random(random) % 4;
 
 	for (unsigned i = 0; i < n; i++)
 		sched_yield();
-	for (unsigned i = threads_random(random) % 20000; n > 0 && i > 0; i--)
+	for (unsigned i = children_random(random) % 20000; n > 0 && i > 0; i--)
 		__asm__ volatile("" ::: "memory");
 }
 
@@ -103,15 +103,15 @@ static void one_round(struct hall *h, uint64_t *random, uint32_t round)
 	bool withdrawn;
 	char word = 0;
 
-	threads_must(entry > 0);
-	threads_must(connect(fd, (struct sockaddr *)&h->address,
-			     sizeof(h->address)) == 0);
+	children_must(entry > 0);
+	children_must(connect(fd, (struct sockaddr *)&h->address,
+			      sizeof(h->address)) == 0);
 	wait_a_little(random);
 	withdrawn = registry_withdraw(entry);
-	threads_must(recv(fd, &word, 1, 0) == 1);
-	threads_must(word == (withdrawn ? 'N' : 'Y'));
+	children_must(recv(fd, &word, 1, 0) == 1);
+	children_must(word == (withdrawn ? 'N' : 'Y'));
 	if (!withdrawn) {
-		threads_must(registry_is_claimed(entry));
+		children_must(registry_is_claimed(entry));
 		registry_done(entry);
 	}
 	atomic_fetch_add(withdrawn ? &h->withdrawn : &h->claimed, 1);
@@ -124,7 +124,7 @@ static void offer_often(int number, void *argument)
 	uint64_t random = 1000u + (uint64_t)number;
 
 	process_forked();
-	threads_meet(&h->gate, CLIENTS);
+	children_meet(&h->gate, CLIENTS);
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		one_round(h, &random, i);
 }
@@ -144,16 +144,16 @@ static void open_hall(struct hall *h)
 
 Test(registry_race, a_claim_and_a_withdrawal_never_both_succeed)
 {
-	struct hall *h = threads_share(sizeof(*h));
+	struct hall *h = children_share(sizeof(*h));
 	pid_t server[SERVERS];
 
 	open_hall(h);
 	for (int i = 0; i < SERVERS; i++)
-		server[i] = threads_start(serve, i, h);
-	threads_run(CLIENTS, offer_often, h);
+		server[i] = children_start(serve, i, h);
+	children_run(CLIENTS, offer_often, h);
 	for (int i = 0; i < SERVERS; i++) {
 		kill(server[i], SIGKILL);
-		cr_assert_eq(threads_wait(server[i]), 256 + SIGKILL);
+		cr_assert_eq(children_wait(server[i]), 256 + SIGKILL);
 	}
 	cr_assert_eq(atomic_load(&h->withdrawn) + atomic_load(&h->claimed),
 		     CLIENTS * ROUNDS);
@@ -177,13 +177,13 @@ static void offer_and_go(int number, void *argument)
 	for (int i = 0; i < 3; i++)
 		entry[i] = registry_offer(5, "abc", 3);
 	for (int i = 0; i < 3; i++) {
-		threads_must(entry[i] > 0);
-		threads_must(!registry_is_claimed(entry[i]));
+		children_must(entry[i] > 0);
+		children_must(!registry_is_claimed(entry[i]));
 	}
 	if (number % 5 == 0)
 		raise(SIGKILL);
 	for (int i = 0; i < 3; i++)
-		threads_must(registry_withdraw(entry[i]));
+		children_must(registry_withdraw(entry[i]));
 }
 
 static void have_children(int number, void *argument)
@@ -192,7 +192,7 @@ static void have_children(int number, void *argument)
 
 	(void)number;
 	process_forked();
-	threads_meet(gate, PARENTS);
+	children_meet(gate, PARENTS);
 	for (int i = 0; i < CHILDREN; i++) {
 		pid_t pid = fork();
 		int status;
@@ -201,19 +201,19 @@ static void have_children(int number, void *argument)
 			offer_and_go(i, NULL);
 			_exit(0);
 		}
-		threads_must(pid > 0 && waitpid(pid, &status, 0) == pid);
+		children_must(pid > 0 && waitpid(pid, &status, 0) == pid);
 		if (WIFSIGNALED(status))
-			threads_must(WTERMSIG(status) == SIGKILL);
+			children_must(WTERMSIG(status) == SIGKILL);
 		else
-			threads_must(WEXITSTATUS(status) == 0);
+			children_must(WEXITSTATUS(status) == 0);
 	}
 }
 
 Test(registry_race, entries_of_the_dead_are_never_given_to_two)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 
-	threads_run(PARENTS, have_children, gate);
+	children_run(PARENTS, have_children, gate);
 }
 
 /* ---- one place, two offers in turn ---- */
@@ -239,11 +239,11 @@ static void flip(int number, void *argument)
 	while (!atomic_load(&t->over)) {
 		uint32_t entry = registry_offer(cookie, &cookie, 8);
 
-		threads_must(entry > 0);
+		children_must(entry > 0);
 		if (registry_withdraw(entry))
 			continue;
-		threads_must(number == 0);
-		threads_must(registry_is_claimed(entry));
+		children_must(number == 0);
+		children_must(registry_is_claimed(entry));
 		registry_done(entry);
 		atomic_fetch_add(&t->lost, 1);
 	}
@@ -269,14 +269,14 @@ static void connect_hall(struct turn *t)
 
 Test(registry_race, a_claim_is_of_the_offer_that_was_asked_for)
 {
-	struct turn *t = threads_share(sizeof(*t));
+	struct turn *t = children_share(sizeof(*t));
 	pid_t pid[2];
 	time_t end = time(NULL) + SECONDS;
 	int got = 0;
 
 	connect_hall(t);
-	pid[0] = threads_start(flip, 0, t);
-	pid[1] = threads_start(flip, 1, t);
+	pid[0] = children_start(flip, 0, t);
+	pid[1] = children_start(flip, 1, t);
 	/* Most claims find nothing; enough of them is enough. */
 	while (got < CLAIMS && time(NULL) < end) {
 		uint8_t bytes[REGISTRY_PROPOSAL_MAX];
@@ -289,8 +289,8 @@ Test(registry_race, a_claim_is_of_the_offer_that_was_asked_for)
 		cr_assert_eq(memcmp(bytes, &t->cookie, 8), 0);
 	}
 	atomic_store(&t->over, 1);
-	cr_assert_eq(threads_wait(pid[0]), 0);
-	cr_assert_eq(threads_wait(pid[1]), 0);
+	cr_assert_eq(children_wait(pid[0]), 0);
+	cr_assert_eq(children_wait(pid[1]), 0);
 	cr_assert_eq(atomic_load(&t->lost), got);
 }
 
@@ -302,18 +302,18 @@ static void listen_often(int number, void *argument)
 	uint16_t port = (uint16_t)(7000 + number);
 
 	process_forked();
-	threads_meet(gate, 8);
+	children_meet(gate, 8);
 	for (int i = 0; i < 300; i++) {
-		threads_must(registry_listen(port) == 0);
-		threads_must(registry_has_listener(port));
+		children_must(registry_listen(port) == 0);
+		children_must(registry_has_listener(port));
 		registry_unlisten(port);
-		threads_must(!registry_has_listener(port));
+		children_must(!registry_has_listener(port));
 	}
 }
 
 Test(registry_race, listeners_disturb_each_other_not)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 
-	threads_run(8, listen_often, gate);
+	children_run(8, listen_often, gate);
 }

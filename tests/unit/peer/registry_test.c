@@ -203,7 +203,7 @@ Test(registry, offers_of_the_dead_make_room)
 	struct line l = draw(AF_INET);
 	uint8_t got[REGISTRY_PROPOSAL_MAX];
 
-	cr_assert_eq(threads_wait(threads_start(fill_and_die, 0, NULL)),
+	cr_assert_eq(children_wait(children_start(fill_and_die, 0, NULL)),
 		     256 + SIGKILL);
 	for (uint64_t i = 0; i < 300; i++)
 		cr_assert_gt(registry_offer(100000 + i, "x", 1), 0);
@@ -219,32 +219,32 @@ static void listen_and_wait(int number, void *argument)
 	_Atomic int *gate = argument;
 
 	process_forked();
-	threads_must(registry_listen((uint16_t)(8000 + number % 2)) == 0);
+	children_must(registry_listen((uint16_t)(8000 + number % 2)) == 0);
 	atomic_fetch_add(gate, 1);
 	pause();
 }
 
 Test(registry, a_listener_is_known_while_its_process_lives)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 	pid_t pid[3];
 
 	cr_assert(!registry_has_listener(8000));
 	for (int i = 0; i < 3; i++)
-		pid[i] = threads_start(listen_and_wait, i, gate);
-	threads_wait_for(gate, 3);
+		pid[i] = children_start(listen_and_wait, i, gate);
+	children_wait_for(gate, 3);
 	cr_assert(registry_has_listener(8000));
 	cr_assert(registry_has_listener(8001));
 	cr_assert(!registry_has_listener(8002));
 	kill(pid[1], SIGKILL);
-	threads_wait(pid[1]);
+	children_wait(pid[1]);
 	cr_assert(!registry_has_listener(8001));
 	kill(pid[0], SIGKILL);
-	threads_wait(pid[0]);
+	children_wait(pid[0]);
 	/* Two listen on 8000; one is left. */
 	cr_assert(registry_has_listener(8000));
 	kill(pid[2], SIGKILL);
-	threads_wait(pid[2]);
+	children_wait(pid[2]);
 	cr_assert(!registry_has_listener(8000));
 }
 
@@ -265,12 +265,12 @@ static void inherit_and_unlisten(int number, void *argument)
 	_Atomic int *gate = argument;
 
 	(void)number;
-	threads_wait_for(gate, 1);
+	children_wait_for(gate, 1);
 	process_forked();
 	registry_forked();
-	threads_must(registry_has_listener(9200));
+	children_must(registry_has_listener(9200));
 	atomic_store(gate, 2);
-	threads_wait_for(gate, 3);
+	children_wait_for(gate, 3);
 	registry_unlisten(9200);
 	atomic_store(gate, 4);
 	pause();
@@ -278,22 +278,22 @@ static void inherit_and_unlisten(int number, void *argument)
 
 Test(registry, a_child_is_a_listener_before_it_runs)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 	pid_t pid;
 
 	cr_assert_eq(registry_listen(9200), 0);
 	registry_before_fork();
-	pid = threads_start(inherit_and_unlisten, 0, gate);
+	pid = children_start(inherit_and_unlisten, 0, gate);
 	registry_unlisten(9200);
 	cr_assert(registry_has_listener(9200));
 	atomic_store(gate, 1);
-	threads_wait_for(gate, 2);
+	children_wait_for(gate, 2);
 	cr_assert(registry_has_listener(9200));
 	atomic_store(gate, 3);
-	threads_wait_for(gate, 4);
+	children_wait_for(gate, 4);
 	cr_assert(!registry_has_listener(9200));
 	kill(pid, SIGKILL);
-	threads_wait(pid);
+	children_wait(pid);
 }
 
 Test(registry, a_fork_that_failed_leaves_no_listener)
@@ -330,19 +330,19 @@ Test(registry, listeners_beyond_its_size_are_refused)
 
 Test(registry, listeners_are_of_one_network_namespace)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 	pid_t pid = fork();
 	int end;
 
 	if (pid == 0) {
-		alarm(CREW_SECONDS);
+		alarm(CHILDREN_SECONDS);
 		if (unshare(CLONE_NEWNET) < 0)
 			_exit(77);
 		process_forked();
-		threads_must(registry_listen(9101) == 0);
+		children_must(registry_listen(9101) == 0);
 		atomic_store(gate, 1);
-		threads_wait_for(gate, 2);
-		threads_must(!registry_has_listener(9100));
+		children_wait_for(gate, 2);
+		children_must(!registry_has_listener(9100));
 		_exit(0);
 	}
 	while (atomic_load(gate) == 0 && waitpid(pid, &end, WNOHANG) == 0)
@@ -352,7 +352,7 @@ Test(registry, listeners_are_of_one_network_namespace)
 	cr_assert_eq(registry_listen(9100), 0);
 	cr_assert(!registry_has_listener(9101));
 	atomic_store(gate, 2);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 }
 
 /* ---- the file ---- */

@@ -50,9 +50,9 @@ Test(rendezvous, a_process_is_found_by_its_peer_id)
 	cr_assert_geq(accepted, 0);
 	cr_assert_eq(rendezvous_peer_pid(channel), getpid());
 	cr_assert_eq(rendezvous_peer_pid(accepted), getpid());
-	cr_assert_not_null(fdtable_kind(listener, FDENTRY_HIDDEN));
-	cr_assert_not_null(fdtable_kind(channel, FDENTRY_HIDDEN));
-	cr_assert_not_null(fdtable_kind(accepted, FDENTRY_HIDDEN));
+	cr_assert_not_null(fdtable_kind(listener, FDENTRY_PRIVATE));
+	cr_assert_not_null(fdtable_kind(channel, FDENTRY_PRIVATE));
+	cr_assert_not_null(fdtable_kind(accepted, FDENTRY_PRIVATE));
 	/* Processes of other users are peers too. */
 	cr_assert(S_ISSOCK(mode_of("deadbeef7fffffff")));
 	cr_assert_eq(mode_of("deadbeef7fffffff") & 0777, 0666);
@@ -107,25 +107,25 @@ static void listen_as(int number, void *argument)
 	process_forked();
 	for (int i = 0; i < 4; i++)
 		mine[4 + i] = (uint8_t)((uint32_t)getpid() >> (24 - 8 * i));
-	threads_must(rendezvous_listen(mine) >= 0);
+	children_must(rendezvous_listen(mine) >= 0);
 	atomic_fetch_add(gate, 1);
 	pause();
 }
 
 Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 {
-	_Atomic int *gate = threads_share(sizeof(*gate));
+	_Atomic int *gate = children_share(sizeof(*gate));
 	char path[PLACE_PATH];
 	pid_t pid[4];
 
 	snprintf(path, sizeof(path), "%s", place_path(RUNDIR_PEER));
 	for (int i = 0; i < 4; i++)
-		pid[i] = threads_start(listen_as, i, gate);
-	threads_wait_for(gate, 4);
+		pid[i] = children_start(listen_as, i, gate);
+	children_wait_for(gate, 4);
 	kill(pid[0], SIGKILL);
 	kill(pid[2], SIGKILL);
-	threads_wait(pid[0]);
-	threads_wait(pid[2]);
+	children_wait(pid[0]);
+	children_wait(pid[2]);
 	place_write(RUNDIR_PEER "/note", "x", 1);
 	place_write(RUNDIR_PEER "/0102030400000001", "no socket", 9);
 	cr_assert_eq(place_count(path), 6);
@@ -134,8 +134,8 @@ Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 	cr_assert_eq(access(place_path(RUNDIR_PEER "/note"), F_OK), 0);
 	kill(pid[1], SIGKILL);
 	kill(pid[3], SIGKILL);
-	threads_wait(pid[1]);
-	threads_wait(pid[3]);
+	children_wait(pid[1]);
+	children_wait(pid[3]);
 	rendezvous_sweep();
 	cr_assert_eq(place_count(path), 2);
 }
@@ -191,7 +191,7 @@ Test(rendezvous, a_message_brings_its_descriptors_hidden)
 	cr_assert_eq(place_descriptors(), before + THREE);
 	cr_assert_arr_eq(&got, &m, sizeof(m));
 	for (int i = 0; i < THREE; i++) {
-		cr_assert_not_null(fdtable_kind(in[i], FDENTRY_HIDDEN));
+		cr_assert_not_null(fdtable_kind(in[i], FDENTRY_PRIVATE));
 		cr_assert(fcntl(in[i], F_GETFD) & FD_CLOEXEC);
 		private_fd_close(in[i]);
 	}

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/unit/children.h"
 #include "tests/unit/place.h"
-#include "tests/unit/threads.h"
 
 TestSuite(segment, .init = place_make, .fini = place_remove);
 
@@ -138,13 +138,13 @@ struct family {
 	struct status_slot *slot;
 };
 
-static pid_t fork_engine(threads_job *job, int number, void *argument);
+static pid_t fork_engine(children_job *job, int number, void *argument);
 
 /* What the engine does around a fork. */
 static void in_child(int number, void *argument)
 {
 	struct {
-		threads_job *job;
+		children_job *job;
 		void *argument;
 	} *call = argument;
 
@@ -153,16 +153,16 @@ static void in_child(int number, void *argument)
 	call->job(number, call->argument);
 }
 
-static pid_t fork_engine(threads_job *job, int number, void *argument)
+static pid_t fork_engine(children_job *job, int number, void *argument)
 {
 	struct {
-		threads_job *job;
+		children_job *job;
 		void *argument;
 	} call = {job, argument};
 	pid_t pid;
 
 	segment_before_fork();
-	pid = threads_start(in_child, number, &call);
+	pid = children_start(in_child, number, &call);
 	segment_after_fork(false);
 	return pid;
 }
@@ -172,27 +172,27 @@ static void hold_and_leave(int number, void *argument)
 	struct family *f = argument;
 
 	(void)number;
-	threads_must(!segment_slot_is_mine(f->slot));
+	children_must(!segment_slot_is_mine(f->slot));
 	atomic_store(&f->step, 1);
-	threads_wait_for(&f->step, 2);
-	threads_must(segment_slot_leave(f->slot));
+	children_wait_for(&f->step, 2);
+	children_must(segment_slot_leave(f->slot));
 	segment_slot_free(f->slot);
 	segment_close();
 }
 
 Test(segment, parent_and_child_hold_a_slot_together)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	pid_t pid;
 
 	f->slot = get();
 	pid = fork_engine(hold_and_leave, 0, f);
-	threads_wait_for(&f->step, 1);
+	children_wait_for(&f->step, 1);
 	cr_assert(!segment_slot_is_mine(f->slot));
 	/* Not the last one: the child still has it. */
 	cr_assert(!segment_slot_leave(f->slot));
 	atomic_store(&f->step, 2);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 	cr_assert_eq(atomic_load(&f->slot->state), STATUS_FREE);
 }
 
@@ -201,17 +201,17 @@ static void move_and_free(int number, void *argument)
 	struct family *f = argument;
 
 	(void)number;
-	threads_wait_for(&f->step, 1);
+	children_wait_for(&f->step, 1);
 	atomic_store(&f->slot->tx.position, 1000);
 	atomic_store(&f->slot->rx.position, 2000);
-	threads_must(segment_slot_leave(f->slot));
+	children_must(segment_slot_leave(f->slot));
 	segment_slot_free(f->slot);
 	segment_close();
 }
 
 Test(segment, bytes_of_a_slot_that_the_child_frees_are_counted)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	struct status_totals t;
 	pid_t pid;
 
@@ -219,7 +219,7 @@ Test(segment, bytes_of_a_slot_that_the_child_frees_are_counted)
 	pid = fork_engine(move_and_free, 0, f);
 	cr_assert(!segment_slot_leave(f->slot));
 	atomic_store(&f->step, 1);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 	segment_close();
 	t = place_totals();
 	cr_assert_eq(t.counters.bytes_sent, 1000);
@@ -231,23 +231,23 @@ static void hold_and_die(int number, void *argument)
 	struct family *f = argument;
 
 	(void)number;
-	threads_must(!segment_slot_is_mine(f->slot));
+	children_must(!segment_slot_is_mine(f->slot));
 	raise(SIGKILL);
 }
 
 Test(segment, a_child_that_was_killed_holds_nothing)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 
 	f->slot = get();
-	threads_wait(fork_engine(hold_and_die, 0, f));
+	children_wait(fork_engine(hold_and_die, 0, f));
 	cr_assert(segment_slot_is_mine(f->slot));
 	cr_assert(segment_slot_leave(f->slot));
 }
 
 Test(segment, a_child_that_was_killed_and_not_waited_for_holds_nothing)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	siginfo_t info;
 	pid_t pid;
 
@@ -256,18 +256,18 @@ Test(segment, a_child_that_was_killed_and_not_waited_for_holds_nothing)
 	cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	cr_assert(segment_slot_is_mine(f->slot));
 	cr_assert(segment_slot_leave(f->slot));
-	threads_wait(pid);
+	children_wait(pid);
 }
 
 /* The child that it saw, or thinks it did, died since. */
 Test(segment, who_saw_a_child_live_does_not_look_again)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	uint64_t cookie;
 
 	f->slot = get();
 	cookie = f->slot->cookie;
-	threads_wait(fork_engine(hold_and_die, 0, f));
+	children_wait(fork_engine(hold_and_die, 0, f));
 	cr_assert(!segment_slot_leave_shared(f->slot));
 	cr_assert(segment_slot_is_over(f->slot, cookie));
 	f->slot = get();
@@ -306,7 +306,7 @@ static pid_t fork_program(struct program *p, bool successor)
 static void end_program(struct program *p, pid_t pid)
 {
 	close(p->input[1]);
-	cr_assert_eq(threads_wait(pid), 0);
+	cr_assert_eq(children_wait(pid), 0);
 }
 
 Test(segment, a_child_that_executed_a_program_holds_what_that_got)
@@ -353,7 +353,7 @@ Test(segment, slots_that_only_ended_children_held_are_used_again)
 
 		if (segment_slot_leave(slot))
 			segment_slot_free(slot);
-		cr_assert_eq(threads_wait(pid), 0);
+		cr_assert_eq(children_wait(pid), 0);
 	}
 	cr_assert_leq(atomic_load(&segment_header()->slot_count), 64);
 }
@@ -364,33 +364,33 @@ static void hold_on(int number, void *argument)
 
 	(void)number;
 	atomic_fetch_add(&f->gate, 1);
-	threads_wait_for(&f->step, 1);
+	children_wait_for(&f->step, 1);
 	segment_slot_leave(f->slot);
 	segment_close();
 }
 
 Test(segment, more_children_than_entries_do_no_harm)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	pid_t pid[80];
 
 	f->slot = get();
 	for (int i = 0; i < 80; i++)
 		pid[i] = fork_engine(hold_on, i, f);
-	threads_wait_for(&f->gate, 80);
+	children_wait_for(&f->gate, 80);
 	cr_assert(!segment_slot_is_mine(f->slot));
 	atomic_store(&f->step, 1);
 	for (int i = 0; i < 80; i++)
-		cr_assert_eq(threads_wait(pid[i]), 0);
+		cr_assert_eq(children_wait(pid[i]), 0);
 	cr_assert(segment_slot_is_mine(f->slot));
 	/* The entries can be had again. */
 	atomic_store(&f->step, 0);
 	atomic_store(&f->gate, 0);
 	pid[0] = fork_engine(hold_on, 0, f);
-	threads_wait_for(&f->gate, 1);
+	children_wait_for(&f->gate, 1);
 	cr_assert(!segment_slot_is_mine(f->slot));
 	atomic_store(&f->step, 1);
-	cr_assert_eq(threads_wait(pid[0]), 0);
+	cr_assert_eq(children_wait(pid[0]), 0);
 }
 
 /* Entries for children: one more is our own, and one is for all that have
@@ -399,7 +399,7 @@ Test(segment, more_children_than_entries_do_no_harm)
 
 Test(segment, is_crowded_by_children_until_one_of_them_is_found_gone)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	int asked = 0;
 	pid_t pid[ENTRIES];
 
@@ -408,12 +408,12 @@ Test(segment, is_crowded_by_children_until_one_of_them_is_found_gone)
 		cr_assert(!segment_is_crowded());
 		pid[i] = fork_engine(hold_on, i, f);
 	}
-	threads_wait_for(&f->gate, ENTRIES);
+	children_wait_for(&f->gate, ENTRIES);
 	for (int i = 0; i < 200; i++)
 		cr_assert(segment_is_crowded());
 	atomic_store(&f->step, 1);
 	for (int i = 0; i < ENTRIES; i++)
-		cr_assert_eq(threads_wait(pid[i]), 0);
+		cr_assert_eq(children_wait(pid[i]), 0);
 	while (segment_is_crowded())
 		asked++;
 	cr_assert_lt(asked, STATUS_HOLDERS_MAX);
@@ -423,16 +423,16 @@ static void go_deeper(int number, void *argument)
 {
 	struct family *f = argument;
 
-	threads_must(!segment_slot_is_mine(f->slot));
+	children_must(!segment_slot_is_mine(f->slot));
 	if (number < 12) {
 		/* A slot of its own in each generation. */
 		struct status_slot *own = segment_slot_get();
 
-		threads_must(own);
-		threads_must(segment_slot_is_mine(own));
-		threads_must(
-		    threads_wait(fork_engine(go_deeper, number + 1, f)) == 0);
-		threads_must(segment_slot_leave(own));
+		children_must(own);
+		children_must(segment_slot_is_mine(own));
+		children_must(
+		    children_wait(fork_engine(go_deeper, number + 1, f)) == 0);
+		children_must(segment_slot_leave(own));
 		segment_slot_free(own);
 	}
 	segment_slot_leave(f->slot);
@@ -441,10 +441,10 @@ static void go_deeper(int number, void *argument)
 
 Test(segment, generations_of_children_hold_what_they_inherited)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 
 	f->slot = get();
-	cr_assert_eq(threads_wait(fork_engine(go_deeper, 0, f)), 0);
+	cr_assert_eq(children_wait(fork_engine(go_deeper, 0, f)), 0);
 	cr_assert(segment_slot_is_mine(f->slot));
 }
 
@@ -472,28 +472,28 @@ static void fork_often(int number, void *argument)
 	struct family *f = argument;
 
 	(void)number;
-	threads_meet(&f->gate, BROTHERS);
+	children_meet(&f->gate, BROTHERS);
 	for (int i = 0; i < FORKS; i++)
-		threads_must(threads_wait(fork_engine(stay_a_moment, i, f)) ==
-			     0);
+		children_must(children_wait(fork_engine(stay_a_moment, i, f)) ==
+			      0);
 	if (segment_slot_is_mine(f->slot))
 		atomic_store(&f->wrong, 2);
 	atomic_fetch_add(&f->ready, 1);
-	threads_wait_for(&f->ready, BROTHERS);
+	children_wait_for(&f->ready, BROTHERS);
 	segment_slot_leave(f->slot);
 	segment_close();
 }
 
 Test(segment, processes_that_fork_at_once_share_no_entry)
 {
-	struct family *f = threads_share(sizeof(*f));
+	struct family *f = children_share(sizeof(*f));
 	pid_t pid[BROTHERS];
 
 	f->slot = get();
 	for (int i = 0; i < BROTHERS; i++)
 		pid[i] = fork_engine(fork_often, i, f);
 	for (int i = 0; i < BROTHERS; i++)
-		cr_assert_eq(threads_wait(pid[i]), 0);
+		cr_assert_eq(children_wait(pid[i]), 0);
 	cr_assert_eq(atomic_load(&f->wrong), 0, "kind %d",
 		     atomic_load(&f->wrong));
 	cr_assert(segment_slot_is_mine(f->slot));

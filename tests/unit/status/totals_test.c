@@ -6,8 +6,8 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/status/status_sweep.h"
 #include "smc_r/status/totals.h"
+#include "tests/unit/children.h"
 #include "tests/unit/place.h"
-#include "tests/unit/threads.h"
 
 #define MB         (1u << 20)
 #define PROCESSES  32
@@ -40,18 +40,18 @@ static void take_and_give(int number, void *argument)
 	uint64_t used;
 
 	process_forked();
-	threads_must(segment_open() == 0);
-	threads_meet(&b->gate, PROCESSES);
+	children_must(segment_open() == 0);
+	children_meet(&b->gate, PROCESSES);
 	for (int i = 0; i < 60; i++) {
-		uint64_t bytes = 65536 * (1 + threads_random(&random) % 16);
+		uint64_t bytes = 65536 * (1 + children_random(&random) % 16);
 		int result = segment_reserve(bytes, 4 * MB, &used);
 
 		if (result == -ENOMEM || result == -EAGAIN) {
 			atomic_fetch_add(&b->refused, 1);
 			continue;
 		}
-		threads_must(result == 0);
-		threads_must(used <= 4 * MB);
+		children_must(result == 0);
+		children_must(used <= 4 * MB);
 		atomic_fetch_add(&b->granted, 1);
 		check_sum(b, atomic_fetch_add(&b->taken, bytes) + bytes);
 		sched_yield();
@@ -63,9 +63,9 @@ static void take_and_give(int number, void *argument)
 
 Test(totals, processes_at_once_never_take_more_than_the_limit)
 {
-	struct board *b = threads_share(sizeof(*b));
+	struct board *b = children_share(sizeof(*b));
 
-	threads_run(PROCESSES, take_and_give, b);
+	children_run(PROCESSES, take_and_give, b);
 	cr_assert_eq(atomic_load(&b->over_limit), 0);
 	cr_assert_gt(atomic_load(&b->granted), PROCESSES);
 	cr_assert_eq(place_rmb_bytes(), 0);
@@ -96,7 +96,7 @@ static void take_and_die(int number, void *argument)
 
 	(void)argument;
 	process_forked();
-	threads_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
+	children_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
 	if (number & 1)
 		raise(SIGKILL);
 	segment_close();
@@ -108,7 +108,7 @@ Test(totals, memory_of_dead_processes_comes_back_when_it_is_needed)
 
 	/* Each one that comes sweeps those before it; the last one stays. */
 	for (int i = 0; i < 4; i++)
-		threads_wait(threads_start(take_and_die, i, NULL));
+		children_wait(children_start(take_and_die, i, NULL));
 	cr_assert_eq(place_rmb_bytes(), MB);
 	cr_assert_eq(segment_reserve(2 * MB, 2 * MB, &used), 0);
 	cr_assert_eq(used, 2 * MB);
@@ -120,13 +120,13 @@ Test(totals, memory_of_dead_processes_comes_back_when_it_is_needed)
 /* A parent that never waits must not keep memory from others. */
 Test(totals, memory_of_a_process_that_nobody_waited_for_comes_back)
 {
-	pid_t pid = threads_start(take_and_die, 1, NULL);
+	pid_t pid = children_start(take_and_die, 1, NULL);
 	siginfo_t info;
 	uint64_t used;
 
 	cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	cr_assert_eq(segment_reserve(MB, MB, &used), 0);
-	threads_wait(pid);
+	children_wait(pid);
 }
 
 static void take_and_wait(int number, void *argument)
@@ -136,28 +136,28 @@ static void take_and_wait(int number, void *argument)
 
 	(void)number;
 	process_forked();
-	threads_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
+	children_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
 	atomic_fetch_add(&b->gate, 1);
-	threads_wait_for(&b->stop, 1);
+	children_wait_for(&b->stop, 1);
 	segment_give_back(MB);
 	segment_close();
 }
 
 Test(totals, memory_of_living_processes_stays_theirs)
 {
-	struct board *b = threads_share(sizeof(*b));
+	struct board *b = children_share(sizeof(*b));
 	pid_t pid[3];
 	uint64_t used;
 
 	for (int i = 0; i < 3; i++)
-		pid[i] = threads_start(take_and_wait, i, b);
-	threads_wait_for(&b->gate, 3);
+		pid[i] = children_start(take_and_wait, i, b);
+	children_wait_for(&b->gate, 3);
 	cr_assert_eq(segment_reserve(1, 3 * MB, &used), -ENOMEM);
 	cr_assert_eq(used, 3 * MB);
 	cr_assert_eq(segment_reserve(1, 3 * MB + 1, &used), 0);
 	atomic_store(&b->stop, 1);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(threads_wait(pid[i]), 0);
+		cr_assert_eq(children_wait(pid[i]), 0);
 	cr_assert_eq(place_rmb_bytes(), 1);
 }
 
@@ -170,9 +170,9 @@ static void take_under_a_number_of_elsewhere(int number, void *argument)
 	process_forked();
 	process.pid = 99999999 - number;
 	process.start = 1;
-	threads_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
+	children_must(segment_reserve(MB, NO_LIMIT, &used) == 0);
 	atomic_fetch_add(&b->gate, 1);
-	threads_wait_for(&b->stop, 1);
+	children_wait_for(&b->stop, 1);
 	if (number)
 		raise(SIGKILL);
 	segment_give_back(MB);
@@ -181,18 +181,18 @@ static void take_under_a_number_of_elsewhere(int number, void *argument)
 
 Test(totals, nobody_sweeps_who_lives_in_another_pid_namespace)
 {
-	struct board *b = threads_share(sizeof(*b));
-	pid_t ends = threads_start(take_under_a_number_of_elsewhere, 0, b);
-	pid_t killed = threads_start(take_under_a_number_of_elsewhere, 1, b);
+	struct board *b = children_share(sizeof(*b));
+	pid_t ends = children_start(take_under_a_number_of_elsewhere, 0, b);
+	pid_t killed = children_start(take_under_a_number_of_elsewhere, 1, b);
 	uint64_t used;
 
-	threads_wait_for(&b->gate, 2);
+	children_wait_for(&b->gate, 2);
 	cr_assert_eq(segment_reserve(1, 2 * MB, &used), -ENOMEM);
 	cr_assert_eq(status_sweep(rundir_path()), 0);
 	cr_assert_eq(place_rmb_bytes(), 2 * MB);
 	atomic_store(&b->stop, 1);
-	cr_assert_eq(threads_wait(ends), 0);
-	cr_assert_eq(threads_wait(killed), 256 + SIGKILL);
+	cr_assert_eq(children_wait(ends), 0);
+	cr_assert_eq(children_wait(killed), 256 + SIGKILL);
 	cr_assert_eq(place_rmb_bytes(), MB);
 	cr_assert_eq(segment_reserve(1, MB, &used), 0);
 	cr_assert_eq(place_rmb_bytes(), 1);
@@ -293,19 +293,19 @@ static void outlive_the_holder(int number, void *argument)
 
 	(void)number;
 	process_forked();
-	threads_must(segment_open() == 0);
+	children_must(segment_open() == 0);
 	segment_before_fork();
 	pid = fork();
-	threads_must(pid >= 0);
+	children_must(pid >= 0);
 	if (pid == 0) {
 		process_forked();
 		segment_after_fork(true);
 		atomic_store(&b->gate, 1);
-		threads_wait_for(&b->stop, 1);
+		children_wait_for(&b->stop, 1);
 		_exit(0);
 	}
 	segment_after_fork(false);
-	threads_wait_for(&b->gate, 1);
+	children_wait_for(&b->gate, 1);
 	/* All that the parent has open there is locked when it dies. */
 	for (dir = 0; dir < 65536; dir++)
 		flock(dir, LOCK_EX | LOCK_NB);
@@ -314,11 +314,11 @@ static void outlive_the_holder(int number, void *argument)
 
 Test(totals, locks_of_a_dead_parent_are_not_its_childs)
 {
-	struct board *b = threads_share(sizeof(*b));
-	pid_t pid = threads_start(outlive_the_holder, 0, b);
+	struct board *b = children_share(sizeof(*b));
+	pid_t pid = children_start(outlive_the_holder, 0, b);
 	uint64_t used;
 
-	cr_assert_eq(threads_wait(pid), 256 + SIGKILL);
+	cr_assert_eq(children_wait(pid), 256 + SIGKILL);
 	cr_assert_eq(segment_reserve(MB, NO_LIMIT, &used), 0);
 	segment_give_back(MB);
 	atomic_store(&b->stop, 1);
@@ -336,13 +336,13 @@ static void count(struct status_slot **slot)
 	 * before their handshake was over. */
 	for (int i = 0; i < 2; i++) {
 		slot[i] = segment_slot_get();
-		threads_must(slot[i]);
+		children_must(slot[i]);
 		atomic_store(&slot[i]->rx.position, 5);
 		atomic_store(&slot[i]->tx.position, 7);
 		atomic_store(&slot[i]->rx.requests, 1);
 		atomic_store(&slot[i]->tx.requests, 2);
 	}
-	threads_must(segment_slot_leave(slot[0]));
+	children_must(segment_slot_leave(slot[0]));
 	segment_slot_free(slot[0]);
 }
 
@@ -352,13 +352,13 @@ static void count_and_end(int number, void *argument)
 	struct board *b = argument;
 
 	process_forked();
-	threads_must(segment_open() == 0);
+	children_must(segment_open() == 0);
 	count(slot);
 	if (number % 3 == 0)
 		raise(SIGKILL);
 	/* Some end together, so that merges and sweeps meet. */
 	if (number % 3 == 1)
-		threads_meet(&b->gate, PROCESSES / 3);
+		children_meet(&b->gate, PROCESSES / 3);
 	segment_close();
 }
 
@@ -379,13 +379,13 @@ static void assert_counted(uint64_t processes)
 
 Test(totals, merging_and_sweeping_lose_no_count_and_count_nothing_twice)
 {
-	struct board *b = threads_share(sizeof(*b));
+	struct board *b = children_share(sizeof(*b));
 	pid_t pid[30];
 
 	for (int i = 0; i < 30; i++)
-		pid[i] = threads_start(count_and_end, i, b);
+		pid[i] = children_start(count_and_end, i, b);
 	for (int i = 0; i < 30; i++)
-		threads_wait(pid[i]);
+		children_wait(pid[i]);
 	/* The last one to come sweeps what the others left. */
 	cr_assert_eq(segment_open(), 0);
 	assert_counted(30);
@@ -398,20 +398,20 @@ static void sweep_together(int number, void *argument)
 
 	(void)number;
 	process_forked();
-	threads_meet(&b->gate, 8);
-	threads_must(segment_open() == 0);
+	children_meet(&b->gate, 8);
+	children_must(segment_open() == 0);
 	segment_close();
 }
 
 Test(totals, sweepers_that_meet_count_each_dead_process_once)
 {
-	struct board *b = threads_share(sizeof(*b));
+	struct board *b = children_share(sizeof(*b));
 
 	for (int i = 0; i < 12; i++)
 		cr_assert_eq(
-		    threads_wait(threads_start(count_and_end, 3 * i, b)),
+		    children_wait(children_start(count_and_end, 3 * i, b)),
 		    256 + SIGKILL);
-	threads_run(8, sweep_together, b);
+	children_run(8, sweep_together, b);
 	assert_counted(12);
 	cr_assert_eq(place_count(place_path(RUNDIR_STATUS)), 1);
 }

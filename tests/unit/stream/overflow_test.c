@@ -205,9 +205,9 @@ Test(overflow, any_order_of_calls_keeps_the_bytes)
 		atomic_store(&e->element.side[0].producer.switched, 0);
 		atomic_store(&e->element.side[0].producer.shift, 0);
 		for (int i = 0; i < 1000; i++) {
-			size_t n = threads_random(&random) % (OVERFLOW + 20);
+			size_t n = children_random(&random) % (OVERFLOW + 20);
 
-			switch (threads_random(&random) % 6) {
+			switch (children_random(&random) % 6) {
 			case 0:
 			case 1:
 				put(e, &written, n);
@@ -244,9 +244,10 @@ static void *read_all(void *argument)
 	uint64_t read = 0;
 
 	while (read < RACE_BYTES) {
-		if (take(e, &read, 1 + threads_random(&random) % OVERFLOW) == 0)
+		if (take(e, &read, 1 + children_random(&random) % OVERFLOW) ==
+		    0)
 			sched_yield();
-		if (threads_random(&random) % 64 == 0)
+		if (children_random(&random) % 64 == 0)
 			ends_put(e, 1, "a", 1);
 	}
 	return NULL;
@@ -264,15 +265,15 @@ Test(overflow, a_reader_follows_wherever_the_writer_goes)
 	alarm(50);
 	cr_assert_eq(pthread_create(&reader, NULL, read_all, e), 0);
 	while (written < RACE_BYTES) {
-		size_t n = 1 + threads_random(&random) % OVERFLOW;
+		size_t n = 1 + children_random(&random) % OVERFLOW;
 
 		if (n > RACE_BYTES - written)
 			n = (size_t)(RACE_BYTES - written);
 		if (put(e, &written, n) == 0)
 			sched_yield();
-		if (threads_random(&random) % 4 == 0)
-			entered += enter(e, threads_random(&random) % 1024);
-		if (threads_random(&random) % 16 == 0)
+		if (children_random(&random) % 4 == 0)
+			entered += enter(e, children_random(&random) % 1024);
+		if (children_random(&random) % 16 == 0)
 			ends_take(e, 0, answer, sizeof(answer));
 	}
 	pthread_join(reader, NULL);

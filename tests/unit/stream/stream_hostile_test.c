@@ -116,10 +116,10 @@ Test(stream_hostile, readiness_is_never_more_than_the_ring)
 	ends_move(e, 0, 1ull << 33);
 	ends_move(e, 1, 1ull << 33);
 	for (int i = 0; i < 100000; i++) {
-		uint64_t any = (uint64_t)threads_random(&random) << 32 |
-			       threads_random(&random);
+		uint64_t any = (uint64_t)children_random(&random) << 32 |
+			       children_random(&random);
 
-		any >>= threads_random(&random) % 64;
+		any >>= children_random(&random) % 64;
 		atomic_store(&e->element.side[0].producer.cursor,
 			     (1ull << 33) + any);
 		atomic_store(&e->element.side[0].consumer.cursor,
@@ -184,7 +184,7 @@ struct chaos {
 
 static uint64_t any_cursor(uint64_t *random, uint64_t near)
 {
-	uint64_t r = threads_random(random);
+	uint64_t r = children_random(random);
 
 	switch (r % 6) {
 	case 0:
@@ -192,7 +192,7 @@ static uint64_t any_cursor(uint64_t *random, uint64_t near)
 	case 1:
 		return near - r / 6 % (2 * SIZE);
 	case 2:
-		return (uint64_t)threads_random(random) << 32 | r;
+		return (uint64_t)children_random(random) << 32 | r;
 	case 3:
 		return UINT64_MAX - r / 6 % 1000;
 	default:
@@ -215,25 +215,25 @@ static void *scribble(void *argument)
 		atomic_store(&el->side[1].consumer.cursor,
 			     any_cursor(&random, out - SIZE));
 		atomic_store(&el->side[1].consumer.flags,
-			     threads_random(&random) & ~CONSUMER_DEMOTE);
+			     children_random(&random) & ~CONSUMER_DEMOTE);
 		atomic_store(&el->side[1].producer.flags,
-			     threads_random(&random));
+			     children_random(&random));
 		for (int side = 0; side < 2; side++) {
 			struct rmb_producer *p = &el->side[side].producer;
 			uint64_t near = side ? in : out;
 
-			atomic_store(&p->before, threads_random(&random));
-			atomic_store(&p->shift, threads_random(&random));
+			atomic_store(&p->before, children_random(&random));
+			atomic_store(&p->shift, children_random(&random));
 			atomic_store(&p->switched, any_cursor(&random, near));
 		}
 		atomic_store(&el->side[1].wait.armed_data,
-			     threads_random(&random));
+			     children_random(&random));
 		atomic_store(&el->side[1].wait.armed_room,
-			     threads_random(&random));
+			     children_random(&random));
 		atomic_store(&el->side[1].wait.waiter,
-			     threads_random(&random) % 520);
-		atomic_store(&c->e->waiters[1]
-				  .armed[threads_random(&random) % RMB_WAITERS],
+			     children_random(&random) % 520);
+		atomic_store(&c->e->waiters[1].armed[children_random(&random) %
+						     RMB_WAITERS],
 			     1);
 	}
 	return NULL;
@@ -252,13 +252,13 @@ static void one_call(struct ends *e, uint64_t *random)
 {
 	struct status_slot *s = &e->slot[0];
 	uint8_t bytes[3 * SIZE];
-	size_t n = threads_random(random) % sizeof(bytes);
+	size_t n = children_random(random) % sizeof(bytes);
 	struct room room;
 	ssize_t k;
 
-	switch (threads_random(random) % 4) {
+	switch (children_random(random) % 4) {
 	case 0:
-		if (threads_random(random) % 8 == 0)
+		if (children_random(random) % 8 == 0)
 			enter_overflow(e);
 		k = ends_put(e, 0, bytes, n);
 		break;
@@ -266,7 +266,7 @@ static void one_call(struct ends *e, uint64_t *random)
 		k = ends_take(e, 0, bytes, n);
 		break;
 	case 2:
-		k = ends_peek(e, 0, bytes, n, threads_random(random) % 100);
+		k = ends_peek(e, 0, bytes, n, children_random(random) % 100);
 		break;
 	default:
 		k = stream_room_begin(&e->c[0], &room);

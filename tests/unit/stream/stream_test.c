@@ -112,13 +112,13 @@ Test(stream, cursors_may_pass_every_power_of_two)
 static void any_operation(struct ends *e, struct model *m, uint64_t *random)
 {
 	uint8_t bytes[256];
-	size_t n = threads_random(random) % 200;
-	size_t skip = threads_random(random) % 100;
+	size_t n = children_random(random) % 200;
+	size_t skip = children_random(random) % 100;
 	size_t there = (size_t)(m->written - m->read);
 	struct iovec v = {NULL, 0};
 	struct place p;
 
-	switch (threads_random(random) % 4) {
+	switch (children_random(random) % 4) {
 	case 0:
 		put_checked(e, m, n);
 		break;
@@ -175,7 +175,7 @@ static size_t split(struct iovec *v, uint8_t *bytes, size_t n, uint64_t *random)
 	size_t at = 0;
 
 	while (at < n) {
-		size_t k = threads_random(random) % 40;
+		size_t k = children_random(random) % 40;
 
 		k = k < n - at ? k : n - at;
 		v[count].iov_base = k ? bytes + at : NULL;
@@ -194,7 +194,7 @@ Test(stream, bytes_keep_their_order_over_many_buffers)
 	uint64_t at = 0;
 
 	for (int i = 0; i < 300; i++) {
-		size_t n = 1 + threads_random(&random) % 4096;
+		size_t n = 1 + children_random(&random) % 4096;
 		struct place p;
 
 		ends_fill(bytes, at, n);
@@ -462,7 +462,7 @@ static void *write_all(void *argument)
 	uint64_t at = 0;
 
 	while (at < FLOW_BYTES) {
-		size_t n = 1 + threads_random(&random) % sizeof(bytes);
+		size_t n = 1 + children_random(&random) % sizeof(bytes);
 		size_t done = 0;
 
 		n = n < FLOW_BYTES - at ? n : FLOW_BYTES - at;
@@ -489,8 +489,8 @@ static void *read_all(void *argument)
 	uint64_t at = 0;
 
 	while (at < FLOW_BYTES && !f->wrong) {
-		size_t want = 1 + threads_random(&random) % sizeof(bytes);
-		ssize_t n = threads_random(&random) % 8
+		size_t want = 1 + children_random(&random) % sizeof(bytes);
+		ssize_t n = children_random(&random) % 8
 				? ends_take(f->e, 1, bytes, want)
 				: ends_peek(f->e, 1, bytes, want, 0);
 		uint64_t moved = atomic_load(&f->e->slot[1].rx.position);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * remote_thread: a process that has the other ends of many connections, and
+ * remote_process: a process that has the other ends of many connections, and
  * does with them as it is told. So the process that tells it knows what its own
  * ends must say.
  *
  * It ends with the process that made it. Anything that fails ends both.
  */
-#ifndef TESTS_PRELOAD_PUPPET_H
-#define TESTS_PRELOAD_PUPPET_H
+#ifndef TESTS_PRELOAD_REMOTE_PROCESS_H
+#define TESTS_PRELOAD_REMOTE_PROCESS_H
 
 #include <stddef.h>
 #include <stdint.h>

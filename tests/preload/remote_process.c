@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* remote_thread: the other ends of many connections. */
-#include "remote_thread.h"
+/* remote_process: the other ends of many connections. */
+#include "remote_process.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

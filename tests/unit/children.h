@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * threads: child processes of a unit test, each of which does one job and says
+ * children: child processes of a unit test, each of which does one job and says
  * by its exit whether all was well.
  *
- * A job is a function of the child; it uses threads_must() where the test
+ * A job is a function of the child; it uses children_must() where the test
  * itself would use cr_assert(). A child ends with its parent, and after a time.
  *
  * Ownership: the process that starts a child waits for it.
  * Locking:   none.
  */
-#ifndef TESTS_UNIT_CREW_H
-#define TESTS_UNIT_CREW_H
+#ifndef TESTS_UNIT_CHILDREN_H
+#define TESTS_UNIT_CHILDREN_H
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -27,19 +27,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CREW_SECONDS 40
-#define CREW_MAX     64
+#define CHILDREN_SECONDS 40
+#define CHILDREN_MAX     64
 
-typedef void threads_job(int number, void *argument);
+typedef void children_job(int number, void *argument);
 
-#define threads_must(condition)                                                \
+#define children_must(condition)                                               \
 	do {                                                                   \
 		if (!(condition))                                              \
-			threads_fail(__FILE__, __LINE__, #condition);          \
+			children_fail(__FILE__, __LINE__, #condition);         \
 	} while (0)
 
-static inline _Noreturn void threads_fail(const char *file, int line,
-					  const char *what)
+static inline _Noreturn void children_fail(const char *file, int line,
+					   const char *what)
 {
 	fprintf(stderr, "%s:%d: in a child: not so: %s (errno %d)\n", file,
 		line, what, errno);
@@ -47,7 +47,7 @@ static inline _Noreturn void threads_fail(const char *file, int line,
 }
 
 /* Zeroed memory that the test and all its children see. */
-static inline void *threads_share(size_t bytes)
+static inline void *children_share(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -56,13 +56,14 @@ static inline void *threads_share(size_t bytes)
 	return memory;
 }
 
-static inline pid_t threads_start(threads_job *job, int number, void *argument)
+static inline pid_t children_start(children_job *job, int number,
+				   void *argument)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(CREW_SECONDS);
+		alarm(CHILDREN_SECONDS);
 		job(number, argument);
 		_exit(0);
 	}
@@ -71,7 +72,7 @@ static inline pid_t threads_start(threads_job *job, int number, void *argument)
 }
 
 /* Its exit, or 256 and the signal that ended it. */
-static inline int threads_wait(pid_t pid)
+static inline int children_wait(pid_t pid)
 {
 	int status = 0;
 
@@ -80,33 +81,33 @@ static inline int threads_wait(pid_t pid)
 				   : WEXITSTATUS(status);
 }
 
-static inline void threads_run(int count, threads_job *job, void *argument)
+static inline void children_run(int count, children_job *job, void *argument)
 {
-	pid_t pid[CREW_MAX];
+	pid_t pid[CHILDREN_MAX];
 
-	cr_assert_leq(count, CREW_MAX);
+	cr_assert_leq(count, CHILDREN_MAX);
 	for (int i = 0; i < count; i++)
-		pid[i] = threads_start(job, i, argument);
+		pid[i] = children_start(job, i, argument);
 	for (int i = 0; i < count; i++) {
-		int end = threads_wait(pid[i]);
+		int end = children_wait(pid[i]);
 
 		cr_expect_eq(end, 0, "child %d ended with %d", i, end);
 	}
 }
 
 #ifdef __SANITIZE_ADDRESS__
-#define CREW_ASAN 1
+#define CHILDREN_ASAN 1
 #else
-#define CREW_ASAN 0
+#define CHILDREN_ASAN 0
 #endif
 #ifdef __SANITIZE_THREAD__
-#define CREW_TSAN 1
+#define CHILDREN_TSAN 1
 #else
-#define CREW_TSAN 0
+#define CHILDREN_TSAN 0
 #endif
 
 /* Everybody waits here until `count` have come. */
-static inline void threads_meet(_Atomic int *gate, int count)
+static inline void children_meet(_Atomic int *gate, int count)
 {
 	atomic_fetch_add(gate, 1);
 	while (atomic_load(gate) < count)
@@ -114,7 +115,7 @@ static inline void threads_meet(_Atomic int *gate, int count)
 }
 
 /* Waits for a word of shared memory, sleeping. */
-static inline void threads_wait_for(_Atomic int *word, int value)
+static inline void children_wait_for(_Atomic int *word, int value)
 {
 	static const struct timespec pause = {0, 1000000};
 
@@ -123,7 +124,7 @@ static inline void threads_wait_for(_Atomic int *word, int value)
 }
 
 /* xorshift: the same numbers from the same seed, everywhere. */
-static inline uint32_t threads_random(uint64_t *state)
+static inline uint32_t children_random(uint64_t *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 7;
