@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cpu_placement: a thread that works on a stream leaves a processor that
- * another busy thread keeps from it.
+ * cpu_placement: a thread that works on a stream leaves a processor for
+ * which it has to wait, as another busy thread has it.
  *
  * The kernel balances threads when it finds them waiting. One that sleeps and
  * wakes a thousand times a second hardly ever waits when it looks, and stays
@@ -21,7 +21,7 @@ struct cpu_placement {
 	int fd;          /* what the kernel knows of the thread, or -1 */
 	uint64_t looked; /* ns of CLOCK_MONOTONIC */
 	uint64_t waited; /* ns in all, for a processor */
-	bool is_bound;   /* to the others */
+	bool is_bound;   /* to `others` */
 	cpu_set_t allowed;
 	cpu_set_t others;
 };

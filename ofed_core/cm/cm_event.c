@@ -148,7 +148,8 @@ void cm_event_move(struct cm_channel *from, struct cm_channel *to,
 		}
 		*p = e->next;
 		from->waiting--;
-		/* What the program has not heard of goes with its event. */
+		/* An id that the program has not heard of goes with its event.
+		 */
 		if (e->child)
 			e->child->channel = to;
 		append(to, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ud: datagrams: sending and delivering.
+ * ud: sends datagrams, and delivers them.
  */
 #ifndef OFED_CORE_UD_H
 #define OFED_CORE_UD_H
@@ -9,7 +9,9 @@
 
 /* Sends what the program has posted. sq_lock is held. */
 void ud_run(struct qp *qp);
-/* A datagram for a pair of this core: the 40 bytes, then the payload. */
+
+/* A datagram for a pair of this core: the 40 bytes of the GRH, then the
+ * payload. */
 struct datagram {
 	uint32_t qkey;
 	uint32_t source_qpn;

@@ -51,8 +51,8 @@ static void ring_both(struct connection *c)
 
 /* ---- our writing direction ---- */
 
-/* The reader may be sending the rest in our place. It is given up waiting for
- * when it should long be done: it may have died over it. */
+/* The reader may be sending the rest in our place. We wait for it no longer
+ * than that takes: the reader may have died. */
 static void claim_rest(struct connection *c)
 {
 	for (int i = 0; i < CLAIM_WAIT_MS; i++) {
@@ -238,7 +238,7 @@ static bool is_shared(struct connection *c, enum successor successor)
 	       !segment_slot_is_mine(c->slot);
 }
 
-/* False when the writer may send it after all. */
+/* False when the writer may send what is unread after all. */
 static bool leave_ring(struct connection *c, int fd)
 {
 	struct status_stream *rx = &c->slot->rx;
@@ -311,7 +311,7 @@ static bool rest_is_sent(struct connection *c, int fd)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);
 
-	/* The end as well, when it is on TCP already, or comes there now. */
+	/* The end of the stream must be on TCP already, or come there now. */
 	if (stream_fill(c) == 0 &&
 	    (!(peer & PRODUCER_FIN) || (peer & PRODUCER_HALVED)))
 		return true;
@@ -398,7 +398,7 @@ void demote_settle(struct connection *c)
 	if (!(atomic_load(&c->slot->rx.flags) & STREAM_TCP) ||
 	    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP))
 		return;
-	/* TCP does not know of it. */
+	/* TCP does not know of the error that is owed. */
 	if (connection_owes_error(c))
 		return;
 	engine_lock(&saved);

@@ -56,7 +56,8 @@ static bool choose_cursor(struct connection *c, uint64_t end)
 	return true;
 }
 
-/* Another process of this end may have died over it: we go on from there. */
+/* Another process of this end may have died while it recalled: we go on from
+ * where it stood. */
 static bool take_back(struct connection *c, int fd, uint64_t end)
 {
 	struct rmb_producer *out = c->out_producer;
@@ -102,7 +103,7 @@ bool recall_unread(struct connection *c, int fd)
 		return take_back(c, fd, end);
 	if (cursor >= end)
 		return true;
-	/* If the reader took the word, it does it in our place. */
+	/* If the reader has taken `rest`, it sends in our place. */
 	if (!is_possible(c, fd, end - cursor) ||
 	    !atomic_compare_exchange_strong(&c->out_consumer->rest, &rest,
 					    REST_WRITER))

@@ -116,7 +116,7 @@ static struct connection *begin_client(int fd, const struct sockaddr *a,
 	return c;
 }
 
-/* Nobody has heard of it. */
+/* No acceptor has heard of the knock. */
 static void take_back(struct knocks *k)
 {
 	for (uint32_t i = 0; i < k->count; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * overflow: the second ring of a direction, for a writer whose reader is
- * late.
+ * overflow: the second ring of a direction, for a writer whose reader is late.
  *
  * A stream is fast because the caches hold its RMBE, and that is enough while
  * both ends run. Beside programs that compute the ends take turns of some
@@ -14,9 +13,10 @@
  * Never while the reader stands still: a writer that was told that there is no
  * room must not find some that nobody made.
  *
- * Memory: overflow_memory.h. Its writer pays for it from when it is first
- * entered until the connection leaves the element. A peer that enters it and
- *         does not pay uses memory of its own: it touches it first.
+ * Memory: overflow_memory.h. The writer pays for the ring from when it first
+ *         enters it until the connection leaves the element. A peer that
+ *         enters it and does not pay uses memory of its own: it touches it
+ *         first.
  * Locking: none held by the caller.
  *
  * Bounds: an RMBE of 256 KiB stays in the caches of two processors; an overflow

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * stream_place: bytes between a ring and the buffers of a call, for stream.c
- * and its kin alone. What nearly every call does is in line.
+ * stream_place: bytes between a ring and the buffers of a call, for stream.c,
+ * stream_put.c and stream_room.c alone. What nearly every call does is in line.
  *
  * Locking: as stream_steps.h.
  */

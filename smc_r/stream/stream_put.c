@@ -59,7 +59,7 @@ bool stream_enter_overflow(struct connection *c)
 	    window_make(change_rings(c, position, shift), position));
 }
 
-/* Back to the RMBE? */
+/* Does the writer go back to the RMBE? */
 static uint32_t leave_overflow(struct connection *c, uint64_t position,
 			       uint32_t shift)
 {
@@ -118,7 +118,7 @@ void stream_fences_begin(struct connection *c)
 	atomic_store(&c->out_producer->unfenced, 0);
 }
 
-/* Nothing is published without a fence before the reader can know. */
+/* The reader is told only after the last write without a fence. */
 void stream_fences_end(struct connection *c)
 {
 	/* For a waiter there is a fence all the same. */
@@ -182,8 +182,8 @@ static size_t put_piece(struct connection *c, struct place *from, size_t want,
 	return n;
 }
 
-/* A handler that filled what lies behind the copy that it interrupted, after
- * the reader took all before: there will be no room until it returns. */
+/* A handler filled what lies behind the copy that it interrupted, after the
+ * reader took all before that copy: there is no room until it returns. */
 static bool is_stuck(const struct connection *c, bool taken)
 {
 	const struct status_stream *tx = &c->slot->tx;
@@ -212,7 +212,7 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 
 		if (known == done)
 			known += readable(from, want - done);
-		/* Where there is no room nobody looks. */
+		/* A full ring comes first: the buffer is not looked at then. */
 		if (known == done && stream_free(c) > 0) {
 			result = -EFAULT;
 			break;

@@ -150,7 +150,7 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	return bits;
 }
 
-/* TCP in TIME_WAIT knows no errors: tcp_error(). */
+/* TCP in TIME_WAIT reports no errors, as tcp_error() says. */
 static uint32_t hidden_errors(struct connection *c)
 {
 	uint32_t peer = atomic_load(&c->in_producer->flags);

@@ -288,7 +288,7 @@ static void drop_dead_groups_sometimes(uint64_t now)
 	linkgroup_list_drop_dead();
 }
 
-/* One more or less is in use. */
+/* An element was given back. */
 static void note_give(struct linkgroup *g, bool trim)
 {
 	uint64_t now = sys_now_ns();
