@@ -239,6 +239,17 @@ static __always_inline void on_state(struct bpf_sock_ops *ops)
 	place_remove(&place, m);
 }
 
+/* A SYN-ACK that is sent again during a pause says what it said before. */
+static __always_inline bool place_answers(const struct place *place,
+					  const struct handshake *h)
+{
+	const struct listening *l = bpf_map_lookup_elem(&listeners, place);
+
+	return l && l->count &&
+	       (!l->paused_until || l->paused_until <= bpf_ktime_get_ns() ||
+		handshake_is_known(h));
+}
+
 /*
  * Is there a marked listener that may have been given this SYN? One that is
  * bound to the address, or to every address; "::" takes IPv4 as well.
@@ -248,14 +259,14 @@ static __always_inline bool is_marked_listener(const struct handshake *h)
 	struct place place = {.netns = h->netns, .port = h->local_port};
 
 	__builtin_memcpy(place.address, h->local, sizeof(place.address));
-	if (place_is_marked(&place))
+	if (place_answers(&place, h))
 		return true;
 	__builtin_memset(place.address, 0, sizeof(place.address));
-	if (place_is_marked(&place))
+	if (place_answers(&place, h))
 		return true;
 	place.address[2] = bpf_htonl(0xffff); /* 0.0.0.0 */
 	return h->local[0] == 0 && h->local[1] == 0 &&
-	       h->local[2] == place.address[2] && place_is_marked(&place);
+	       h->local[2] == place.address[2] && place_answers(&place, h);
 }
 
 /* Did the SYN carry the option? Negative: it was not kept. */
@@ -429,6 +440,10 @@ static __always_inline int listener_set(struct bpf_sockopt *ctx,
 	int error;
 
 	address_of(place.address, sk->family, sk->src_ip4, sk->src_ip6);
+	if (wanted & OPTION_PAUSES) {
+		place_pause(&place);
+		return 0;
+	}
 	if (!wanted) {
 		if (m->listed)
 			place_remove(&place, m);
@@ -455,7 +470,7 @@ static __always_inline int mark_set(struct bpf_sockopt *ctx, __u32 wanted)
 	struct mark *m;
 	int error = 0;
 
-	if (!sk)
+	if (!sk || ((wanted & OPTION_PAUSES) && sk->state != BPF_TCP_LISTEN))
 		return -EINVAL;
 	m = bpf_sk_storage_get(&marks, sk, 0,
 			       wanted ? BPF_SK_STORAGE_GET_F_CREATE : 0);
@@ -515,7 +530,7 @@ int smc_mark(struct bpf_sockopt *ctx)
 		error = mark_knocking(ctx);
 	else if (ctx->optlen != sizeof(*value) ||
 		 (void *)(value + 1) > ctx->optval_end ||
-		 (*value & ~(OPTION_MARK | OPTION_DEFERS)) != 0)
+		 (*value & ~(OPTION_MARK | OPTION_DEFERS | OPTION_PAUSES)) != 0)
 		error = -EINVAL;
 	else
 		error = mark_set(ctx, *value & OPTION_MARK ? *value : 0);

@@ -25,6 +25,7 @@
 #define SECOND         1000000000ULL
 /* Longer than the default number of SYN-ACKs takes (tcp_synack_retries 5). */
 #define HANDSHAKE_AGE  (127 * SECOND)
+#define PAUSE          SECOND
 #define HANDSHAKES_MAX 16384
 #define LISTENERS_MAX  16384
 #define ACCEPTED_MAX   16384
@@ -67,6 +68,13 @@ struct handshake {
 	__u32 remote_port; /* as the kernel gives it */
 };
 
+/* What is known of a place. */
+struct listening {
+	__u32 count; /* marked listeners */
+	__u32 pad;
+	__u64 paused_until; /* none of them offers SMC before then */
+};
+
 /* When "handshakes" was last searched for old ones. */
 static __u64 swept;
 
@@ -106,7 +114,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, LISTENERS_MAX);
 	__type(key, struct place);
-	__type(value, __u32);
+	__type(value, struct listening);
 } listeners SEC(".maps");
 
 /*
@@ -203,21 +211,21 @@ static __always_inline bool settings_match(const __u32 *local, __u16 port)
 struct bpf_map;
 
 static long drop_empty(struct bpf_map *map, const struct place *place,
-		       const __u32 *count, void *unused)
+		       const struct listening *l, void *unused)
 {
 	(void)unused;
-	if (*count == 0)
+	if (l->count == 0)
 		bpf_map_delete_elem(map, place);
 	return 0;
 }
 
 static __always_inline bool place_count_up(const struct place *place)
 {
-	__u32 one = 1, *count;
+	struct listening one = {.count = 1}, *l;
 	long error;
 
-	count = bpf_map_lookup_elem(&listeners, place);
-	if (!count) {
+	l = bpf_map_lookup_elem(&listeners, place);
+	if (!l) {
 		error =
 		    bpf_map_update_elem(&listeners, place, &one, BPF_NOEXIST);
 		if (error == -E2BIG) {
@@ -227,11 +235,11 @@ static __always_inline bool place_count_up(const struct place *place)
 		}
 		if (error != -EEXIST)
 			return error == 0;
-		count = bpf_map_lookup_elem(&listeners, place);
-		if (!count)
+		l = bpf_map_lookup_elem(&listeners, place);
+		if (!l)
 			return false;
 	}
-	__sync_fetch_and_add(count, 1);
+	__sync_fetch_and_add(&l->count, 1);
 	return true;
 }
 
@@ -277,19 +285,20 @@ static __always_inline bool place_add(const struct place *place,
 static __always_inline void place_remove(const struct place *place,
 					 const struct mark *m)
 {
-	__u32 *count = bpf_map_lookup_elem(&listeners, place);
+	struct listening *l = bpf_map_lookup_elem(&listeners, place);
 
 	__sync_fetch_and_add(&listening, -1);
 	port_count(place->port, -port_weight(m));
-	if (count)
-		__sync_fetch_and_add(count, -1);
+	if (l)
+		__sync_fetch_and_add(&l->count, -1);
 }
 
-static __always_inline bool place_is_marked(const struct place *place)
+static __always_inline void place_pause(const struct place *place)
 {
-	const __u32 *count = bpf_map_lookup_elem(&listeners, place);
+	struct listening *l = bpf_map_lookup_elem(&listeners, place);
 
-	return count && *count;
+	if (l)
+		l->paused_until = bpf_ktime_get_ns() + PAUSE;
 }
 
 /* ---- SYN-ACKs under way ------------------------------------------------- */

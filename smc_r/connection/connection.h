@@ -104,6 +104,7 @@ struct handshake_wait {
 	bool to_self;             /* only this process would accept it */
 	bool deferred;            /* client: no Proposal yet, deferred.h */
 	bool client_silent;       /* server: the client let its time pass */
+	bool unheard;             /* server: counted as such, unheard.h */
 };
 
 struct connection {

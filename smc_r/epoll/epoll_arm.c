@@ -219,7 +219,7 @@ static bool arm_marked(struct epoll_member *m)
 
 static void arm_each(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);

@@ -83,6 +83,7 @@ static int control_member(struct epoll *e, int op, int fd,
 		if (e->is_nested && atomic_load(&e->count) == 1)
 			epoll_nested_adopt(e);
 	} else {
+		epoll_member_rouse(m);
 		set_wanted(m, event);
 	}
 	return 0;

@@ -78,6 +78,49 @@ struct epoll_member *epoll_member_find(struct epoll *e, int fd)
 	return NULL;
 }
 
+static void put_at(struct epoll *e, uint32_t place, struct epoll_member *m)
+{
+	atomic_store(&m->place, place);
+	atomic_store(&atomic_load(&e->members)[place], m);
+}
+
+/* Its place goes to the last of those that are looked at, or that rest. */
+static void change_places(struct epoll_member *m, uint32_t place)
+{
+	struct epoll *e = m->epoll;
+	uint32_t old = atomic_load(&m->place);
+	struct epoll_member *other =
+	    atomic_load(&atomic_load(&e->members)[place]);
+
+	put_at(e, old, other);
+	put_at(e, place, m);
+}
+
+void epoll_member_rest(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	uint32_t awake = epoll_awake(e);
+
+	if (epoll_member_rests(m))
+		return;
+	change_places(m, awake - 1);
+	atomic_store(&e->awake, awake - 1);
+	/* A thread may have looked at the place of the other one already. */
+	atomic_fetch_add(&e->version, 1);
+}
+
+void epoll_member_rouse(struct epoll_member *m)
+{
+	struct epoll *e = m->epoll;
+	uint32_t awake = epoll_awake(e);
+
+	if (!epoll_member_rests(m))
+		return;
+	change_places(m, awake);
+	atomic_store(&e->awake, awake + 1);
+	atomic_fetch_add(&e->version, 1);
+}
+
 /* Names the instance that learns that the peer of c has ended: tcp_end.h */
 static void tell_asker(struct connection *c)
 {
@@ -109,9 +152,9 @@ struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 	m->next = c->members;
 	c->members = m;
 	tell_asker(c);
-	atomic_store(&atomic_load(&e->members)[n], m);
+	put_at(e, n, m);
 	atomic_store(&e->count, n + 1);
-	atomic_fetch_add(&e->version, 1);
+	epoll_member_rouse(m);
 	if (n == 1)
 		epoll_order_begin(e);
 	if (n + 1 > EPOLL_READY_MIN && !e->uses_bits)
@@ -123,7 +166,6 @@ void epoll_member_drop(struct epoll_member *m)
 {
 	struct epoll *e = m->epoll;
 	struct epoll_member **at = &m->connection->members;
-	struct epoll_member *_Atomic *table = atomic_load(&e->members);
 	uint32_t n = atomic_load(&e->count);
 
 	atomic_store(&m->live, 0);
@@ -134,12 +176,9 @@ void epoll_member_drop(struct epoll_member *m)
 		*at = m->next;
 	tell_asker(m->connection);
 	epoll_attach_sibling(e, m->connection);
-	for (uint32_t i = 0; i < n; i++)
-		if (atomic_load(&table[i]) == m) {
-			atomic_store(&table[i], atomic_load(&table[n - 1]));
-			atomic_store(&e->count, n - 1);
-			break;
-		}
+	epoll_member_rest(m);
+	change_places(m, n - 1);
+	atomic_store(&e->count, n - 1);
 	atomic_fetch_add(&e->version, 1);
 	pool_put_late(m, sizeof(*m));
 }

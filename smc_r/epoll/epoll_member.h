@@ -18,6 +18,9 @@ struct epoll_member *epoll_member_find(struct epoll *e, int fd);
 struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 				      int fd, const struct epoll_event *event);
 void epoll_member_drop(struct epoll_member *m);
+/* They take it out of what looks go through, and back in. */
+void epoll_member_rest(struct epoll_member *m);
+void epoll_member_rouse(struct epoll_member *m);
 /* Drops all of them, and their table: the instance goes. */
 void epoll_members_end(struct epoll *e);
 

@@ -11,6 +11,7 @@
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_rest.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/handshake/handshake.h"
@@ -24,9 +25,11 @@ bool epoll_member_ready(struct epoll_member *m)
 {
 	uint32_t events = atomic_load(&m->events);
 	struct epoll_marks now = epoll_marks(m);
+	uint64_t clock = 0;
 	uint32_t bits;
 
-	if (!atomic_load(&m->enabled) || atomic_load(&m->late))
+	if (!atomic_load(&m->enabled) || atomic_load(&m->late) ||
+	    epoll_is_quiet(m, &clock))
 		return false;
 	bits =
 	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
@@ -44,7 +47,7 @@ static bool may_be_told(const struct epoll_nested *d)
 bool epoll_members_ready(struct epoll *e)
 {
 	bool all = !e->uses_bits || epoll_has_others(e);
-	uint32_t count = all ? atomic_load(&e->count) : 0;
+	uint32_t count = all ? epoll_awake(e) : 0;
 
 	if (!all && epoll_ready_any(e, epoll_member_ready))
 		return true;
@@ -119,7 +122,7 @@ bool epoll_is_ready(struct epoll *e)
 uint64_t epoll_nested_mark(struct epoll *e)
 {
 	uint64_t mark = atomic_load(&e->version);
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -158,7 +161,7 @@ static int member_ms(struct epoll_member *m, uint64_t *now)
 
 int epoll_pending_ms(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	uint64_t now = 0;
 	int least = -1;
 

@@ -79,11 +79,11 @@ bool epoll_ready_any(struct epoll *e, bool (*is_ready)(struct epoll_member *m));
 /* A look found the member ready: more of the same is expected. */
 void epoll_ready_found(struct epoll_member *m);
 
-/* Members whose bit nobody sets: not attached yet, or shared with another
- * instance. */
+/* Members that are looked at though nobody sets their bit: not attached yet, or
+ * shared with another instance. */
 static inline bool epoll_has_others(struct epoll *e)
 {
-	return relaxed_load(&e->count) != relaxed_load(&e->joined);
+	return relaxed_load(&e->awake) != relaxed_load(&e->joined);
 }
 
 /* The bells of this member must be emptied before its word is armed. */

@@ -9,55 +9,28 @@
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_rest.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/handshake/handshake.h"
-#include "smc_r/handshake/knock.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/readiness.h"
 
-#define QUIET_NS    20000000u
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
+
+struct scan {
+	struct epoll_event *events;
+	int max;
+	int n;
+	uint32_t quiet;  /* members that were passed by: epoll_rest.h */
+	uint64_t begun;  /* sys_ticks */
+	uint64_t now_ns; /* 0: not asked yet */
+	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
+};
 
 /* ---- one member ---- */
 
-/*
- * A handshake goes on by what TCP tells, which the shadow hears, and by the
- * clock: to ask the kernel about each of many with every look would cost more
- * than all messages.
- */
-static bool is_quiet(const struct epoll_member *m, uint64_t *now)
-{
-	if (connection_phase(m->connection) != PHASE_HANDSHAKE ||
-	    atomic_load(&m->news) != atomic_load(&m->news_seen) ||
-	    knock_has_answer(m->connection))
-		return false;
-	if (*now == 0)
-		*now = sys_now_ns();
-	return *now < atomic_load(&m->quiet_until_ns);
-}
-
-/* Nothing is ready; so much was told before the look. An offer in the registry
- * is answered there. */
-static void note_quiet(struct epoll_member *m, uint32_t news)
-{
-	struct connection *c = m->connection;
-	uint64_t now, next, until;
-
-	if (connection_phase(c) != PHASE_HANDSHAKE || c->offer_entry)
-		return;
-	now = sys_now_ns();
-	next = handshake_changes_ns(c, now);
-	until = now + QUIET_NS;
-	/* The clock wakes nobody after this time. */
-	if (next > now && next < until)
-		until = next;
-	atomic_store(&m->quiet_until_ns, until);
-	atomic_store(&m->news_seen, news);
-}
-
-/* The events to report, 0 for none. *now_ns: sys_now_ns, or 0 until somebody
- * has to know it. */
-static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
+/* The events to report, 0 for none. */
+static uint32_t evaluate(struct epoll_member *m, struct scan *s)
 {
 	uint32_t events = relaxed_load(&m->events);
 	uint32_t one = 1;
@@ -67,12 +40,16 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 
 	struct epoll_marks now = {0, 0};
 
-	if (!relaxed_load(&m->enabled) || relaxed_load(&m->late) ||
-	    is_quiet(m, now_ns))
+	if (!relaxed_load(&m->enabled) || relaxed_load(&m->late))
 		return 0;
 	if (__builtin_expect(connection_phase(m->connection) != PHASE_ACTIVE,
-			     0))
+			     0)) {
+		if (epoll_is_quiet(m, &s->now_ns)) {
+			s->quiet++;
+			return 0;
+		}
 		news = relaxed_load(&m->news);
+	}
 	do {
 		again = (events & EPOLLET) &&
 			connection_phase(m->connection) < PHASE_ACTIVE;
@@ -97,7 +74,7 @@ static uint32_t evaluate(struct epoll_member *m, uint64_t *now_ns)
 	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
 		bits = 0;
 	if (bits == 0) {
-		note_quiet(m, news);
+		epoll_note_quiet(m, news);
 		return 0;
 	}
 	if ((events & EPOLLONESHOT) &&
@@ -135,20 +112,11 @@ static bool follow_phase(struct epoll_member *m)
 
 /* ---- all members ---- */
 
-struct scan {
-	struct epoll_event *events;
-	int max;
-	int n;
-	uint64_t begun;                              /* sys_ticks */
-	uint64_t now_ns;                             /* 0: not asked yet */
-	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
-};
-
 /* Adds the member's events, if any. */
 static uint32_t add_events(struct scan *s, struct epoll_member *m)
 {
 	uint64_t data = m->data;
-	uint32_t bits = evaluate(m, &s->now_ns);
+	uint32_t bits = evaluate(m, s);
 
 	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
 		return 0;
@@ -168,7 +136,7 @@ static void scan_again(struct epoll *e, struct scan *s)
 {
 	int n = s->n;
 	uint64_t newest = epoll_order_newest(s->found, n);
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	/* A clock is read before the stores in front of it are seen. */
 	if (newest + STORE_TICKS < s->begun)
@@ -183,7 +151,7 @@ static void scan_again(struct epoll *e, struct scan *s)
 
 static void scan_table(struct epoll *e, struct scan *s, bool all)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	uint32_t start = count ? atomic_load(&e->turn) % count : 0;
 
 	for (uint32_t i = 0; i < count && s->n < s->max; i++) {
@@ -247,7 +215,7 @@ static void scan_crowd(struct epoll *e, struct scan *s)
 
 int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 {
-	bool several = atomic_load(&e->count) > 1;
+	bool several = epoll_awake(e) > 1;
 	struct scan s;
 
 	s.events = events;
@@ -255,10 +223,13 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 	s.n = 0;
 	s.begun = several || e->uses_bits ? sys_ticks() : 0;
 	s.now_ns = 0;
+	s.quiet = 0;
 	if (e->uses_bits)
 		scan_crowd(e, &s);
 	else
 		scan_table(e, &s, true);
+	if (__builtin_expect(s.quiet > REST_MIN, 0))
+		epoll_rest(e);
 	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
 		scan_again(e, &s);
 	if (s.n > 1 && s.n <= EPOLL_ORDER_MAX)
@@ -280,7 +251,7 @@ int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
 
 void epoll_scan_hidden(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -293,7 +264,7 @@ void epoll_scan_hidden(struct epoll *e)
 void epoll_follow(struct epoll *e)
 {
 	bool all = !e->uses_bits || epoll_has_others(e);
-	uint32_t count = all ? atomic_load(&e->count) : 0;
+	uint32_t count = all ? epoll_awake(e) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);

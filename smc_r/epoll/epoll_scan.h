@@ -6,10 +6,6 @@
  * A member that turns out to be plain TCP moves to the kernel on the way.
  *
  * Locking: epoll_set.h.
- *
- * A look at a handshake is two system calls. So a member that is not active yet
- * and had nothing to tell is looked at again only when the shadow has heard
- * from its socket, after 20 ms, or when its own time is over.
  */
 #ifndef SMC_R_EPOLL_SCAN_H
 #define SMC_R_EPOLL_SCAN_H

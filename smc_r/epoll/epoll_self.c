@@ -18,7 +18,7 @@ static bool waits_for_output(struct epoll_member *m)
 static int scan_names(struct epoll *e, const struct connection *c,
 		      struct epoll_event *events, int max)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	int n = 0;
 
 	for (uint32_t i = 0; i < count && n < max; i++) {
@@ -35,7 +35,7 @@ static int scan_names(struct epoll *e, const struct connection *c,
 int epoll_self_first(struct epoll *e, struct epoll_event *events, int n,
 		     int max)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	for (uint32_t i = 0; i < count && n < max; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -50,7 +50,7 @@ int epoll_self_first(struct epoll *e, struct epoll_event *events, int n,
 
 static bool has_own(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
@@ -63,7 +63,7 @@ static bool has_own(struct epoll *e)
 
 static bool tell_alone(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++) {

@@ -78,6 +78,7 @@ struct epoll_member {
 	_Atomic uint32_t news;
 	_Atomic uint32_t news_seen;
 	_Atomic uint64_t quiet_until_ns;
+	_Atomic uint32_t place; /* in the table of its instance */
 	uint64_t tcp_begin; /* late: what to add to a count of TCP's bytes */
 	bool fin_sent;      /* when it became late */
 	/* How much was written when the end of a half was held back, plus one.
@@ -115,6 +116,8 @@ struct epoll {
 	uint64_t cookie; /* S has this one, nested instances the next ones */
 	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
+	_Atomic uint32_t awake; /* the first so many are looked at; the others
+				 * rest: epoll_rest.h */
 	_Atomic uint32_t capacity;
 	struct epoll_member *_Atomic *_Atomic members;
 	_Atomic uint32_t version;
@@ -159,6 +162,17 @@ static inline struct epoll *epoll_of(int fd)
 static inline void epoll_member_news(struct epoll_member *m)
 {
 	atomic_fetch_add(&m->news, 1);
+}
+
+/* How many members a look goes through: epoll_member_at() of each. */
+static inline uint32_t epoll_awake(struct epoll *e)
+{
+	return atomic_load_explicit(&e->awake, memory_order_acquire);
+}
+
+static inline bool epoll_member_rests(const struct epoll_member *m)
+{
+	return relaxed_load(&m->place) >= epoll_awake(m->epoll);
 }
 
 /* The i-th, NULL where there is none any more. */

@@ -165,9 +165,24 @@ static bool is_news(struct connection *c, uint32_t events)
 	       handshake_way(c, true) == WAY_KERNEL;
 }
 
+/* The shadow has heard from it. */
+static void rouse(struct epoll_member *m, bool locked)
+{
+	sigset_t saved;
+
+	if (!epoll_member_rests(m))
+		return;
+	if (!locked)
+		engine_lock(&saved);
+	if (atomic_load(&m->live))
+		epoll_member_rouse(m);
+	if (!locked)
+		engine_unlock(&saved);
+}
+
 /* Each member that stands in this instance. True: there was news of one, and
  * not only a wake-up of ours. */
-static bool drain(struct epoll *e, int ep,
+static bool drain(struct epoll *e, int ep, bool locked,
 		  void (*note)(struct epoll_member *m, uint32_t events))
 {
 	struct epoll_event events[DRAIN_EVENTS];
@@ -192,6 +207,7 @@ static bool drain(struct epoll *e, int ep,
 			if (!is_news(m->connection, events[i].events))
 				continue;
 			epoll_member_news(m);
+			rouse(m, locked);
 			epoll_ready_mark(m);
 			news = true;
 		}
@@ -201,7 +217,7 @@ static bool drain(struct epoll *e, int ep,
 
 void epoll_drain_locked(struct epoll *e)
 {
-	drain(e, e->shadow, note_event);
+	drain(e, e->shadow, true, note_event);
 }
 
 static struct epoll_member *find_due(struct epoll *e)
@@ -235,10 +251,10 @@ static bool drain_both(struct epoll *e, bool bells)
 	bool news;
 
 	e->undrained = false;
-	news = drain(e, e->shadow, note_event);
+	news = drain(e, e->shadow, false, note_event);
 	if (bells) {
 		e->rung = false;
-		news |= drain(e, e->bells, NULL);
+		news |= drain(e, e->bells, false, NULL);
 	}
 	if (__builtin_expect(atomic_load(&e->due) != 0, 0))
 		move_due(e);

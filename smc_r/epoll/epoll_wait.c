@@ -51,7 +51,7 @@ static bool is_tcp_for_now(struct connection *c)
 /* *shares: one of them is where we are. */
 static bool may_spin(struct epoll *e, bool *shares)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	bool any = false;
 
 	*shares = false;
@@ -117,7 +117,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 /* The time is over. */
 static void tell_overdue(struct epoll *e)
 {
-	uint32_t count = atomic_load(&e->count);
+	uint32_t count = epoll_awake(e);
 	bool any = false;
 
 	if (e->uses_bits && !epoll_has_others(e))

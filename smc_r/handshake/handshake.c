@@ -433,6 +433,17 @@ bool handshake_is_unheard(struct connection *c, int fd)
 	return c->handshake.client_silent;
 }
 
+bool handshake_is_silent(struct connection *c, bool asks_output)
+{
+	const struct clc *machine = connection_clc(c);
+
+	return connection_phase(c) == PHASE_HANDSHAKE &&
+	       c->slot->role == STATUS_SERVER && c->unread == 0 &&
+	       !machine->deadline_ms &&
+	       (machine->state == CLC_LATE ||
+		(machine->state == CLC_AWAIT_PROPOSAL && !asks_output));
+}
+
 /* A Proposal would only be followed by a Decline. */
 static void leave_unsaid(struct connection *c, int fd)
 {

@@ -68,8 +68,9 @@ void handshake_after_connect(int fd, int result, int error);
 void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 				 int result, int error);
 
-/* Comes after accept(): takes up the new connection when it matches. */
-void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+/* Comes after accept(): takes up the new connection when it matches. True: so
+ * many clients of its listener are silent (unheard.h) that it should pause. */
+bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 			bool nonblock);
 
 /* Makes progress without waiting; returns the phase that is reached. */
@@ -155,6 +156,10 @@ bool handshake_tells_output(struct connection *c);
 bool handshake_is_own(const struct connection *c);
 bool handshake_tells_first(struct connection *c);
 bool handshake_tells_alone(struct connection *c);
+
+/* A server whose client has said nothing yet, or nothing more: only TCP moves
+ * it, and the clock only where it hides from its program that it can write. */
+bool handshake_is_silent(struct connection *c, bool asks_output);
 
 /* Resolves what could not be shared with a child. */
 void handshake_before_fork(void);

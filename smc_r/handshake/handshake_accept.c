@@ -8,6 +8,7 @@
 #include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
+#include "smc_r/handshake/silence.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/peer/offer.h"
@@ -177,17 +178,18 @@ static void keep_passthrough(int fd, const struct arrival *a,
 		passthrough_keep(fd, &p);
 }
 
-void handshake_accepted(int fd, const struct sockaddr_storage *peer,
+bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 			bool nonblock)
 {
 	struct arrival a;
 	struct connection *c;
+	bool crowded = false;
 	sigset_t saved;
 
 	ask(fd, &a);
 	if (a.state >= 0 && !a.agreed) {
 		keep_passthrough(fd, &a, peer);
-		return;
+		return false;
 	}
 	engine_lock(&saved);
 	accept_locked(fd, &a, peer, nonblock);
@@ -195,5 +197,8 @@ void handshake_accepted(int fd, const struct sockaddr_storage *peer,
 	if (c && connection_phase(c) == PHASE_HANDSHAKE &&
 	    connections_starting())
 		meet_self(c, fd);
+	if (c && a.agreed)
+		crowded = handshake_is_silent(c, false) && silence_begin(c);
 	engine_unlock(&saved);
+	return crowded;
 }

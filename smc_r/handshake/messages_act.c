@@ -16,6 +16,7 @@
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/messages_send.h"
+#include "smc_r/handshake/silence.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/real.h"
@@ -227,10 +228,12 @@ static struct clc_action prepare(struct connection *c, int fd,
 	struct clc *machine = connection_clc(c);
 	uint32_t reason;
 
-	if (c->slot->role == STATUS_SERVER)
+	if (c->slot->role == STATUS_SERVER) {
+		silence_end(c);
 		reason = answer_client(c, fd, m);
-	else
+	} else {
 		reason = attach_client(c, fd, m);
+	}
 	if (reason)
 		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
 	return clc_commit(machine, sys_now_ns() / 1000000u);

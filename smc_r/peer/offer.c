@@ -107,6 +107,11 @@ int offer_mark_deferred(int fd)
 	return error;
 }
 
+int offer_pause(int fd)
+{
+	return mark(fd, OPTION_MARK | OPTION_PAUSES);
+}
+
 int offer_unmark(int fd)
 {
 	return mark(fd, 0);

@@ -54,6 +54,11 @@ int offer_mark_deferred(int fd);
  */
 int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock);
 
+/* No new connection of this listener, nor of another at its place, carries the
+ * option for a second. -EINVAL: a BPF program that was attached before there
+ * were pauses. */
+int offer_pause(int fd);
+
 /* No new connection of this socket carries the option. 0 or -errno. */
 int offer_unmark(int fd);
 

@@ -12,7 +12,8 @@
  * run directory, so that several devices live on one host without seeing each
  * other.
  *   setsockopt(fd, OPTION_LEVEL, instance, int): 1 marks, 0 unmarks; 3 marks a
- * listener that has TCP_DEFER_ACCEPT.
+ * listener that has TCP_DEFER_ACCEPT. 5 leaves a marked listener as it is, and
+ * no SYN-ACK from where it listens has the option for a second.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
  * client, unless no marked listener of this host has that port: then ENOENT.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_knocking): the same,
@@ -46,6 +47,7 @@
 /* What marks a socket. */
 #define OPTION_MARK   1
 #define OPTION_DEFERS 2 /* besides: TCP_DEFER_ACCEPT */
+#define OPTION_PAUSES 4 /* besides: has too many clients that are silent */
 
 /* A client that is about to connect to an address of this host. */
 struct option_visit {

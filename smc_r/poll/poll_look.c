@@ -6,10 +6,14 @@
 
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
+#include "smc_r/handshake/handshake.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/readiness.h"
 
 #define ASK_KERNEL_NS 50000u
+#define OUTPUT        (POLLOUT | POLLWRNORM)
+#define SILENT_MIN    4u /* fewer are looked at one by one */
+#define SILENT_MAX    256u
 
 struct epoll *poll_instance(int fd)
 {
@@ -33,14 +37,54 @@ bool poll_has_members(const struct pollfd *fds, nfds_t n)
 	return false;
 }
 
-int poll_look_members(struct pollfd *fds, nfds_t n)
+static bool look_member(struct pollfd *p, struct connection *c)
+{
+	uint32_t asked = (unsigned short)p->events | POLLERR | POLLHUP;
+
+	p->revents = (short)(readiness(c, p->fd, asked) & asked);
+	if (p->revents & OUTPUT)
+		connection_told_room(c);
+	return p->revents != 0;
+}
+
+/* Handshakes whose client is silent. The kernel is asked about many at once
+ * which of them are so no more. */
+struct silent {
+	struct pollfd kernel[SILENT_MAX];
+	struct pollfd *places[SILENT_MAX];
+	nfds_t n;
+};
+
+static int look_silent(struct silent *s)
 {
 	int ready = 0;
 
+	for (nfds_t i = 0; i < s->n; i++)
+		s->kernel[i] =
+		    (struct pollfd){.fd = s->places[i]->fd,
+				    .events = POLLIN | POLLPRI | POLLRDHUP};
+	if (s->n < SILENT_MIN || SYS_CALL3(SYS_poll, s->kernel, s->n, 0) < 0)
+		for (nfds_t i = 0; i < s->n; i++)
+			s->kernel[i].revents = POLLIN;
+	for (nfds_t i = 0; i < s->n; i++) {
+		struct connection *c = poll_member(s->places[i]->fd);
+
+		s->places[i]->revents = 0;
+		if (c && s->kernel[i].revents)
+			ready += look_member(s->places[i], c);
+	}
+	s->n = 0;
+	return ready;
+}
+
+int poll_look_members(struct pollfd *fds, nfds_t n)
+{
+	struct silent silent;
+	int ready = 0;
+
+	silent.n = 0;
 	for (nfds_t i = 0; i < n; i++) {
 		struct connection *c = poll_member(fds[i].fd);
-		uint32_t asked =
-		    (unsigned short)fds[i].events | POLLERR | POLLHUP;
 
 		if (!c) {
 			/* A place that the caller left empty. */
@@ -48,13 +92,16 @@ int poll_look_members(struct pollfd *fds, nfds_t n)
 				fds[i].revents = 0;
 			continue;
 		}
-		fds[i].revents =
-		    (short)(readiness(c, fds[i].fd, asked) & asked);
-		if (fds[i].revents & (POLLOUT | POLLWRNORM))
-			connection_told_room(c);
-		ready += fds[i].revents != 0;
+		if (connection_phase(c) != PHASE_HANDSHAKE ||
+		    !handshake_is_silent(c, fds[i].events & OUTPUT)) {
+			ready += look_member(&fds[i], c);
+			continue;
+		}
+		silent.places[silent.n++] = &fds[i];
+		if (silent.n == SILENT_MAX)
+			ready += look_silent(&silent);
 	}
-	return ready;
+	return silent.n ? ready + look_silent(&silent) : ready;
 }
 
 short poll_instance_bits(const struct pollfd *p)

@@ -18,6 +18,7 @@
 #include "smc_r/os/pages.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/peer/offer.h"
 #include "smc_r/poll/deferred.h"
 #include "smc_r/preload/engine.h"
 #include "smc_r/protocol/reason.h"
@@ -226,8 +227,9 @@ static void begin_accepted(int listener, int fd,
 			   const struct sockaddr_storage *peer, int flags)
 {
 	socket_history_accepted(listener, fd);
-	handshake_accepted(fd, peer,
-			   flags != BY_ACCEPT && (flags & SOCK_NONBLOCK));
+	if (handshake_accepted(fd, peer,
+			       flags != BY_ACCEPT && (flags & SOCK_NONBLOCK)))
+		offer_pause(listener);
 	if (socket_is_deferred(listener))
 		deferred_accepted(fd);
 	/* Requests of io_uring, which we do not see, may read from it. */
