@@ -77,15 +77,53 @@ static void has_started(struct connection *c)
 	c->counted = NULL;
 }
 
+static void init(struct connection *c, struct status_slot *slot)
+{
+	c->entry.kind = FDENTRY_SOCKET;
+	c->slot = slot;
+	c->bells = BELLS_NONE;
+}
+
 struct connection *connection_new_passthrough(struct status_slot *slot)
 {
 	struct connection *c = slot ? pool_get(sizeof(*c)) : NULL;
 
-	if (!c)
+	if (c)
+		init(c, slot);
+	return c;
+}
+
+static void begin(struct connection *c, int role, uint32_t flags)
+{
+	c->slot->role = (uint8_t)role;
+	atomic_store(&c->slot->socket_flags, flags);
+	atomic_store(&c->slot->phase, PHASE_CONNECTING);
+	c->counted = role == STATUS_CLIENT ? &starting : &accepted;
+	atomic_fetch_add(c->counted, 1);
+}
+
+void connection_init_passing(struct passing_connection *p, uint32_t flags)
+{
+	memset(p, 0, sizeof(*p));
+	init(&p->connection, &p->slot);
+	p->connection.no_slot = true;
+	begin(&p->connection, STATUS_SERVER, flags | SOCKET_NO_SMC);
+}
+
+struct connection *connection_keep_passing(struct passing_connection *p)
+{
+	struct connection *c = pool_get_promised(sizeof(*c));
+	struct status_slot *slot = pool_get_promised(sizeof(*slot));
+
+	if (!c || !slot) {
+		if (c)
+			pool_put(c, sizeof(*c));
 		return NULL;
-	c->entry.kind = FDENTRY_SOCKET;
+	}
+	memcpy(slot, &p->slot, sizeof(*slot));
+	memcpy(c, &p->connection, sizeof(*c));
 	c->slot = slot;
-	c->bells = BELLS_NONE;
+	p->connection.counted = NULL;
 	return c;
 }
 
@@ -111,11 +149,7 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 		return NULL;
 	}
 	c->no_slot = no_slot;
-	slot->role = (uint8_t)role;
-	atomic_store(&slot->socket_flags, flags);
-	atomic_store(&slot->phase, PHASE_CONNECTING);
-	c->counted = role == STATUS_CLIENT ? &starting : &accepted;
-	atomic_fetch_add(c->counted, 1);
+	begin(c, role, flags);
 	return c;
 }
 

@@ -343,6 +343,18 @@ static inline struct clc *connection_clc(struct connection *c)
  * slot in the list if need be, and decline. */
 struct connection *connection_new(int role, uint32_t flags, bool must);
 
+/*
+ * A server that was promised, and for which there is no memory: its client is
+ * declined while accept() has it on its stack. One that is not done by then is
+ * kept, in memory that was there before the promise; NULL: there is none left.
+ */
+struct passing_connection {
+	struct connection connection;
+	struct status_slot slot;
+};
+void connection_init_passing(struct passing_connection *p, uint32_t flags);
+struct connection *connection_keep_passing(struct passing_connection *p);
+
 /* Makes one in PHASE_NATIVE, for a slot that has the rest; NULL: no memory. */
 struct connection *connection_new_passthrough(struct status_slot *slot);
 

@@ -29,14 +29,26 @@ static void take_waiter_word(struct epoll_member *m)
 }
 
 /* It may be there already, under a member that another process made. known: it
- * surely was. */
-static void watch(int ep, int fd, uint32_t events, uint64_t data, bool known)
+ * surely was. False: the kernel has no memory for it. */
+static bool watch(int ep, int fd, uint32_t events, uint64_t data, bool known)
 {
+	long result;
+
 	if (known &&
 	    sys_epoll_ctl(ep, EPOLL_CTL_MOD, fd, events, data) != -ENOENT)
-		return;
-	if (sys_epoll_ctl(ep, EPOLL_CTL_ADD, fd, events, data) == -EEXIST)
+		return true;
+	result = sys_epoll_ctl(ep, EPOLL_CTL_ADD, fd, events, data);
+	if (result == -EEXIST)
 		sys_epoll_ctl(ep, EPOLL_CTL_MOD, fd, events, data);
+	return result == 0 || result == -EEXIST;
+}
+
+/* Where it is not heard the clock looks for what it would tell. */
+static void watch_bell(struct epoll_member *m, int bell)
+{
+	if (!watch(m->epoll->bells, bell, EPOLLIN | EPOLLET,
+		   (uint64_t)(uintptr_t)m, false))
+		m->epoll->unsure = true;
 }
 
 void epoll_attach_room(struct epoll_member *m)
@@ -46,8 +58,7 @@ void epoll_attach_room(struct epoll_member *m)
 	if (!m->attached || m->hears_room || e->bells < 0 ||
 	    epoll_is_anothers(e))
 		return;
-	watch(e->bells, m->connection->bells.room, EPOLLIN | EPOLLET,
-	      (uint64_t)(uintptr_t)m, false);
+	watch_bell(m, m->connection->bells.room);
 	m->hears_room = true;
 }
 
@@ -60,8 +71,7 @@ void epoll_attach_knock(struct epoll_member *m)
 	    e->bells < 0 || epoll_is_anothers(e))
 		return;
 	for (uint32_t i = 0; i < c->knock.k.count; i++)
-		watch(e->bells, c->knock.k.at[i].bell, EPOLLIN | EPOLLET,
-		      (uint64_t)(uintptr_t)m, false);
+		watch_bell(m, c->knock.k.at[i].bell);
 	m->hears_knock = true;
 }
 
@@ -110,15 +120,13 @@ static void note_watched(struct connection *c)
 static void attach_bells(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	int bells = m->epoll->bells;
-	uint64_t data = (uint64_t)(uintptr_t)m;
 
 	note_watched(c);
 	take_waiter_word(m);
 	epoll_order_join(m);
 	/* A knock that was taken has the same bell. */
 	if (!m->hears_knock)
-		watch(bells, c->bells.data, EPOLLIN | EPOLLET, data, false);
+		watch_bell(m, c->bells.data);
 	m->hears_knock = false;
 	m->attached = true;
 	if (m->shared)
@@ -141,7 +149,7 @@ void epoll_attach_sibling(const struct epoll *e, struct connection *c)
 	attach_bells(m);
 }
 
-void epoll_member_attach(struct epoll_member *m)
+bool epoll_member_attach(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 	int shadow = m->epoll->shadow;
@@ -153,7 +161,8 @@ void epoll_member_attach(struct epoll_member *m)
 
 	/* The socket is registered anew when it becomes active: what was told
 	 * before concerned the handshake. */
-	watch(shadow, m->fd, tcp, data, m->watched);
+	if (!watch(shadow, m->fd, tcp, data, m->watched))
+		return false;
 	m->watched = true;
 	if (ring && !m->attached)
 		attach_bells(m);
@@ -162,6 +171,7 @@ void epoll_member_attach(struct epoll_member *m)
 		epoll_drain_locked(m->epoll);
 		epoll_wake(m->epoll);
 	}
+	return true;
 }
 
 void epoll_member_detach(struct epoll_member *m)

@@ -9,8 +9,9 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* (Re)places them for the connection's phase. */
-void epoll_member_attach(struct epoll_member *m);
+/* (Re)places them for the connection's phase. False: the kernel has no memory
+ * for a member that is new. */
+bool epoll_member_attach(struct epoll_member *m);
 /* The member waits for room: from here on B has the bell for room as well.
  * Another process, which knows nothing of B, may take the rings of the bell for
  * data. */

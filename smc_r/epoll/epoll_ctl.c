@@ -79,7 +79,10 @@ static int control_member(struct epoll *e, int op, int fd,
 		m = epoll_member_add(e, c, fd, event);
 		if (!m)
 			return -ENOMEM;
-		epoll_member_attach(m);
+		if (!epoll_member_attach(m)) {
+			epoll_member_drop(m);
+			return -ENOMEM;
+		}
 		if (e->is_nested && atomic_load(&e->count) == 1)
 			epoll_nested_adopt(e);
 	} else {
@@ -159,6 +162,16 @@ static int control_at_once(struct epoll *e, int op, int fd,
 	    epoll_member_ready(m))
 		epoll_wake(e);
 	return 0;
+}
+
+/* epoll_ctl() needs nothing of what the engine lacks for a member. The
+ * connection goes to TCP, and is the kernel's. */
+static bool do_without(struct connection *c, int fd, int result)
+{
+	if (result != -EMFILE && result != -ENFILE && result != -ENOMEM)
+		return false;
+	epoll_shared_join(c, fd);
+	return connection_phase(c) == PHASE_NATIVE;
 }
 
 /*
@@ -257,6 +270,10 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	else if (m)
 		epoll_member_to_kernel(m);
 	engine_unlock(&saved);
+	if (op == EPOLL_CTL_ADD && result < 0 && do_without(c, fd, result)) {
+		native = true;
+		result = 0;
+	}
 	if (native && result >= 0)
 		return control_kernel(e, op, fd, event);
 	if (result == 0) {

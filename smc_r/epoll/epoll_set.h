@@ -137,7 +137,8 @@ struct epoll {
 	_Atomic uint32_t found; /* the last look found one */
 	_Atomic uint32_t others_first; /* those without a bit have the turn */
 	bool uses_bits;
-	bool unsure; /* a barrier was refused, of a writer without fences */
+	bool unsure; /* a ring may be missing: a barrier was refused, of a
+		      * writer without fences, or a bell is not in B */
 	struct epoll_nested nested[EPOLL_NESTED_MAX];
 	uint32_t nested_count;        /* that are ours */
 	_Atomic uint32_t nested_turn; /* where the next look begins */

@@ -11,6 +11,7 @@
 #include "smc_r/handshake/silence.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
@@ -21,12 +22,15 @@
 
 /* The Proposal did not come by the stream; the machine does not care. */
 static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
-			  uint32_t n)
+			  uint32_t n, uint32_t reason)
 {
 	struct clc_message m;
 	struct clc_action a;
 
 	handshake_begin(c, true);
+	/* The answer is a Decline then. */
+	if (reason)
+		clc_abort(connection_clc(c), reason, handshake_now_ms());
 	memset(&m, 0, sizeof(m));
 	a = clc_feed(connection_clc(c), bytes, n, &m, handshake_now_ms());
 	messages_look_behind(c, fd, &m);
@@ -52,13 +56,13 @@ static void take_up(struct connection *c, int fd, struct arrival *a,
 	bool taken = stream_lock(&c->slot->rx);
 
 	if (a->claimed)
-		start_claimed(c, fd, a->bytes, a->claimed);
+		start_claimed(c, fd, a->bytes, a->claimed, reason);
 	else if (a->agreed)
 		handshake_begin(c, true);
 	else
 		handshake_stay_native(c, REASON_PEER_NO_SMC);
 	if (connection_phase(c) == PHASE_HANDSHAKE) {
-		if (reason)
+		if (reason && !a->claimed)
 			handshake_end_offer(c, fd, reason);
 		else if (a->knocks && knock_answer(c, fd, &a->knock))
 			handshake_was_met(c);
@@ -98,9 +102,52 @@ static uint32_t match_local(const struct arrival *a)
 		       : REASON_INTERNAL;
 }
 
+static void describe(struct connection *c, const struct socket_history *t,
+		     const struct arrival *a,
+		     const struct sockaddr_storage *peer)
+{
+	c->lingers = t->lingers;
+	c->slot->local = a->local;
+	c->slot->local_port = a->port;
+	connection_set_peer(c, peer);
+}
+
+/*
+ * There is no memory for a connection whose client may send CLC. It is declined
+ * here, and waited for, as long as a message may be on its way. A client that
+ * says nothing in that time is kept; where that cannot be its connection ends,
+ * as the program must not read what it would send.
+ */
+static void refuse(int fd, struct arrival *a,
+		   const struct sockaddr_storage *peer)
+{
+	struct socket_history t = socket_history_of(fd);
+	uint64_t until = sys_now_ns() + CROSSING_MS * 1000000u;
+	struct passing_connection p;
+	struct connection *c = &p.connection;
+	struct connection *kept = NULL;
+
+	connection_init_passing(&p, t.options);
+	describe(c, &t, a, peer);
+	take_up(c, fd, a, REASON_MEMORY);
+	while (connection_phase(c) == PHASE_HANDSHAKE && sys_now_ns() < until) {
+		handshake_wait_until(fd, until);
+		handshake_step_locked(c, fd);
+	}
+	if (connection_phase(c) != PHASE_HANDSHAKE)
+		return;
+	kept = connection_keep_passing(&p);
+	if (kept)
+		fdtable_set(fd, &kept->entry);
+	else if (connection_clc(c)->state == CLC_LOOK)
+		connection_use_tcp(c, REASON_MEMORY, 0);
+	else
+		messages_fail(c, fd, REASON_MEMORY);
+}
+
 /* Whatever the settings say by now: if the SYN-ACK carried the option, the
  * client sends CLC, and nobody but us may read it. */
-static void accept_locked(int fd, struct arrival *a,
+static bool accept_locked(int fd, struct arrival *a,
 			  const struct sockaddr_storage *peer, bool nonblock)
 {
 	uint32_t reason = match_local(a);
@@ -111,7 +158,7 @@ static void accept_locked(int fd, struct arrival *a,
 	if (a->state < 0 && !reason)
 		a->claimed = registry_claim(&a->name, peer, a->bytes);
 	if (reason && !a->agreed)
-		return;
+		return true;
 	if (t.unsuitable)
 		reason = REASON_OPTION_UNSUPPORTED;
 	else if (!reason && segment_is_crowded())
@@ -119,16 +166,16 @@ static void accept_locked(int fd, struct arrival *a,
 	c = connection_new(STATUS_SERVER,
 			   t.options | (nonblock ? SOCKET_NONBLOCK : 0),
 			   a->agreed || a->claimed);
+	if (!c && (a->agreed || a->claimed))
+		refuse(fd, a, peer);
 	if (!c)
-		return;
+		return false;
 	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
 		reason = REASON_MEMORY;
-	c->lingers = t.lingers;
-	c->slot->local = a->local;
-	c->slot->local_port = a->port;
-	connection_set_peer(c, peer);
+	describe(c, &t, a, peer);
 	fdtable_set(fd, &c->entry);
 	take_up(c, fd, a, reason);
+	return true;
 }
 
 static bool is_other_end(const struct connection *c,
@@ -192,12 +239,13 @@ bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 		return false;
 	}
 	engine_lock(&saved);
-	accept_locked(fd, &a, peer, nonblock);
+	/* No more promises while there is no memory. */
+	crowded = !accept_locked(fd, &a, peer, nonblock);
 	c = connection_of(fd);
 	if (c && connection_phase(c) == PHASE_HANDSHAKE &&
 	    connections_starting())
 		meet_self(c, fd);
-	if (c && a.agreed)
+	if (c && a.agreed && !crowded)
 		crowded = handshake_is_silent(c, false) && silence_begin(c);
 	engine_unlock(&saved);
 	return crowded;

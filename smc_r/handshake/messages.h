@@ -71,4 +71,7 @@ bool messages_forgive(struct connection *c, int fd, int error);
  * they did not without us. No lock is needed. */
 void messages_forget(int fd);
 
+/* Ends the connection: what comes on TCP is not to be read by the program. */
+void messages_fail(struct connection *c, int fd, uint32_t reason);
+
 #endif

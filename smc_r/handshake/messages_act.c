@@ -109,6 +109,12 @@ static void finish_failed(struct connection *c, int fd)
 	messages_drop(fd);
 }
 
+void messages_fail(struct connection *c, int fd, uint32_t reason)
+{
+	connection_clc(c)->reason = reason;
+	finish_failed(c, fd);
+}
+
 /* ---- memory ---- */
 
 /* Either side decides once what becomes of the Accept. */
@@ -364,8 +370,7 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			connection_use_smc(c);
 			break;
 		}
-		connection_clc(c)->reason = REASON_SYNC;
-		finish_failed(c, fd);
+		messages_fail(c, fd, REASON_SYNC);
 		break;
 	case CLC_USE_TCP:
 		if (client_leaves(c, m))

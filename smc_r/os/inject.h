@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * inject: naps at the places where a wake-up could be lost. Only the flavour
- * "inject", which tests load, has them; elsewhere this is nothing.
+ * inject: naps at the places where a wake-up could be lost, and calls that
+ * fail. Only the flavour "inject", which tests load, has them; elsewhere this
+ * is nothing.
+ *
+ * SMC_R_FAIL is the address of an int of the program, in hexadecimal: each call
+ * of the engine that could fail for want of memory or descriptors (sys.h, mmap,
+ * pool.h) counts it down while it is above 0, and the one that makes it 0
+ * fails.
  *
  * The steps are those of the model in tests/model, which has a label of the
  * same name for each. A step names the gap behind what it says.
@@ -30,8 +36,13 @@ enum inject_step {
 	STEP_SETTLED, /* the signs of a polled instance are taken */
 };
 
+#include <stdbool.h>
+
 #ifdef SMC_R_INJECT
 #include "smc_r/os/sys.h"
+
+/* Is this the one that fails? */
+bool inject_fails(void);
 
 /* Now and then; mostly short, so that the other side just gets in between. */
 static inline void inject_nap(void)
@@ -47,6 +58,11 @@ static inline void inject_nap(void)
 		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
 }
 #else
+static inline bool inject_fails(void)
+{
+	return false;
+}
+
 static inline void inject_nap(void)
 {
 }

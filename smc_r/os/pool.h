@@ -18,6 +18,10 @@
 /* Zeroed memory of `bytes` (at most POOL_BYTES_MAX), NULL when there is none.
  */
 void *pool_get(size_t bytes);
+/* It does the same, and where nothing is left it takes of POOL_PROMISED bytes
+ * that no caller of pool_get() has. */
+#define POOL_PROMISED 65536u
+void *pool_get_promised(size_t bytes);
 void pool_put(void *memory, size_t bytes);
 
 /* Gives back memory that a thread without the lock may still use: it is not

@@ -61,10 +61,31 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e,
 #error "sys.h knows x86-64 and arm64 only"
 #endif
 
+#ifdef SMC_R_INJECT
+/* An error in place of this call: inject.h */
+long inject_error(long number, long second, long fifth);
+#else
+static inline long inject_error(long number, long second, long fifth)
+{
+	(void)number;
+	(void)second;
+	(void)fifth;
+	return 0;
+}
+#endif
+
+static inline long sys_call(long n, long a, long b, long c, long d, long e,
+			    long f)
+{
+	long error = inject_error(n, b, e);
+
+	return error ? error : sys_call6(n, a, b, c, d, e, f);
+}
+
 #define SYS_ARG(x) ((long)(x))
 #define SYS_CALL6(n, a, b, c, d, e, f)                                         \
-	sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d),           \
-		  SYS_ARG(e), SYS_ARG(f))
+	sys_call(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d),            \
+		 SYS_ARG(e), SYS_ARG(f))
 #define SYS_CALL4(n, a, b, c, d) SYS_CALL6(n, a, b, c, d, 0, 0)
 #define SYS_CALL3(n, a, b, c)    SYS_CALL6(n, a, b, c, 0, 0, 0)
 

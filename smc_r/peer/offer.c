@@ -177,9 +177,17 @@ int offer_look_accepted(int fd, struct option_answer *a)
 	bool expected = relaxed_load(&last_agreed);
 	int state = look(fd, a, expected ? sizeof(*a) : OPTION_ANSWER_SHORT);
 	bool agreed = state > 0 && (state & OFFER_AGREED);
+	int more;
 
+	/* It has no memory for that buffer; what it tells without one counts.
+	 */
+	if (state == -ENOMEM && expected)
+		return look(fd, a, OPTION_ANSWER_SHORT);
 	if (agreed == expected)
 		return state;
 	relaxed_store(&last_agreed, agreed);
-	return agreed ? look(fd, a, sizeof(*a)) : state;
+	if (!agreed)
+		return state;
+	more = look(fd, a, sizeof(*a));
+	return more == -ENOMEM ? state : more;
 }

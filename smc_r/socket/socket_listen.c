@@ -183,7 +183,8 @@ bool socket_before_accept(int fd)
 	if (l)
 		mark(l, fd);
 	engine_unlock(&saved);
-	return l && l->matched;
+	/* Without memory for it what it promised holds all the same. */
+	return l ? l->matched : !is_idle(fd) && is_marked(fd);
 }
 
 /* A program that stays on TCP, as on the list of excluded ones, gets no mark by
