@@ -15,7 +15,7 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-#define REST_MIN 32u /* so many may be looked at in vain */
+#define REST_MIN 16u /* so many may be looked at in vain */
 
 /* Would a look at it find what the last one found? *now: sys_now_ns, or 0 until
  * somebody has to know it. */

@@ -12,6 +12,7 @@
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_rest.h"
 #include "smc_r/epoll/epoll_scan.h"
 #include "smc_r/epoll/epoll_self.h"
 #include "smc_r/epoll/epoll_shadow.h"
@@ -48,23 +49,26 @@ static bool is_tcp_for_now(struct connection *c)
 	       handshake_way(c, true) == WAY_KERNEL;
 }
 
-/* *shares: one of them is where we are. */
+/* *shares: one of them is where we are. Handshakes may stand in front of the
+ * few that are asked. */
 static bool may_spin(struct epoll *e, bool *shares)
 {
 	uint32_t count = epoll_awake(e);
+	uint32_t asked = 0;
 	bool any = false;
 
 	*shares = false;
-	for (uint32_t i = 0; i < count && i < 4; i++) {
+	for (uint32_t i = 0; i < count && i < REST_MIN * 2 && asked < 4; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (!m || atomic_load(&m->late) ||
 		    is_tcp_for_now(m->connection))
 			continue;
 		any = true;
-		if (connection_phase(m->connection) == PHASE_ACTIVE &&
-		    peer_is_on_our_core(m->connection))
-			*shares = true;
+		if (connection_phase(m->connection) != PHASE_ACTIVE)
+			continue;
+		asked++;
+		*shares |= peer_is_on_our_core(m->connection);
 	}
 	return any;
 }
