@@ -64,15 +64,6 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e,
 #ifdef SMC_R_INJECT
 /* An error in place of this call: inject.h */
 long inject_error(long number, long second, long fifth);
-#else
-static inline long inject_error(long number, long second, long fifth)
-{
-	(void)number;
-	(void)second;
-	(void)fifth;
-	return 0;
-}
-#endif
 
 static inline long sys_call(long n, long a, long b, long c, long d, long e,
 			    long f)
@@ -81,6 +72,9 @@ static inline long sys_call(long n, long a, long b, long c, long d, long e,
 
 	return error ? error : sys_call6(n, a, b, c, d, e, f);
 }
+#else
+#define sys_call sys_call6
+#endif
 
 #define SYS_ARG(x) ((long)(x))
 #define SYS_CALL6(n, a, b, c, d, e, f)                                         \

@@ -3,8 +3,9 @@
  * burst: clients that offer SMC and then say nothing, and what they cost
  * somebody else. Anybody can mark a socket, without the engine.
  *
- *   burst server WAY PORT       echoes, in one thread; WAY is "epoll", or
- *                               "poll" that hears of all connections
+ *   burst server WAY PORT       echoes, in one thread; WAY is "epoll", "edge"
+ *                               which asks for output as well, and for edges,
+ *                               or "poll"
  *   burst silent PORT N RUNDIR  connects N times and waits for a signal
  *   burst echo PORT N           N connections one after another, each with
  *                               one echo: prints microseconds
@@ -94,7 +95,7 @@ static bool echo_one(int fd)
 	return n > 0 && send(fd, bytes, (size_t)n, MSG_NOSIGNAL) == n;
 }
 
-static void serve_epoll(int listener)
+static void serve_epoll(int listener, uint32_t asked)
 {
 	struct epoll_event events[EVENTS];
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = listener};
@@ -107,7 +108,8 @@ static void serve_epoll(int listener)
 		for (int i = 0; i < n; i++) {
 			int fd = events[i].data.fd;
 
-			if (fd != listener && !echo_one(fd))
+			if (fd != listener && (events[i].events & EPOLLIN) &&
+			    !echo_one(fd))
 				close(fd);
 			if (fd != listener)
 				continue;
@@ -115,6 +117,7 @@ static void serve_epoll(int listener)
 			if (fd < 0)
 				die("accept");
 			e.data.fd = fd;
+			e.events = asked;
 			epoll_ctl(instance, EPOLL_CTL_ADD, fd, &e);
 		}
 	}
@@ -207,7 +210,10 @@ int main(int count, char **word)
 	if (count == 4 && strcmp(word[1], "server") == 0) {
 		if (strcmp(word[2], "poll") == 0)
 			serve_poll(listen_at(word[3]));
-		serve_epoll(listen_at(word[3]));
+		serve_epoll(listen_at(word[3]),
+			    strcmp(word[2], "edge") == 0
+				? EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET
+				: EPOLLIN);
 	}
 	if (count == 5 && strcmp(word[1], "silent") == 0)
 		be_silent(word[2], atoi(word[3]), word[4]);
