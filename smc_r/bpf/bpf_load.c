@@ -17,8 +17,8 @@
 
 #include "smc_r/bpf/bpf_object.h"
 #include "smc_r/bpf/bpf_pins.h"
-#include "smc_r/peer/offer.h"
-#include "smc_r/peer/option.h"
+#include "smc_r/os/option.h"
+#include "smc_r/os/option_instance.h"
 
 #define SETTINGS "settings"
 #define INSTANCE ".rodata.instance"
@@ -369,7 +369,7 @@ bool bpf_load_attached(const char *rundir)
 	bool attached;
 	int fd;
 
-	if (offer_instance(rundir, &instance) != 0)
+	if (option_instance(rundir, &instance) != 0)
 		return false;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (fd < 0)

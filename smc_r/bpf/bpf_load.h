@@ -5,7 +5,7 @@
  * The programs hang on the root of the cgroup v2 hierarchy by links that are
  * pinned, with the maps, in <bpffs>/smc_r/<instance>/. So the kernel keeps them
  * when the command ends, and no daemon is needed. The instance is a hash of the
- * run directory's path (offer_instance): each run directory has programs and
+ * run directory's path (option_instance): each run directory has programs and
  * marks of its own, and they do not see each other.
  *
  * Needs root, or CAP_BPF and CAP_NET_ADMIN with a bpffs that may be written to;

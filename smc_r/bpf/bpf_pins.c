@@ -16,7 +16,7 @@
 
 #include <bpf/bpf.h>
 
-#include "smc_r/peer/offer.h"
+#include "smc_r/os/option_instance.h"
 
 #define RUNDIR    "rundir"
 #define NAMESPACE "mount_namespace"
@@ -43,7 +43,7 @@ int bpf_pins_init(struct bpf_pins *p, const char *rundir, char *why,
 	p->rundir = rundir;
 	p->why = why;
 	p->why_size = size;
-	error = offer_instance(rundir, &p->instance);
+	error = option_instance(rundir, &p->instance);
 	if (error)
 		return bpf_pins_fail(p, error,
 				     "the run directory %s is no absolute path",

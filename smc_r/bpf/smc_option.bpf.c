@@ -31,7 +31,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "smc_r/bpf/smc_option_maps.bpf.h"
-#include "smc_r/peer/option.h"
+#include "smc_r/os/option.h"
 
 char licence[] SEC("license") = "Dual BSD/GPL";
 

@@ -17,7 +17,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "smc_r/peer/option.h"
+#include "smc_r/os/option.h"
 
 #define INET  2  /* AF_INET */
 #define INET6 10 /* AF_INET6 */

@@ -22,15 +22,7 @@
 
 #include <stdint.h>
 
-#include "smc_r/peer/option.h"
-
-/*
- * The number by which the run directory's BPF program is addressed: 0 and
- * 1..2^31-1 in *out, or -EINVAL when the path is not absolute. Repeated
- * slashes, "." and ".." do not count; symbolic links are not followed, so one
- * directory has to be called by one name.
- */
-int offer_instance(const char *rundir, uint32_t *out);
+#include "smc_r/os/option.h"
 
 /* Remembers the instance for the calls below. No system call. 0 or -EINVAL. */
 int offer_init(const char *rundir);

@@ -43,6 +43,7 @@
 #include <bpf/bpf.h>
 
 #include "smc_r/bpf/bpf_load.h"
+#include "smc_r/os/option_instance.h"
 #include "smc_r/peer/offer.h"
 #include "tests/net/option.h"
 
@@ -132,7 +133,7 @@ static void pins(const char *rundir, char *out, size_t size)
 {
 	uint32_t instance = 0;
 
-	option_check(offer_instance(rundir, &instance), rundir);
+	option_check(option_instance(rundir, &instance), rundir);
 	snprintf(out, size, "/sys/fs/bpf/smc_r/%08x", instance);
 }
 

@@ -19,7 +19,7 @@
 #define SMC_R_LINKGROUP_KNOCK_H
 
 #include "smc_r/link/shm/linkgroup.h"
-#include "smc_r/peer/option.h"
+#include "smc_r/os/option.h"
 
 /* ---- client ---- */
 

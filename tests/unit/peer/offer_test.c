@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* offer: the number of an instance; marks where nobody answers them. */
+#include "smc_r/os/option_instance.h"
 #include "smc_r/peer/offer.h"
 
 #include <criterion/criterion.h>
@@ -11,7 +12,7 @@ static uint32_t instance(const char *rundir)
 {
 	uint32_t number = 0;
 
-	cr_assert_eq(offer_instance(rundir, &number), 0, "%s", rundir);
+	cr_assert_eq(option_instance(rundir, &number), 0, "%s", rundir);
 	cr_assert_gt(number, 0, "%s", rundir);
 	cr_assert_leq(number, INT32_MAX, "%s", rundir);
 	return number;
@@ -66,9 +67,9 @@ Test(offer, a_relative_path_is_no_instance)
 {
 	uint32_t number = 7;
 
-	cr_expect_eq(offer_instance("run/smc_r", &number), -EINVAL);
-	cr_expect_eq(offer_instance("", &number), -EINVAL);
-	cr_expect_eq(offer_instance(NULL, &number), -EINVAL);
+	cr_expect_eq(option_instance("run/smc_r", &number), -EINVAL);
+	cr_expect_eq(option_instance("", &number), -EINVAL);
+	cr_expect_eq(option_instance(NULL, &number), -EINVAL);
 	cr_expect_eq(number, 7);
 }
 
