@@ -9,10 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conf/rundir.h"
 #include "conf/snapshot.h"
 #include "smc_r/protocol/reason.h"
+#include "smc_r/status/account.h"
 #include "smc_r/status/status_read.h"
 #include "smc_r/status/status_sweep.h"
 
@@ -132,6 +135,16 @@ static void print_rule(FILE *out, uint32_t code)
 	fprintf(out, "%s; %s\n", reason_text(code), reason_cure(code));
 }
 
+/* Is there a directory for this user, or can there be one? */
+static bool is_served(const char *rundir)
+{
+	struct option_account a;
+	struct stat st;
+
+	return account_read(&a) != -EOPNOTSUPP || stat(rundir, &st) != 0 ||
+	       st.st_uid == geteuid();
+}
+
 static void print_cause(FILE *out, const char *program)
 {
 	const char *rundir = rundir_path();
@@ -161,6 +174,13 @@ static void print_cause(FILE *out, const char *program)
 		print_rule(out, REASON_ENVIRONMENT);
 	else if (is_excluded(&s, program))
 		print_rule(out, REASON_PROGRAM);
+	else if (!is_served(rundir))
+		fprintf(out,
+			"no BPF program is attached, so only the owner of %s "
+			"has a directory in it; configure the device as root "
+			"(mkdev -l smc_r0, and SMC_R_VERBOSE=1 says what is "
+			"missing), or make a device of your own\n",
+			rundir);
 	else
 		print_lists(out, &s);
 }
@@ -172,7 +192,7 @@ void run_report(FILE *out, pid_t reporter, const char *program, bool cures)
 	int error = status_read_reported(rundir, reporter, &sum);
 
 	if (error)
-		fprintf(out, NAME ": cannot read %s/" RUNDIR_STATUS ": %s\n",
+		fprintf(out, NAME ": cannot read %s/" RUNDIR_USERS ": %s\n",
 			rundir, strerror(-error));
 	else if (sum.counters.client_connections ||
 		 sum.counters.server_connections)

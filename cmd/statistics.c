@@ -8,13 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "conf/rundir.h"
+#include "smc_r/bpf/bpf_load.h"
+#include "smc_r/status/account.h"
 #include "smc_r/status/baseline.h"
 #include "smc_r/status/status_users.h"
 
@@ -127,6 +131,51 @@ static int gather_groups(struct statistics *s)
 	return 0;
 }
 
+/* ---- Users -------------------------------------------------------------- */
+
+static int keep_user(void *owner, uid_t uid, uint64_t bytes)
+{
+	struct statistics *s = owner;
+	struct statistics_user *more;
+
+	if (bytes == 0)
+		return 0;
+	more = reallocarray(s->user, s->user_count + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->user = more;
+	s->user[s->user_count++] = (struct statistics_user){uid, bytes};
+	return 0;
+}
+
+static int compare_users(const void *a, const void *b)
+{
+	const struct statistics_user *left = a, *right = b;
+
+	return left->uid < right->uid ? -1 : left->uid > right->uid;
+}
+
+/* Root may see all accounts, and others their own; without any there is only
+ * the owner of the run directory. */
+static int gather_users(const char *rundir, struct statistics *s)
+{
+	struct option_account own;
+	struct stat st;
+	int error = bpf_load_accounts(rundir, keep_user, s);
+
+	if (error >= 0 || error == -ENOMEM) {
+		if (s->user_count)
+			qsort(s->user, s->user_count, sizeof(*s->user),
+			      compare_users);
+		return error;
+	}
+	if (account_read(&own) == 0)
+		return keep_user(s, getuid(), own.bytes);
+	if (stat(rundir, &st) != 0)
+		return 0;
+	return keep_user(s, st.st_uid, s->sum.rmb_reserved);
+}
+
 /* ---- Time and counters -------------------------------------------------- */
 
 static uint64_t now_ms(void)
@@ -166,13 +215,23 @@ static uint64_t first_mkdev_ms(const char *rundir)
 	return since;
 }
 
+static bool sees_all(const char *rundir)
+{
+	struct stat st;
+
+	return geteuid() == 0 ||
+	       (stat(rundir, &st) == 0 && st.st_uid == geteuid());
+}
+
 static void apply_baseline(const char *rundir, struct statistics *s)
 {
 	struct baseline baseline;
 	uint64_t since, now = now_ms();
 
 	s->absolute = s->sum.counters;
-	if (baseline_read(rundir, &baseline) == 0) {
+	/* It is of all users' counters: those who see their own only have no
+	 * use for it. */
+	if (sees_all(rundir) && baseline_read(rundir, &baseline) == 0) {
 		baseline_subtract(&s->sum.counters, &baseline);
 		since = baseline.since_ms;
 	} else {
@@ -195,6 +254,8 @@ int statistics_read(const char *rundir, const char *device,
 		error = gather_connections(rundir, &s);
 	if (!error)
 		error = gather_groups(&s);
+	if (!error)
+		error = gather_users(rundir, &s);
 	if (error) {
 		statistics_free(&s);
 		return error;
@@ -208,6 +269,7 @@ void statistics_free(struct statistics *s)
 {
 	free(s->connection);
 	free(s->group);
+	free(s->user);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -244,6 +306,16 @@ const char *statistics_link(unsigned link)
 		return "RC";
 	}
 	return "-";
+}
+
+void statistics_user_name(uid_t uid, char *out, size_t size)
+{
+	const struct passwd *known = getpwuid(uid);
+
+	if (known && strlen(known->pw_name) < size)
+		strcpy(out, known->pw_name);
+	else
+		snprintf(out, size, "%u", (unsigned)uid);
 }
 
 void statistics_host(const struct in6_addr *address, char *out, size_t size)

@@ -29,6 +29,11 @@ struct statistics_group {
 	uint64_t rmbe_bytes; /* of the RMBEs that they receive into */
 };
 
+struct statistics_user {
+	uid_t uid;
+	uint64_t bytes; /* of RMB memory that the user's processes hold */
+};
+
 struct statistics {
 	const char *device;
 	struct snapshot settings;
@@ -40,6 +45,8 @@ struct statistics {
 	size_t connection_count;
 	struct statistics_group *group; /* by maker and number */
 	size_t group_count;
+	struct statistics_user *user; /* that hold any, by number */
+	size_t user_count;
 };
 
 /*
@@ -54,6 +61,9 @@ void statistics_free(struct statistics *s);
 const char *statistics_state(uint32_t state);
 const char *statistics_role(unsigned role);
 const char *statistics_link(unsigned link);
+
+/* The user's name, or the number; size at least 33. */
+void statistics_user_name(uid_t uid, char *out, size_t size);
 
 /* "10.0.0.1" or "2001:db8::1"; size at least INET6_ADDRSTRLEN. */
 void statistics_host(const struct in6_addr *address, char *out, size_t size);

@@ -194,6 +194,19 @@ static void add_now(struct builder *b, struct json_object *to,
 	add(b, to, "now", o);
 }
 
+static struct json_object *make_user(struct builder *b,
+				     const struct statistics_user *u)
+{
+	struct json_object *o = json_object_new_object();
+	char name[33];
+
+	statistics_user_name(u->uid, name, sizeof(name));
+	add_number(b, o, "uid", u->uid);
+	add_text(b, o, "name", name);
+	add_number(b, o, "rmb_bytes", u->bytes);
+	return o;
+}
+
 static struct json_object *make_all(struct builder *b,
 				    const struct statistics *s)
 {
@@ -202,6 +215,7 @@ static struct json_object *make_all(struct builder *b,
 	struct json_object *absolute = json_object_new_object();
 	struct json_object *groups = json_object_new_array();
 	struct json_object *connections = json_object_new_array();
+	struct json_object *users = json_object_new_array();
 	size_t i;
 
 	add_text(b, o, "device", s->device);
@@ -214,6 +228,9 @@ static struct json_object *make_all(struct builder *b,
 	add_counters(b, absolute, &s->absolute);
 	add(b, o, "absolute", absolute);
 	add(b, o, "reasons", make_reasons(b, &s->sum.counters));
+	for (i = 0; i < s->user_count; i++)
+		append(b, users, make_user(b, &s->user[i]));
+	add(b, o, "users", users);
 	for (i = 0; i < s->group_count; i++)
 		append(b, groups, make_group(b, &s->group[i]));
 	add(b, o, "link_groups", groups);

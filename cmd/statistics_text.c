@@ -114,6 +114,20 @@ static void print_details(FILE *out, const struct statistics *s)
 	print_count(out, "Buffer Full", c->buffer_full);
 }
 
+static void print_users(FILE *out, const struct statistics *s)
+{
+	char name[33];
+	size_t i;
+
+	if (!s->user_count)
+		return;
+	print_title(out, "RMB Memory by User:");
+	for (i = 0; i < s->user_count; i++) {
+		statistics_user_name(s->user[i].uid, name, sizeof(name));
+		print_count(out, name, s->user[i].bytes);
+	}
+}
+
 static void print_reasons(FILE *out, const struct status_counters *c)
 {
 	bool none = true;
@@ -218,6 +232,7 @@ void statistics_print(FILE *out, const struct statistics *s, int detailed)
 		return;
 	}
 	print_details(out, s);
+	print_users(out, s);
 	print_reasons(out, &s->sum.counters);
 	print_groups(out, s);
 	print_connections(out, s);

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rundir.h"
+
 /* O_NONBLOCK: neither a FIFO nor a lease makes us wait. */
 #define CAREFULLY (O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
 
@@ -79,10 +81,24 @@ int found_in_rundir(const char *rundir, const char *name, struct stat *st)
 	return open_in(rundir, name, &wanted, S_IFREG, st);
 }
 
-int found_part(const char *rundir, const char *name)
+int found_users(const char *rundir)
 {
-	struct found wanted = {.flags = O_RDONLY | O_DIRECTORY};
+	struct found wanted = {.flags = O_PATH | O_DIRECTORY};
 	struct stat st;
 
-	return open_in(rundir, name, &wanted, S_IFDIR, &st);
+	return open_in(rundir, RUNDIR_USERS, &wanted, S_IFDIR, &st);
+}
+
+int found_own(int dir, const char *name)
+{
+	uid_t user = (uid_t)syscall(SYS_geteuid);
+	const struct found wanted = {.flags = O_RDONLY | O_DIRECTORY,
+				     .owner = {user, user}};
+	struct stat st;
+	int fd = open_typed(dir, name, &wanted, S_IFDIR, &st);
+
+	if (fd < 0 || (st.st_mode & 077) == 0)
+		return fd;
+	syscall(SYS_close, fd);
+	return -EPERM;
 }

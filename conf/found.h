@@ -2,10 +2,11 @@
 /*
  * found: files and directories that somebody else may have made.
  *
- * Where everybody may write, as in the run directory, a name may lead to
- * anything: a FIFO that nobody writes to, a device, a link to a file of ours, a
- * file with a lease on it. Nothing here waits, follows a link or gives away a
- * terminal, and what it gives has the type and the owner that were asked for.
+ * Where everybody may write, as in the directory of all users, a name may lead
+ * to anything: a FIFO that nobody writes to, a device, a link to a file of
+ * ours, a file with a lease on it. Nothing here waits, follows a link or gives
+ * away a terminal, and what it gives has the type and the owner that were asked
+ * for.
  *
  * Ownership: the caller closes what it got.
  * Locking:   none. errno stays.
@@ -35,8 +36,12 @@ int found_open(int dir, const char *name, const struct found *wanted,
  * or the owner of the directory made it. */
 int found_in_rundir(const char *rundir, const char *name, struct stat *st);
 
-/* A directory in the run directory, made by one of the two: open for reading,
- * or -EPERM, or another -errno. */
-int found_part(const char *rundir, const char *name);
+/* The directory of all users in the run directory, made by one of the two: for
+ * paths that begin there (O_PATH), or -EPERM, or another -errno. */
+int found_users(const char *rundir);
+
+/* Opens a directory that nobody but this user may look into or write to;
+ * -EPERM: it is something else. */
+int found_own(int dir, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "publish.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -53,12 +54,19 @@ static int open_directory(int parent, const char *name, bool *is_new)
 	return open_ours(parent, name);
 }
 
-/* Lets the others in, once everything in the new directory is in place. */
-static int open_up(int fd, bool is_new)
+/* What everybody can write to, from before there were directories of users, is
+ * closed; the others come in once everything in a new directory is in place. */
+static int set_mode(int fd, bool is_new, mode_t for_all)
 {
-	mode_t mode = geteuid() == 0 ? 01777 : 0700;
+	mode_t mode = geteuid() == 0 ? for_all : 0700;
+	struct stat st;
 
-	return is_new && fchmod(fd, mode) < 0 ? -errno : 0;
+	if (!is_new && fstat(fd, &st) < 0)
+		return -errno;
+	if (!is_new &&
+	    (st.st_uid != geteuid() || !(st.st_mode & ~for_all & 022)))
+		return 0;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 /* Opens the generation file for writing, at its full size. */
@@ -106,7 +114,7 @@ static void unmap_generation(_Atomic uint64_t *word)
 	munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
 }
 
-static int make_part(int dir, const char *name)
+static int make_part(int dir, const char *name, mode_t mode)
 {
 	bool is_new;
 	int fd = open_directory(dir, name, &is_new);
@@ -114,9 +122,66 @@ static int make_part(int dir, const char *name)
 
 	if (fd < 0)
 		return fd;
-	error = open_up(fd, is_new);
+	error = fchmod(fd, mode) < 0 && is_new ? -errno : 0;
 	close(fd);
 	return error;
+}
+
+/* The directory of the run directory's owner, for a host without BPF. */
+static int make_own(int users)
+{
+	char name[RUNDIR_USER_BYTES];
+	bool is_new;
+	int dir, error;
+
+	rundir_user(name, RUNDIR_OWNER, NULL);
+	dir = open_directory(users, name, &is_new);
+	if (dir < 0)
+		return dir;
+	error = make_part(dir, RUNDIR_STATUS, 0700);
+	if (!error)
+		error = make_part(dir, RUNDIR_PEER, 0711);
+	if (!error && is_new && fchmod(dir, 0711) < 0)
+		error = -errno;
+	close(dir);
+	return error;
+}
+
+static int make_users(int dir)
+{
+	bool is_new;
+	int users = open_directory(dir, RUNDIR_USERS, &is_new);
+	int error;
+
+	if (users < 0)
+		return users;
+	error = make_own(users);
+	if (!error)
+		error = set_mode(users, is_new, 01733);
+	close(users);
+	return error;
+}
+
+/* What former revisions made for everybody to write to. What strangers keep
+ * from being removed is closed at least. */
+static void remove_former(int dir, const char *name)
+{
+	struct dirent *entry;
+	DIR *list;
+	int fd = open_ours(dir, name);
+
+	if (fd < 0)
+		return;
+	fchmod(fd, 0700);
+	list = fdopendir(fd);
+	if (!list) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(list)))
+		unlinkat(fd, entry->d_name, 0);
+	closedir(list);
+	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 int publish_prepare(const char *rundir)
@@ -127,9 +192,7 @@ int publish_prepare(const char *rundir)
 
 	if (dir < 0)
 		return dir;
-	error = make_part(dir, RUNDIR_STATUS);
-	if (!error)
-		error = make_part(dir, RUNDIR_PEER);
+	error = make_users(dir);
 	if (!error) {
 		fd = open_generation(dir);
 		error = fd < 0 ? fd : 0;
@@ -137,7 +200,9 @@ int publish_prepare(const char *rundir)
 			close(fd);
 	}
 	if (!error)
-		error = open_up(dir, is_new);
+		error = set_mode(dir, is_new, 0755);
+	remove_former(dir, RUNDIR_STATUS);
+	remove_former(dir, RUNDIR_PEER);
 	close(dir);
 	return error;
 }
@@ -247,7 +312,7 @@ bool publish_owner_is(const char *rundir, const char *database)
 
 	if (dir < 0)
 		return false;
-	/* Where everybody may write, anybody may have made a link. */
+	/* The directory above may be one where everybody can write. */
 	n = readlinkat(dir, RUNDIR_DATABASE, noted, sizeof(noted));
 	if (n > 0 && n < (ssize_t)sizeof(noted) && realpath(database, path) &&
 	    fstatat(dir, RUNDIR_DATABASE, &st, AT_SYMLINK_NOFOLLOW) == 0)

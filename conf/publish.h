@@ -15,7 +15,8 @@
 
 /*
  * Makes the run directory with what belongs into it, as far as it is missing:
- * open to everybody (mode 01777) when root makes it, private (0700) else.
+ * its owner's alone to write to, but for the directory of all users, where
+ * everybody may make one when root makes it; all of it is private (0700) else.
  * -EPERM when it, or a part of it, belongs to somebody else.
  */
 int publish_prepare(const char *rundir);

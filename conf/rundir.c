@@ -20,6 +20,39 @@ const char *rundir_path(void)
 	return kept;
 }
 
+static const char digit[] = "0123456789abcdef";
+
+char *rundir_user(char *out, uint32_t number, const char *part)
+{
+	for (int i = RUNDIR_USER_DIGITS; i-- > 0;)
+		*out++ = digit[number >> (4 * i) & 15];
+	*out = '\0';
+	if (!part)
+		return out;
+	*out++ = '/';
+	while (*part)
+		*out++ = *part++;
+	*out = '\0';
+	return out;
+}
+
+bool rundir_user_decode(const char *name, uint32_t *number)
+{
+	uint32_t n = 0;
+
+	if (strlen(name) != RUNDIR_USER_DIGITS)
+		return false;
+	for (int i = 0; i < RUNDIR_USER_DIGITS; i++) {
+		const char *found = strchr(digit, name[i]);
+
+		if (!found)
+			return false;
+		n = n << 4 | (uint32_t)(found - digit);
+	}
+	*number = n;
+	return true;
+}
+
 const char *rundir_refused(void)
 {
 	const char *path = secure_getenv(RUNDIR_VARIABLE);

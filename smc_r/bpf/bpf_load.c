@@ -9,18 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "conf/found.h"
+#include "conf/rundir.h"
 #include "smc_r/bpf/bpf_object.h"
 #include "smc_r/bpf/bpf_pins.h"
 #include "smc_r/os/option.h"
 #include "smc_r/os/option_instance.h"
+#include "smc_r/status/user_directory.h"
 
 #define SETTINGS "settings"
+#define ACCOUNTS "accounts"
 #define INSTANCE ".rodata.instance"
 
 _Static_assert(SNAPSHOT_ADDRESSES_MAX == OPTION_ADDRESSES_MAX,
@@ -75,9 +80,25 @@ static int cgroup_find(char *out, size_t size)
 
 /* ---- Settings ----------------------------------------------------------- */
 
-static void settings_of(struct option_settings *out, const struct snapshot *s)
+/* One user has half of the memory where others may come. */
+static uint32_t share_of(const char *rundir)
+{
+	struct stat st;
+	int users = found_users(rundir);
+	bool shared =
+	    users >= 0 && fstat(users, &st) == 0 && (st.st_mode & S_IWOTH);
+
+	if (users >= 0)
+		close(users);
+	return shared ? 2 : 1;
+}
+
+static void settings_of(struct option_settings *out, const char *rundir,
+			const struct snapshot *s)
 {
 	memset(out, 0, sizeof(*out));
+	out->share = share_of(rundir);
+	out->max_memory = s->max_memory_bytes;
 	out->build = bpf_object_build;
 	out->enabled = s->enabled;
 	out->address_count = s->address_count;
@@ -90,12 +111,13 @@ static void settings_of(struct option_settings *out, const struct snapshot *s)
 	}
 }
 
-static int settings_write(int map, const struct snapshot *s)
+static int settings_write(const struct loader *l, int map,
+			  const struct snapshot *s)
 {
 	struct option_settings settings;
 	uint32_t key = 0;
 
-	settings_of(&settings, s);
+	settings_of(&settings, l->pins.rundir, s);
 	return bpf_map_update_elem(map, &key, &settings, BPF_ANY) ? -errno : 0;
 }
 
@@ -116,6 +138,59 @@ static int settings_open(const struct loader *l)
 		return map;
 	close(map);
 	return -ESTALE;
+}
+
+/* ---- Accounts ----------------------------------------------------------- */
+
+static int account_put(void *owner, const struct user_directory *u)
+{
+	struct option_account_kept a = {.directory = u->number};
+	uint32_t user = u->uid;
+	int *map = owner;
+
+	/* The first of several will do. */
+	if (u->number != RUNDIR_OWNER)
+		bpf_map_update_elem(*map, &user, &a, BPF_NOEXIST);
+	return 0;
+}
+
+/* Users who have a directory keep it. Their processes say what they hold when
+ * that changes next. */
+static int accounts_write(struct loader *l)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(l->object, ACCOUNTS);
+	int fd = map ? bpf_map__fd(map) : -1;
+
+	if (fd < 0)
+		return bpf_pins_fail(&l->pins, -ENOEXEC,
+				     "the BPF object has no accounts");
+	user_directory_each(l->pins.rundir, account_put, &fd);
+	return 0;
+}
+
+int bpf_load_accounts(const char *rundir,
+		      int (*each)(void *owner, uid_t user, uint64_t bytes),
+		      void *owner)
+{
+	uint32_t user, *before = NULL;
+	char unused[1];
+	struct loader l = {0};
+	struct option_account_kept a;
+	int map, result;
+
+	result = bpf_pins_init(&l.pins, rundir, unused, sizeof(unused));
+	if (result)
+		return result;
+	map = bpf_pins_open(&l.pins, ACCOUNTS);
+	if (map < 0)
+		return map;
+	while (!result && bpf_map_get_next_key(map, before, &user) == 0) {
+		if (bpf_map_lookup_elem(map, &user, &a) == 0)
+			result = each(owner, user, a.bytes);
+		before = &user;
+	}
+	close(map);
+	return result;
 }
 
 /* ---- Links -------------------------------------------------------------- */
@@ -275,7 +350,9 @@ static int attach(struct loader *l, const struct snapshot *s)
 		error = bpf_pins_fail(&l->pins, -ENOEXEC,
 				      "the BPF object has no settings");
 	else
-		error = settings_write(bpf_map__fd(map), s);
+		error = settings_write(l, bpf_map__fd(map), s);
+	if (!error)
+		error = accounts_write(l);
 	if (!error)
 		error = bpf_object__pin_maps(l->object, l->pins.path);
 	if (!error)
@@ -308,7 +385,7 @@ int bpf_load_attach(const char *rundir, const struct snapshot *s, char *why,
 	before = libbpf_set_print(keep_complaint);
 	map = settings_open(&l);
 	if (map >= 0 && links_are_attached(&l)) {
-		error = settings_write(map, s);
+		error = settings_write(&l, map, s);
 		if (error)
 			bpf_pins_fail(&l.pins, error, "%s/" SETTINGS ": %s",
 				      l.pins.path, strerror(-error));

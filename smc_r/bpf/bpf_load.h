@@ -22,6 +22,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "conf/snapshot.h"
 
@@ -39,6 +41,15 @@ int bpf_load_attach(const char *rundir, const struct snapshot *s, char *why,
  */
 int bpf_load_update(const char *rundir, const struct snapshot *s, char *why,
 		    size_t size);
+
+/*
+ * Calls each() with every user who has an account, and the RMB memory that the
+ * user's processes hold; stops when it returns other than 0, and returns that.
+ * -ENOENT when nothing is attached. Says no why.
+ */
+int bpf_load_accounts(const char *rundir,
+		      int (*each)(void *owner, uid_t user, uint64_t bytes),
+		      void *owner);
 
 /* Takes everything away again; 0 also when there was nothing. */
 int bpf_load_detach(const char *rundir);

@@ -30,6 +30,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "smc_r/bpf/smc_option_accounts.bpf.h"
 #include "smc_r/bpf/smc_option_maps.bpf.h"
 #include "smc_r/os/option.h"
 
@@ -387,12 +388,17 @@ int smc_option(struct bpf_sock_ops *ops)
 
 /* ---- The private socket option ------------------------------------------ */
 
+static __always_inline bool is_asked(struct bpf_sockopt *ctx)
+{
+	return ctx->level == OPTION_LEVEL && ctx->optname == (__s32)instance;
+}
+
 static __always_inline bool is_ours(struct bpf_sockopt *ctx)
 {
 	struct bpf_sock *sk = ctx->sk;
 
-	return ctx->level == OPTION_LEVEL && ctx->optname == (__s32)instance &&
-	       sk && (sk->family == INET || sk->family == INET6) &&
+	return is_asked(ctx) && sk &&
+	       (sk->family == INET || sk->family == INET6) &&
 	       sk->type == STREAM && sk->protocol == PROTOCOL_TCP;
 }
 
@@ -522,9 +528,14 @@ int smc_mark(struct bpf_sockopt *ctx)
 	__s32 *value = ctx->optval;
 	int error;
 
-	if (!is_ours(ctx))
+	if (is_asked(ctx) && ctx->optlen == sizeof(struct option_account_name))
+		error = account_name(ctx);
+	else if (is_asked(ctx) &&
+		 ctx->optlen == sizeof(struct option_account_bytes))
+		error = account_hold(ctx);
+	else if (!is_ours(ctx))
 		return leave_alone(ctx);
-	if (ctx->optlen == sizeof(struct option_visit))
+	else if (ctx->optlen == sizeof(struct option_visit))
 		error = mark_visitor(ctx);
 	else if (ctx->optlen == sizeof(struct option_knocking))
 		error = mark_knocking(ctx);
@@ -586,6 +597,11 @@ int smc_state(struct bpf_sockopt *ctx)
 	bool named = (void *)answer + OPTION_ANSWER_SHORT <= ctx->optval_end;
 	bool knocks = (void *)(answer + 1) <= ctx->optval_end;
 
+	if (is_asked(ctx) && ctx->optlen == sizeof(struct option_account) &&
+	    account_tell(ctx)) {
+		write_field(ctx->retval, 0);
+		return 1;
+	}
 	if (!is_ours(ctx) || (void *)(value + 1) > ctx->optval_end)
 		return leave_alone(ctx);
 	m = sk ? bpf_sk_storage_get(&marks, sk, 0, 0) : 0;

@@ -22,6 +22,10 @@
  *   getsockopt(fd, OPTION_LEVEL, instance, struct option_answer): the same,
  * the socket's own name, and what its client knocked with. The short form ends
  * before the knock.
+ *   getsockopt(fd, OPTION_LEVEL, instance, struct option_account): the account
+ * of the user who asks, on a socket of any kind.
+ *   setsockopt(fd, OPTION_LEVEL, instance, struct option_account_name) and
+ * (..., struct option_account_bytes): change it, likewise.
  *
  * The BPF program is compiled from this header too, so it uses nothing but
  * linux/types.h.
@@ -85,6 +89,51 @@ struct option_answer {
 
 #define OPTION_ANSWER_SHORT 24
 
+/*
+ * What a user has in the run directory. The BPF program keeps one account for
+ * each user who asked for it, under the number that the kernel has for the user
+ * outside all user namespaces; nobody can ask for another one's.
+ */
+struct option_account {
+	__u32 answer;    /* OPTION_ANSWER */
+	__u32 directory; /* number of the user's directory, 0: none yet */
+	__u64 bytes;     /* of RMB memory that the user's processes hold */
+	__u64 used;      /* that all users hold */
+	__u32 share;     /* one user may have this part of max_memory: 1 or 2 */
+	__u32 pad;
+};
+
+/* Names the user's directory: -EEXIST unless `before` is what the account says;
+ * -ENOSPC: there are too many accounts. */
+struct option_account_name {
+	__u32 before; /* 0: there was none */
+	__u32 after;
+	__u32 pad;
+};
+
+/*
+ * The user's processes hold so many bytes from now on. More than before:
+ * -ENOMEM where the limit, or max_memory if that is less, would be passed, by
+ * all users or, in a part of it, by this one. -ESTALE: the account has another
+ * directory.
+ */
+struct option_account_bytes {
+	__u64 bytes;
+	__u64 limit;
+	__u32 directory;
+	__u32 pad;
+};
+
+/* What is kept of it, in the map "accounts". */
+struct option_account_kept {
+	__u64 bytes;
+	__u32 directory;
+	__u32 pad;
+};
+
+#define OPTION_DIRECTORY_BITS 24
+#define OPTION_ACCOUNTS_MAX   65536
+
 #define OPTION_KIND   254
 #define OPTION_LENGTH 6
 #define OPTION_MAGIC  0xe2d4c3d9 /* in network order */
@@ -98,7 +147,8 @@ struct option_settings {
 	__u32 build; /* which build of the BPF program this is */
 	__u32 enabled;
 	__u32 address_count;
-	__u32 pad;
+	__u32 share;      /* as in struct option_account */
+	__u64 max_memory; /* bytes */
 	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
 	__u32 addresses[OPTION_ADDRESSES_MAX][4];
 	/* bit (port % 64) of word (port / 64): a server port of SMC-R */
@@ -108,7 +158,11 @@ struct option_settings {
 _Static_assert(sizeof(struct option_answer) ==
 		   OPTION_ANSWER_SHORT + sizeof(struct option_knock),
 	       "no gap");
-_Static_assert(sizeof(struct option_settings) == 8240,
+_Static_assert(sizeof(struct option_account) == 32 &&
+		   sizeof(struct option_account_name) == 12 &&
+		   sizeof(struct option_account_bytes) == 24,
+	       "each form has a length of its own");
+_Static_assert(sizeof(struct option_settings) == 8248,
 	       "the BPF program and the commands see one layout");
 
 #endif

@@ -17,8 +17,6 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "conf/found.h"
-#include "conf/rundir.h"
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -235,17 +233,4 @@ void private_fd_close_all(const int *fds, unsigned count)
 		atomic_fetch_sub(&private_fd_count, n);
 		close_run(fds[i], n);
 	}
-}
-
-int private_fd_directory(const char *name, int *kept)
-{
-	int fd;
-
-	if (*kept >= 0)
-		return 0;
-	fd = found_part(rundir_path(), name);
-	if (fd < 0)
-		return fd;
-	*kept = private_fd(fd);
-	return *kept < 0 ? *kept : 0;
 }

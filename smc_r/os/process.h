@@ -125,9 +125,6 @@ void private_fd_close(int fd);
 void private_fd_close_all(const int *fds, unsigned count);
 /* Would so many more leave the program, and what follows, plenty? */
 bool private_fd_has_plenty(unsigned more);
-/* Opens a directory of the run directory, once: *kept is -1 before, and the
- * private descriptor after it. 0 or -errno. */
-int private_fd_directory(const char *name, int *kept);
 
 /*
  * Around calls that make many descriptors before they are moved: a program that

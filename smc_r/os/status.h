@@ -3,13 +3,13 @@
  * status: what a process with the engine tells the rest of the host.
  *
  * Each process that meets a matching connection has one segment, the file
- * <run directory>/status/<pid>.<start time>, mapped shared and written by
- * that process and by its forked children. Commands map it read-only. A
+ * status/<pid>.<start time> in the user's directory (rundir.h), mapped shared
+ * and written by that process and by its forked children. Commands copy it. A
  * segment holds counters, and one slot per connection; the slot is at the same
  * time the private state that all processes of one end share: cursors and
  * locks that the peer cannot reach.
  *
- * What ended processes counted is kept in <run directory>/status/totals.<uid>.
+ * What ended processes counted is kept beside it, in the file totals.
  *
  * Ownership: the process that made a segment removes it at its end; segments
  *            of killed processes are swept by the next process of the same
@@ -160,7 +160,7 @@ struct status_header {
 	uint32_t slot_size;          /* sizeof(struct status_slot) */
 	_Atomic uint32_t slot_count; /* slots that have memory, grows */
 	int32_t pid;
-	uint32_t uid;
+	uint32_t uid; /* as in struct status_totals */
 	uint64_t start;
 	uint64_t started_ms;
 	char program[STATUS_PROGRAM_MAX];
@@ -179,16 +179,17 @@ struct status_header {
  * say nothing in another pid namespace. */
 #define STATUS_SLOTS_AT 8192u
 
-/* <run directory>/status/totals.<uid>: what ended processes counted, and the
- * RMB memory of the living ones. Mapped shared by all processes of that user.
+/* What a user's ended processes counted, and the RMB memory of the living ones.
+ * Mapped shared by all processes of that user.
  * Merging a segment happens under flock(LOCK_EX) of this file; a reader that
  * sums totals and segments holds LOCK_SH meanwhile. rmb_bytes is the sum of
  * that word in all segments of the user; it and they change together, under
  * flock(LOCK_EX) of the directory, and `ledger` says when they may differ. */
+#define STATUS_TOTALS "totals"
 struct status_totals {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t uid;
+	uint32_t uid; /* as its maker saw it; a user namespace has others */
 	uint32_t reason_table; /* STATUS_REASON_TABLE */
 	_Atomic uint64_t rmb_bytes;
 	struct status_counters counters;

@@ -8,6 +8,8 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/rendezvous.h"
+#include "smc_r/status/home.h"
+#include "smc_r/status/segment.h"
 
 static uint8_t own_id[PEER_ID_BYTES];
 static int listener = -1;
@@ -17,18 +19,20 @@ int identity_random(void *out, size_t n)
 	return SYS_CALL3(SYS_getrandom, out, n, 0) == (long)n ? 0 : -EAGAIN;
 }
 
-/* Four random bytes and the process id: unlike any other living instance, and
- * unlike our own earlier ones. */
+/* Unlike any other living instance, and unlike our own earlier ones. */
 int identity_get(uint8_t id[PEER_ID_BYTES])
 {
-	if (listener < 0) {
-		uint32_t pid = (uint32_t)process.pid;
+	uint32_t random;
+	int result;
 
-		if (identity_random(own_id, 4) < 0)
+	if (listener < 0) {
+		result = segment_open();
+		if (result < 0)
+			return result;
+		if (identity_random(&random, sizeof(random)) < 0)
 			return -EAGAIN;
-		for (int i = 0; i < 4; i++)
-			own_id[4 + i] = (uint8_t)(pid >> (24 - 8 * i));
-		rendezvous_sweep();
+		rendezvous_id_make(own_id, home_number(), process.pid, random);
+		rendezvous_sweep(home_number());
 		listener = rendezvous_listen(own_id);
 		if (listener < 0)
 			return listener;

@@ -16,7 +16,8 @@
 #define PEER_ID_BYTES 8
 
 /* Our peer ID. Makes it, and the rendezvous socket, at the first call: 0 or
- * -errno (-EAGAIN: no random bytes yet; those of rendezvous_listen). */
+ * -errno (-EAGAIN: no random bytes yet; those of segment_open and
+ * rendezvous_listen). */
 int identity_get(uint8_t id[PEER_ID_BYTES]);
 /* Our peer ID, where identity_get has succeeded; zeros before. */
 const uint8_t *identity_own(void);

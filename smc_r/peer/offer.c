@@ -10,12 +10,14 @@
 #include "smc_r/os/option_instance.h"
 #include "smc_r/os/relaxed.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/status/account.h"
 
 /* Written once, by offer_init(). 0: no instance, nothing to ask. */
 static uint32_t instance;
 
 int offer_init(const char *rundir)
 {
+	account_init(rundir);
 	return option_instance(rundir, &instance);
 }
 

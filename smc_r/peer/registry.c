@@ -11,11 +11,9 @@
 #include <unistd.h>
 
 #include "conf/found.h"
-#include "conf/rundir.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/sock_diag.h"
-#include "smc_r/protocol/text.h"
 #include "smc_r/status/segment.h"
 
 #define REGISTRY_MAGIC   0x47525352u
@@ -69,32 +67,19 @@ static pid_t parent;    /* the process that made them */
 
 /* ---- the file ---- */
 
-static bool path_of(char *out, size_t size)
+static int open_file(int dir)
 {
-	static const char name[] = "/registry.";
-	const char *base = rundir_path();
-
-	if (strlen(base) + sizeof(name) + TEXT_NUMBER_BYTES > size)
-		return false;
-	text_put_number(text_put(text_put(out, base), name), sys_geteuid());
-	return true;
-}
-
-static int open_file(const char *path)
-{
-	const struct found wanted = {.flags = O_RDWR | O_CREAT,
-				     .mode = 0600,
-				     .owner = {sys_geteuid(), sys_geteuid()}};
+	const struct found wanted = {
+	    .flags = O_RDWR | O_CREAT, .mode = 0600, .owner = {FOUND_ANYBODY}};
 	struct stat st;
-	int fd = found_open(AT_FDCWD, path, &wanted, &st);
+	int fd = found_open(dir, "registry", &wanted, &st);
 
 	if (fd < 0)
 		return fd;
-	if ((st.st_mode & 077) == 0 &&
-	    SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0)
+	if (SYS_CALL4(SYS_fallocate, fd, 0, 0, sizeof(struct registry)) == 0)
 		return fd;
 	sys_close(fd);
-	return -EPERM;
+	return -ENOSPC;
 }
 
 static struct registry *map_file(int fd)
@@ -118,24 +103,22 @@ static struct registry *map_file(int fd)
 
 static struct registry *open_registry(void)
 {
-	char path[512];
 	struct stat st;
 	int fd;
 
 	if (tried)
 		return registry;
 	tried = true;
-	if (!path_of(path, sizeof(path)) ||
-	    SYS_CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) <
-		0)
+	if (segment_open() < 0 || SYS_CALL4(SYS_newfstatat, AT_FDCWD,
+					    "/proc/self/ns/net", &st, 0) < 0)
 		return NULL;
 	own_net = st.st_ino;
-	fd = open_file(path);
+	fd = open_file(segment_directory());
 	if (fd < 0)
 		return NULL;
 	registry = map_file(fd);
 	sys_close(fd);
-	if (registry && segment_open() == 0)
+	if (registry)
 		atomic_store(&segment_header()->offer_kind, 2);
 	return registry;
 }

@@ -10,7 +10,8 @@
  * that nobody claimed is withdrawn by the client, in one step that excludes a
  * claim: so no CLC byte is ever sent to a process that does not expect it.
  *
- * The file is <run directory>/registry.<uid>, for processes of that user only.
+ * The file is status/registry in the user's directory, for processes of that
+ * user only.
  *
  * Locking: engine lock held by the caller; between processes, atomics.
  */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,25 +16,56 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/text.h"
+#include "smc_r/status/home.h"
 
-#define NAME_BYTES 17 /* 16 digits and NUL */
+/* A peer ID: number of the user's directory, pid, random bits. */
+#define RANDOM_BITS 18
+#define PID_MASK    0x3fffffu /* 22 bits, which are Linux' */
+#define NAME_DIGITS 16
+#define NAME_BYTES                                                             \
+	(RUNDIR_USER_DIGITS + sizeof("/" RUNDIR_PEER "/") + NAME_DIGITS)
 
-static int peer_dir = -1;
-
-static int open_dir(void)
+/* The first bits of a peer ID are the number of the directory that it is in. */
+static uint32_t directory_of(const uint8_t id[8])
 {
-	return private_fd_directory(RUNDIR_PEER, &peer_dir);
+	return (uint32_t)id[0] << 16 | (uint32_t)id[1] << 8 | id[2];
 }
 
+static void put_word(uint8_t id[8], uint64_t word)
+{
+	for (int i = 0; i < 8; i++)
+		id[i] = (uint8_t)(word >> (56 - 8 * i));
+}
+
+void rendezvous_id_make(uint8_t id[8], uint32_t directory, pid_t pid,
+			uint32_t random)
+{
+	put_word(id, (uint64_t)directory << 40 |
+			 (uint64_t)((uint32_t)pid & PID_MASK) << RANDOM_BITS |
+			 random >> (32 - RANDOM_BITS));
+}
+
+pid_t rendezvous_id_pid(const uint8_t id[8])
+{
+	uint64_t word = 0;
+
+	for (int i = 0; i < 8; i++)
+		word = word << 8 | id[i];
+	return (pid_t)(word >> RANDOM_BITS & PID_MASK);
+}
+
+/* Below the directory of all users. */
 static void name_of(char out[NAME_BYTES], const uint8_t id[8])
 {
 	static const char digit[] = "0123456789abcdef";
+	char *at = rundir_user(out, directory_of(id), RUNDIR_PEER);
 
+	*at++ = '/';
 	for (int i = 0; i < 8; i++) {
-		out[2 * i] = digit[id[i] >> 4];
-		out[2 * i + 1] = digit[id[i] & 15];
+		*at++ = digit[id[i] >> 4];
+		*at++ = digit[id[i] & 15];
 	}
-	out[16] = '\0';
+	*at = '\0';
 }
 
 /* Through /proc, because a run directory's path may be longer than an AF_UNIX
@@ -47,9 +77,9 @@ static socklen_t address_of(struct sockaddr_un *a, const char *name)
 	memset(a, 0, sizeof(*a));
 	a->sun_family = AF_UNIX;
 	at = text_put_number(text_put(a->sun_path, "/proc/self/fd/"),
-			     (uint64_t)peer_dir);
+			     (uint64_t)home_users());
 	*at++ = '/';
-	memcpy(at, name, NAME_BYTES);
+	text_put(at, name);
 	return (socklen_t)sizeof(*a);
 }
 
@@ -65,11 +95,11 @@ int rendezvous_listen(const uint8_t id[8])
 {
 	struct sockaddr_un a;
 	char name[NAME_BYTES];
-	long result = open_dir();
-	int fd;
+	long result;
+	int fd = home_users();
 
-	if (result < 0)
-		return (int)result;
+	if (fd < 0)
+		return fd;
 	fd = new_socket();
 	if (fd < 0)
 		return fd;
@@ -78,7 +108,7 @@ int rendezvous_listen(const uint8_t id[8])
 	/* Other users' processes are peers as well: connecting needs write
 	 * permission; the nonce is what is checked. */
 	if (result == 0)
-		result = SYS_CALL3(SYS_fchmodat, peer_dir, name, 0666);
+		result = SYS_CALL3(SYS_fchmodat, home_users(), name, 0666);
 	if (result == 0)
 		result = SYS_CALL3(SYS_listen, fd, 4096, 0);
 	if (result == 0)
@@ -95,8 +125,7 @@ void rendezvous_forget(const uint8_t id[8])
 	char name[NAME_BYTES];
 
 	name_of(name, id);
-	if (peer_dir >= 0)
-		SYS_CALL3(SYS_unlinkat, peer_dir, name, 0);
+	SYS_CALL3(SYS_unlinkat, home_users(), name, 0);
 }
 
 static int connect_name(const char *name)
@@ -120,10 +149,10 @@ static int connect_name(const char *name)
 int rendezvous_connect(const uint8_t id[8])
 {
 	char name[NAME_BYTES];
-	int result = open_dir();
+	int users = home_users();
 
-	if (result < 0)
-		return result;
+	if (users < 0)
+		return users;
 	name_of(name, id);
 	return connect_name(name);
 }
@@ -254,35 +283,37 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 
 /* ---- names that a killed process left ---- */
 
-/* The last four bytes of a peer ID are its process id. In another pid
- * namespace that says nothing, so a refused connection must agree. */
+static bool id_of(uint8_t id[8], const char *name)
+{
+	put_word(id, strtoull(name, NULL, 16));
+	return strlen(name) == NAME_DIGITS;
+}
+
+/* A peer ID has its process id in it. In another pid namespace that says
+ * nothing, so a refused connection must agree. */
 static void sweep_name(const char *name)
 {
-	struct stat st;
+	uint8_t id[8];
 	int fd;
 
-	if (strlen(name) != NAME_BYTES - 1 ||
-	    process_start_time((pid_t)strtoul(name + 8, NULL, 16)) != 0 ||
-	    SYS_CALL4(SYS_newfstatat, peer_dir, name, &st,
-		      AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISSOCK(st.st_mode) || st.st_uid != sys_geteuid())
+	if (!id_of(id, name) || process_start_time(rendezvous_id_pid(id)) != 0)
 		return;
-	fd = connect_name(name);
+	fd = rendezvous_connect(id);
 	if (fd == -ECONNREFUSED)
-		SYS_CALL3(SYS_unlinkat, peer_dir, name, 0);
+		rendezvous_forget(id);
 	private_fd_close(fd);
 }
 
-void rendezvous_sweep(void)
+void rendezvous_sweep(uint32_t directory)
 {
 	char buffer[4096] __attribute__((aligned(8)));
+	char path[RUNDIR_USER_BYTES];
 	long n;
 	int fd;
 
-	if (open_dir() < 0)
-		return;
-	fd = (int)SYS_CALL4(SYS_openat, peer_dir, ".",
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	rundir_user(path, directory, RUNDIR_PEER);
+	fd = (int)SYS_CALL4(SYS_openat, home_users(), path,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	while ((n = SYS_CALL3(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)

@@ -3,8 +3,9 @@
  * rendezvous: the AF_UNIX socket where a process is found by its peer ID, and
  * the messages that carry RMBs across it.
  *
- * The socket is <run directory>/peer/<peer ID in hex>: a path and not an
- * abstract name, so that it works between network namespaces. The peer
+ * The socket is peer/<peer ID in hex> in the directory of its process's user,
+ * whose number is in the peer ID: a path and not an abstract name, so that it
+ * works between network namespaces. The peer
  * connects and sends; we accept when a CLC Accept tells us to look. Nobody has
  * to wait for anybody, and no thread is needed.
  *
@@ -43,12 +44,18 @@ struct rendezvous_message {
 #define RENDEZVOUS_MAGIC   0x5a444e52u
 #define RENDEZVOUS_VERSION 7u
 
+/* A peer ID: 24 bits are the number of the user's directory, so that one
+ * look-up finds the socket; 22 the process id; the last 18 are random. */
+void rendezvous_id_make(uint8_t id[8], uint32_t directory, pid_t pid,
+			uint32_t random);
+pid_t rendezvous_id_pid(const uint8_t id[8]);
+
 /* Listens under our peer ID: a private descriptor or -errno. */
 int rendezvous_listen(const uint8_t id[8]);
 /* Removes the name. */
 void rendezvous_forget(const uint8_t id[8]);
-/* Removes names whose process is gone, those of this user. */
-void rendezvous_sweep(void);
+/* Removes names whose process is gone from this user's directory. */
+void rendezvous_sweep(uint32_t directory);
 
 /* A channel to the process with this peer ID, or -errno: -ECONNREFUSED and
  * -ENOENT mean that it is not on this host. */

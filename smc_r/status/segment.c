@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "conf/rundir.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/text.h"
+#include "smc_r/status/home.h"
 #include "smc_r/status/segment_table.h"
 #include "smc_r/status/totals.h"
 
@@ -106,7 +106,7 @@ static int create_own(void)
 {
 	return (int)SYS_CALL4(
 	    SYS_openat, status_dir, own_name,
-	    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static int make_own(void)
@@ -147,23 +147,50 @@ static void keep_proc(void)
 	process_keep_proc(fd < 0 ? -1 : private_fd(fd));
 }
 
+static int open_in_home(void)
+{
+	int result;
+
+	if (status_dir < 0)
+		status_dir = home_open();
+	if (status_dir < 0)
+		return status_dir;
+	result = totals_open(status_dir);
+	return result < 0 ? result : make_own();
+}
+
+/* For another user's, or for the one that this user has now. */
+static void leave_home(void)
+{
+	totals_leave();
+	private_fd_close(status_dir);
+	status_dir = -1;
+}
+
 int segment_open(void)
 {
+	bool is_inherited = status_dir >= 0;
 	int result;
 
 	if (segments[0].header)
 		return 0;
-	if (status_dir < 0)
+	if (!is_inherited)
 		keep_proc();
-	result = private_fd_directory(RUNDIR_STATUS, &status_dir);
-	if (result == 0)
-		result = totals_open(status_dir);
-	if (result == 0)
-		result = make_own();
+	result = open_in_home();
+	/* The parent was another user's, or it was that one's directory. */
+	if (is_inherited && (result == -EACCES || result == -ENOENT)) {
+		leave_home();
+		result = open_in_home();
+	}
 	if (result == 0 && sweeping)
 		totals_sweep(status_dir);
 	sweeping = false;
 	return result;
+}
+
+int segment_directory(void)
+{
+	return status_dir;
 }
 
 struct status_header *segment_header(void)
@@ -207,18 +234,30 @@ void segment_shift(void)
 
 /* ---- memory and the end ---- */
 
-int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
+static int reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
 {
-	_Atomic uint64_t *mine;
 	int result = segment_open();
 
 	if (result < 0)
 		return result;
-	mine = &segments[0].header->rmb_bytes;
-	result = totals_reserve(status_dir, bytes, limit, mine, used);
+	return totals_reserve(status_dir, bytes, limit,
+			      &segments[0].header->rmb_bytes, used);
+}
+
+int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
+{
+	int result = reserve(bytes, limit, used);
+
+	/* The process has another user now: what it does from now on is that
+	 * one's, and what it has stays where it is. */
+	if (result == -ESTALE) {
+		segment_shift();
+		leave_home();
+		result = reserve(bytes, limit, used);
+	}
 	if (result == -ENOMEM) {
 		totals_sweep(status_dir);
-		result = totals_reserve(status_dir, bytes, limit, mine, used);
+		result = reserve(bytes, limit, used);
 	}
 	return result;
 }

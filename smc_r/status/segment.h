@@ -23,6 +23,10 @@ int segment_open(void);
 /* NULL when the segment could not be made. */
 struct status_header *segment_header(void);
 
+/* The directory that it is in, which no other user can open. segment_open() has
+ * succeeded. */
+int segment_directory(void);
+
 /* A slot in state STATUS_INIT, held by this process; NULL: none left. */
 struct status_slot *segment_slot_get(void);
 

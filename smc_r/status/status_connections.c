@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "smc_r/status/status_file.h"
+#include "smc_r/status/user_directory.h"
 
 struct walk {
 	int (*each)(void *owner, const struct status_connection *c);
@@ -54,17 +55,18 @@ static int show_segment(void *owner, struct status_file *file)
 	return w->result;
 }
 
+static int show_user(void *owner, const struct user_directory *u)
+{
+	return status_file_each(u->status, show_segment, owner);
+}
+
 int status_connections_each(const char *rundir,
 			    int (*each)(void *owner,
 					const struct status_connection *c),
 			    void *owner)
 {
 	struct walk w = {.each = each, .owner = owner};
-	int result, dir = status_dir_open(rundir);
+	int result = user_directory_each(rundir, show_user, &w);
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	result = status_file_each(dir, show_segment, &w);
-	close(dir);
-	return result;
+	return result == -ENOENT ? 0 : result;
 }

@@ -15,16 +15,9 @@
 #include <unistd.h>
 
 #include "conf/found.h"
-#include "conf/rundir.h"
-
 #include "smc_r/os/alive.h"
 
 #define SLOTS_AT_ONCE 32
-
-int status_dir_open(const char *rundir)
-{
-	return found_part(rundir, RUNDIR_STATUS);
-}
 
 bool status_name_decode(const char *name, struct status_name *out)
 {
@@ -111,23 +104,23 @@ static int status_file_check(int fd, const struct status_name *name,
 	error = status_file_refresh(out);
 	if (error)
 		return error;
-	if (out->header.uid != st.st_uid || out->header.pid != name->pid ||
-	    out->header.start != name->start)
+	if (out->header.pid != name->pid || out->header.start != name->start)
 		return -EPROTO;
 	return 0;
 }
 
 int status_file_open(int dir, const char *name, struct status_file *out)
 {
-	/* The header says whose it should be: status_file_check(). */
-	const struct found wanted = {.flags = O_RDONLY,
-				     .owner = {FOUND_ANYBODY}};
+	struct found wanted = {.flags = O_RDONLY};
 	struct status_name id;
 	struct stat st;
 	int error, fd;
 
 	if (!status_name_decode(name, &id))
 		return -EPROTO;
+	if (fstat(dir, &st) != 0)
+		return -errno;
+	wanted.owner[0] = wanted.owner[1] = st.st_uid;
 	fd = found_open(dir, name, &wanted, &st);
 	if (fd < 0)
 		return fd == -EPERM ? -EPROTO : fd;
@@ -193,8 +186,12 @@ int status_dir_each(int dir,
 			close(fd);
 		return result;
 	}
-	while (!result && (entry = readdir(list)) != NULL)
+	for (int i = 0; !result && i < STATUS_NAMES_MAX; i++) {
+		entry = readdir(list);
+		if (!entry)
+			break;
 		result = each(owner, dir, entry->d_name);
+	}
 	closedir(list);
 	return result;
 }

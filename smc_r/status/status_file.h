@@ -2,7 +2,7 @@
 /*
  * status_file: opens one status segment and copies from it.
  *
- * The file may have been written by any user who has a directory entry there.
+ * Any user's files are read.
  * Nothing of it is used before it was copied and checked, and it is never
  * mapped: a mapping of a file that its owner cuts short is a deadly signal.
  *
@@ -35,19 +35,13 @@ struct status_file {
 	struct status_header header; /* a copy; program ends with NUL */
 };
 
-/*
- * The directory of the segments, for openat: a descriptor, or -ENOENT when
- * no engine has run yet, or another -errno.
- */
-int status_dir_open(const char *rundir);
-
 /* False for a name that no engine gives to a segment. */
 bool status_name_decode(const char *name, struct status_name *out);
 
 /*
  * 0 and *out is open; -EPROTO when the file is not a segment, is not the
- * process's that its name says, or has another owner than it says; another
- * -errno. Nothing is open on failure.
+ * process's that its name says, or has another owner than the directory;
+ * another -errno. Nothing is open on failure.
  */
 int status_file_open(int dir, const char *name, struct status_file *out);
 
@@ -73,9 +67,10 @@ int status_file_each_slot(const struct status_file *file,
 			  void *owner);
 
 /*
- * Calls each() with the name of every directory entry; stops when it returns
- * other than 0, and returns that. Else 0 or a negative errno.
+ * Calls each() with the name of every directory entry, or so many; stops when
+ * it returns other than 0, and returns that. Else 0 or a negative errno.
  */
+#define STATUS_NAMES_MAX 1000000 /* no user makes a command work for ever */
 int status_dir_each(int dir,
 		    int (*each)(void *owner, int dir, const char *name),
 		    void *owner);

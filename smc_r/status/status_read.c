@@ -11,9 +11,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "smc_r/status/account.h"
 #include "smc_r/status/status_file.h"
 #include "smc_r/status/status_totals.h"
-#include "smc_r/status/status_users.h"
+#include "smc_r/status/user_directory.h"
 
 #define LOCK_WAIT_MS 2000u
 #define TRIES        4
@@ -104,35 +105,25 @@ static uint64_t bounded(uint64_t bytes)
 
 /* ---- One user ----------------------------------------------------------- */
 
-struct user_sum {
-	uid_t uid;
-	struct status_sum *sum;
-};
-
-static int add_if_users(void *owner, struct status_file *file)
+static int add_file(void *owner, struct status_file *file)
 {
-	struct user_sum *u = owner;
-
-	if (file->uid == u->uid)
-		add_segment(file, u->sum);
+	add_segment(file, owner);
 	return 0;
 }
 
-static int add_user_once(int dir, uid_t uid, struct status_sum *sum,
-			 bool *had_totals)
+static int add_user_once(int dir, struct status_sum *sum, bool *had_totals)
 {
-	struct user_sum u = {.uid = uid, .sum = sum};
 	struct status_totals totals;
-	int error, fd = status_totals_open(dir, uid);
+	int error, fd = status_totals_open(dir);
 	bool locked =
 	    fd >= 0 && status_totals_lock(fd, LOCK_SH, LOCK_WAIT_MS) == 0;
 
 	*had_totals = fd >= 0;
-	if (fd >= 0 && status_totals_copy(fd, uid, &totals) == 0) {
+	if (fd >= 0 && status_totals_copy(fd, &totals) == 0) {
 		status_counters_add(&sum->counters, &totals.counters);
 		sum->rmb_reserved += bounded(totals.rmb_bytes);
 	}
-	error = status_file_each(dir, add_if_users, &u);
+	error = status_file_each(dir, add_file, sum);
 	if (locked)
 		status_totals_unlock(fd);
 	if (fd >= 0)
@@ -144,9 +135,9 @@ static int add_user_once(int dir, uid_t uid, struct status_sum *sum,
  * A user without totals has nothing to lock. When the first merge makes the
  * file meanwhile, the sum may have missed it and is made again.
  */
-static int add_user(int dir, uid_t uid, struct status_sum *sum)
+static int add_user(void *owner, const struct user_directory *u)
 {
-	struct status_sum all;
+	struct status_sum all, *sum = owner;
 	bool had_totals = false;
 	int i, error = 0;
 
@@ -154,10 +145,10 @@ static int add_user(int dir, uid_t uid, struct status_sum *sum)
 		int fd;
 
 		all = *sum;
-		error = add_user_once(dir, uid, &all, &had_totals);
+		error = add_user_once(u->status, &all, &had_totals);
 		if (had_totals)
 			break;
-		fd = status_totals_open(dir, uid);
+		fd = status_totals_open(u->status);
 		if (fd < 0)
 			break;
 		close(fd);
@@ -169,19 +160,17 @@ static int add_user(int dir, uid_t uid, struct status_sum *sum)
 
 int status_read_sum(const char *rundir, struct status_sum *out)
 {
-	uid_t *user = NULL;
-	int i, n, error = 0;
-	int dir = status_dir_open(rundir);
+	struct option_account account;
+	int error;
 
 	memset(out, 0, sizeof(*out));
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	n = status_users_list(dir, &user);
-	for (i = 0; i < n && !error; i++)
-		error = add_user(dir, user[i], out);
-	free(user);
-	close(dir);
-	return n < 0 ? n : error;
+	error = user_directory_each(rundir, add_user, out);
+	if (error == -ENOENT)
+		error = 0;
+	/* What all users hold, where the kernel keeps it. */
+	if (!error && account_read(&account) == 0)
+		out->rmb_reserved = account.used;
+	return error;
 }
 
 /* ---- One reporter ------------------------------------------------------- */
@@ -196,22 +185,23 @@ static int add_if_reported(void *owner, struct status_file *file)
 	struct reporter_sum *r = owner;
 
 	/* A server that root started may serve under another user id. */
-	if (file->header.reporter == r->reporter &&
-	    (file->uid == geteuid() || geteuid() == 0))
+	if (file->header.reporter == r->reporter)
 		add_segment(file, r->sum);
 	return 0;
+}
+
+static int add_users_reported(void *owner, const struct user_directory *u)
+{
+	return status_file_each(u->status, add_if_reported, owner);
 }
 
 int status_read_reported(const char *rundir, pid_t reporter,
 			 struct status_sum *out)
 {
 	struct reporter_sum r = {.reporter = reporter, .sum = out};
-	int error, dir = status_dir_open(rundir);
+	int error;
 
 	memset(out, 0, sizeof(*out));
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	error = status_file_each(dir, add_if_reported, &r);
-	close(dir);
-	return error;
+	error = user_directory_each(rundir, add_users_reported, &r);
+	return error == -ENOENT ? 0 : error;
 }

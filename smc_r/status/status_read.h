@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * status_read: what all engines of this host counted. For commands.
+ * status_read: what the engines of all users that this one may read counted.
+ * For commands.
  *
  * Ownership: results are plain values of the caller.
  * Locking:   sums hold flock(LOCK_SH) of one totals file at a time, so that a
- *            segment is counted exactly once. A stranger may keep that lock;
- *            then the sum is made without it, after two seconds.
+ *            segment is counted exactly once. Its user may keep that lock; then
+ *            the sum is made without it, after two seconds.
  */
 #ifndef SMC_R_STATUS_READ_H
 #define SMC_R_STATUS_READ_H

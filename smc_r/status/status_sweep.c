@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "smc_r/os/alive.h"
+#include "smc_r/status/account.h"
 #include "smc_r/status/status_totals.h"
 
 #define LOCK_WAIT_MS 500u
@@ -39,7 +40,7 @@ static void give_back(_Atomic uint64_t *held, uint64_t bytes)
  * status_totals. */
 static int remove_file(int dir, const char *name,
 		       const struct status_file *file,
-		       struct status_totals *totals)
+		       struct status_totals *totals, uint32_t number)
 {
 	int error = 0;
 
@@ -48,14 +49,16 @@ static int remove_file(int dir, const char *name,
 		error = -errno;
 	else
 		give_back(&totals->rmb_bytes, file->header.rmb_bytes);
+	account_hold(number, totals->rmb_bytes, UINT64_MAX);
 	atomic_fetch_and(&totals->ledger, ~STATUS_LEDGER_OPEN);
 	return error;
 }
 
 /* Under LOCK_EX of the totals. */
-static int merge_locked(int dir, const char *name, struct status_file *file,
-			struct status_totals *totals)
+static int merge_locked(const struct user_directory *u, const char *name,
+			struct status_file *file, struct status_totals *totals)
 {
+	int dir = u->status;
 	struct stat st;
 	int error;
 
@@ -74,26 +77,25 @@ static int merge_locked(int dir, const char *name, struct status_file *file,
 		error = status_totals_lock(dir, LOCK_EX, LOCK_WAIT_MS);
 	if (error)
 		return error;
-	error = remove_file(dir, name, file, totals);
+	error = remove_file(dir, name, file, totals, u->number);
 	status_totals_unlock(dir);
 	if (!error)
 		status_counters_add(&totals->counters, &file->header.counters);
 	return error;
 }
 
-int status_merge(int dir, const char *name, struct status_file *file)
+int status_merge(const struct user_directory *u, const char *name,
+		 struct status_file *file)
 {
 	struct status_totals *totals;
 	int error, fd;
 
-	if (file->uid != geteuid())
-		return -EPERM;
-	error = status_totals_map(dir, &totals, &fd);
+	error = status_totals_map(u->status, &totals, &fd);
 	if (error)
 		return error;
 	error = status_totals_lock(fd, LOCK_EX, LOCK_WAIT_MS);
 	if (!error) {
-		error = merge_locked(dir, name, file, totals);
+		error = merge_locked(u, name, file, totals);
 		status_totals_unlock(fd);
 	}
 	status_totals_unmap(totals, fd);
@@ -108,8 +110,8 @@ static bool remove_scrap(int dir, const char *name)
 
 	return status_name_decode(name, &id) &&
 	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	       !alive_is_same(id.pid, id.start) && unlinkat(dir, name, 0) == 0;
+	       S_ISREG(st.st_mode) && !alive_is_same(id.pid, id.start) &&
+	       unlinkat(dir, name, 0) == 0;
 }
 
 static bool is_waited_for(const struct status_file *file, pid_t reporter)
@@ -122,6 +124,7 @@ static bool is_waited_for(const struct status_file *file, pid_t reporter)
 }
 
 struct sweep {
+	const struct user_directory *user;
 	pid_t reporter;
 	int gone;
 };
@@ -136,24 +139,46 @@ static int sweep_file(void *owner, int dir, const char *name)
 		s->gone += remove_scrap(dir, name);
 	if (error)
 		return 0;
-	if (file.uid == geteuid() && !status_file_is_alive(&file) &&
+	if (!status_file_is_alive(&file) &&
 	    !is_waited_for(&file, s->reporter) &&
-	    status_merge(dir, name, &file) == 0)
+	    status_merge(s->user, name, &file) == 0)
 		s->gone++;
 	status_file_close(&file);
 	return 0;
 }
 
+int status_sweep_user(const struct user_directory *u, pid_t reporter)
+{
+	struct sweep s = {.user = u, .reporter = reporter};
+	int error;
+
+	if (u->uid != geteuid())
+		return -EPERM;
+	error = status_dir_each(u->status, sweep_file, &s);
+	return error ? error : s.gone;
+}
+
+struct own_sweep {
+	pid_t reporter;
+	int gone;
+};
+
+static int sweep_if_own(void *owner, const struct user_directory *u)
+{
+	struct own_sweep *s = owner;
+	int gone = status_sweep_user(u, s->reporter);
+
+	if (gone > 0)
+		s->gone += gone;
+	return gone < 0 && gone != -EPERM ? gone : 0;
+}
+
 int status_sweep_reported(const char *rundir, pid_t reporter)
 {
-	struct sweep s = {.reporter = reporter};
-	int error, dir = status_dir_open(rundir);
+	struct own_sweep s = {.reporter = reporter};
+	int error = user_directory_each(rundir, sweep_if_own, &s);
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	error = status_dir_each(dir, sweep_file, &s);
-	close(dir);
-	return error ? error : s.gone;
+	return error && error != -ENOENT ? error : s.gone;
 }
 
 int status_sweep(const char *rundir)

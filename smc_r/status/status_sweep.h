@@ -18,13 +18,15 @@
 #include <sys/types.h>
 
 #include "smc_r/status/status_file.h"
+#include "smc_r/status/user_directory.h"
 
 /*
- * Merges the segment of that name into the totals of the effective user, its
- * owner, and unlinks it. Nobody may use the segment any more. 0; -ENOENT when
+ * Merges the segment of that name in the effective user's directory into its
+ * totals, and unlinks it. Nobody may use the segment any more. 0; -ENOENT when
  * somebody else has done it; another -errno, and the segment stays.
  */
-int status_merge(int dir, const char *name, struct status_file *file);
+int status_merge(const struct user_directory *u, const char *name,
+		 struct status_file *file);
 
 /*
  * Merges all segments of the effective user whose processes are dead and
@@ -35,5 +37,8 @@ int status_sweep(const char *rundir);
 
 /* Merges those that wait for this reporter as well. */
 int status_sweep_reported(const char *rundir, pid_t reporter);
+
+/* Merges those of one directory, which is the effective user's: else -EPERM. */
+int status_sweep_user(const struct user_directory *u, pid_t reporter);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * status_totals: opens, maps and locks totals.<uid>.
+ * status_totals: opens, maps and locks a user's totals.
  */
 #include "smc_r/status/status_totals.h"
 
@@ -17,8 +17,6 @@
 
 #include "conf/found.h"
 
-#define PREFIX       "totals."
-#define NAME_SIZE    32
 #define TRY_AGAIN_MS 2
 
 /* Counters are summed as one row of words. */
@@ -27,58 +25,35 @@ _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "plain words");
 _Static_assert(sizeof(struct status_counters) % sizeof(uint64_t) == 0,
 	       "nothing but counters");
 
-static void make_name(char *out, size_t size, uid_t uid)
-{
-	snprintf(out, size, PREFIX "%u", (unsigned)uid);
-}
-
-bool status_totals_decode(const char *name, uid_t *out)
-{
-	char again[NAME_SIZE];
-	uid_t uid;
-
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
-		return false;
-	uid = (uid_t)strtoul(name + strlen(PREFIX), NULL, 10);
-	make_name(again, sizeof(again), uid);
-	if (strcmp(name, again) != 0)
-		return false;
-	*out = uid;
-	return true;
-}
-
-static int open_of(int dir, uid_t uid, int flags)
+/* The directory is its user's alone. */
+static int open_file(int dir, int flags)
 {
 	const struct found wanted = {
-	    .flags = flags, .mode = 0644, .owner = {uid, uid}};
-	char name[NAME_SIZE];
+	    .flags = flags, .mode = 0600, .owner = {FOUND_ANYBODY}};
 	struct stat st;
-	int fd;
+	int fd = found_open(dir, STATUS_TOTALS, &wanted, &st);
 
-	make_name(name, sizeof(name), uid);
-	fd = found_open(dir, name, &wanted, &st);
 	return fd == -EPERM ? -EPROTO : fd;
 }
 
-int status_totals_open(int dir, uid_t uid)
+int status_totals_open(int dir)
 {
-	return open_of(dir, uid, O_RDONLY);
+	return open_file(dir, O_RDONLY);
 }
 
-static bool is_totals(const struct status_totals *t, uid_t uid)
+static bool is_totals(const struct status_totals *t)
 {
-	return t->magic == STATUS_MAGIC && t->version == STATUS_VERSION &&
-	       t->uid == uid;
+	return t->magic == STATUS_MAGIC && t->version == STATUS_VERSION;
 }
 
-int status_totals_copy(int fd, uid_t uid, struct status_totals *out)
+int status_totals_copy(int fd, struct status_totals *out)
 {
 	struct status_totals t = {.magic = 0};
 	ssize_t n = pread(fd, &t, sizeof(t), 0);
 
 	if (n < 0)
 		return -errno;
-	if ((size_t)n < STATUS_TOTALS_LEAST || !is_totals(&t, uid))
+	if ((size_t)n < STATUS_TOTALS_LEAST || !is_totals(&t))
 		return -EPROTO;
 	status_totals_adopt(&t);
 	memcpy(out, &t, sizeof(t));
@@ -87,12 +62,12 @@ int status_totals_copy(int fd, uid_t uid, struct status_totals *out)
 
 /* Makes an empty file the totals of nothing, and one of an older revision a
  * current one; under LOCK_EX. */
-static int start_totals(int fd, uid_t uid)
+static int start_totals(int fd)
 {
 	struct status_totals t = {
 	    .magic = STATUS_MAGIC,
 	    .version = STATUS_VERSION,
-	    .uid = uid,
+	    .uid = geteuid(),
 	};
 	ssize_t n = pread(fd, &t, sizeof(t), 0);
 
@@ -102,11 +77,8 @@ static int start_totals(int fd, uid_t uid)
 		return -EPROTO;
 	if ((size_t)n >= sizeof(t) && t.reason_table == STATUS_REASON_TABLE)
 		return 0;
-	if (!is_totals(&t, uid))
+	if (!is_totals(&t))
 		return -EPROTO;
-	/* The umask may have hidden it from entstat of other users. */
-	if (n == 0 && fchmod(fd, 0644) != 0)
-		return -errno;
 	status_totals_adopt(&t);
 	n = pwrite(fd, &t, sizeof(t), 0);
 	if (n < 0)
@@ -114,15 +86,15 @@ static int start_totals(int fd, uid_t uid)
 	return (size_t)n == sizeof(t) ? 0 : -ENOSPC;
 }
 
-static int open_own(int dir, uid_t uid)
+static int open_own(int dir)
 {
-	int error, fd = open_of(dir, uid, O_RDWR | O_CREAT);
+	int error, fd = open_file(dir, O_RDWR | O_CREAT);
 
 	if (fd < 0)
 		return fd;
 	error = status_totals_lock(fd, LOCK_EX, 1000);
 	if (!error) {
-		error = start_totals(fd, uid);
+		error = start_totals(fd);
 		status_totals_unlock(fd);
 	}
 	if (error) {
@@ -135,10 +107,9 @@ static int open_own(int dir, uid_t uid)
 int status_totals_map(int dir, struct status_totals **out, int *fd)
 {
 	struct status_totals *t;
-	uid_t uid = geteuid();
 	int error;
 
-	*fd = open_own(dir, uid);
+	*fd = open_own(dir);
 	if (*fd < 0)
 		return *fd;
 	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
@@ -147,7 +118,7 @@ int status_totals_map(int dir, struct status_totals **out, int *fd)
 		close(*fd);
 		return error;
 	}
-	if (!is_totals(t, uid)) {
+	if (!is_totals(t)) {
 		status_totals_unmap(t, *fd);
 		return -EPROTO;
 	}

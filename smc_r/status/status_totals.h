@@ -3,9 +3,8 @@
  * status_totals: what the ended processes of each user counted.
  *
  * Ownership: the caller closes descriptors and unmaps.
- * Locking:   flock(2) on the file: LOCK_EX to merge, LOCK_SH to sum. Anybody
- *            who can read the file can hold such a lock, so nobody waits for
- *            it without limit.
+ * Locking:   flock(2) on the file: LOCK_EX to merge, LOCK_SH to sum. Its user
+ *            can keep such a lock, so nobody waits for it without limit.
  *
  * Uses libc only and allocates nothing.
  */
@@ -17,17 +16,14 @@
 
 #include "smc_r/os/status.h"
 
-/* False for a name that is not totals.<uid>. */
-bool status_totals_decode(const char *name, uid_t *out);
-
 /*
- * Opens totals.<uid> for reading. -ENOENT when that user has none; -EPROTO
- * when the file is not a regular one of that user; another -errno.
+ * Opens the totals in a user's directory for reading. -ENOENT when there are
+ * none; -EPROTO when it is no regular file; another -errno.
  */
-int status_totals_open(int dir, uid_t uid);
+int status_totals_open(int dir);
 
 /* 0; -EPROTO when the file holds something else; another -errno. */
-int status_totals_copy(int fd, uid_t uid, struct status_totals *out);
+int status_totals_copy(int fd, struct status_totals *out);
 
 /*
  * Opens the totals of the effective user, making them when there are none,

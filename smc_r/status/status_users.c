@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * status_users: lists the users of the segments, and sweeps for them.
+ * status_users: sweeps the segments of all users.
  */
 #include "smc_r/status/status_users.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,75 +15,16 @@
 
 #include "smc_r/status/status_file.h"
 #include "smc_r/status/status_sweep.h"
-#include "smc_r/status/status_totals.h"
+#include "smc_r/status/user_directory.h"
 
 #define SWEEP_WAIT_MS 2000
 
-struct users {
-	uid_t *list;
-	size_t count, room;
-};
-
-static int add_user(struct users *u, uid_t uid)
-{
-	size_t at = 0;
-	uid_t *more;
-	size_t i;
-
-	while (at < u->count && u->list[at] < uid)
-		at++;
-	if (at < u->count && u->list[at] == uid)
-		return 0;
-	if (u->count == u->room) {
-		more = reallocarray(u->list, u->room * 2, sizeof(uid_t));
-		if (!more)
-			return -ENOMEM;
-		u->list = more;
-		u->room *= 2;
-	}
-	for (i = u->count++; i > at; i--)
-		u->list[i] = u->list[i - 1];
-	u->list[at] = uid;
-	return 0;
-}
-
-/* Only names that engines give, so that scrap costs nothing. */
-static int add_owner(void *owner, int dir, const char *name)
-{
-	struct status_name id;
-	struct stat st;
-	uid_t uid;
-
-	if (!status_name_decode(name, &id) && !status_totals_decode(name, &uid))
-		return 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISREG(st.st_mode))
-		return 0;
-	return add_user(owner, st.st_uid);
-}
-
-int status_users_list(int dir, uid_t **out)
-{
-	struct users u = {.room = 16};
-	int error = -ENOMEM;
-
-	u.list = malloc(u.room * sizeof(uid_t));
-	if (u.list)
-		error = status_dir_each(dir, add_owner, &u);
-	if (error) {
-		free(u.list);
-		return error;
-	}
-	*out = u.list;
-	return (int)u.count;
-}
-
 /* In a child: nothing of root is left when the user's files are opened. */
-static void sweep_as(const char *rundir, uid_t uid, gid_t gid)
+static void sweep_as(const struct user_directory *u, gid_t gid)
 {
 	if (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
-	    setresuid(uid, uid, uid) == 0)
-		status_sweep(rundir);
+	    setresuid(u->uid, u->uid, u->uid) == 0)
+		status_sweep_user(u, 0);
 }
 
 /*
@@ -108,7 +47,6 @@ static void wait_for_child(pid_t child, int *left_ms)
 }
 
 struct dead_group {
-	uid_t uid;
 	gid_t gid;
 	bool found;
 };
@@ -119,47 +57,44 @@ static int note_dead(void *owner, struct status_file *file)
 	struct dead_group *d = owner;
 	struct stat st;
 
-	if (file->uid != d->uid || status_file_is_alive(file) ||
-	    fstat(file->fd, &st) != 0)
+	if (status_file_is_alive(file) || fstat(file->fd, &st) != 0)
 		return 0;
 	d->gid = st.st_gid;
 	d->found = true;
 	return 1;
 }
 
-static void sweep_user(const char *rundir, int dir, uid_t uid, int *left_ms)
+static void sweep_other(const struct user_directory *u, int *left_ms)
 {
-	struct dead_group d = {.uid = uid};
+	struct dead_group d = {.found = false};
 	pid_t child;
 
-	status_file_each(dir, note_dead, &d);
+	status_file_each(u->status, note_dead, &d);
 	if (!d.found)
 		return;
 	child = fork();
 	if (child == 0) {
-		sweep_as(rundir, uid, d.gid);
+		sweep_as(u, d.gid);
 		_exit(0);
 	}
 	if (child > 0)
 		wait_for_child(child, left_ms);
 }
 
+static int sweep_user(void *owner, const struct user_directory *u)
+{
+	int *left_ms = owner;
+
+	if (u->uid == geteuid())
+		status_sweep_user(u, 0);
+	else if (geteuid() == 0 && *left_ms > 0)
+		sweep_other(u, left_ms);
+	return 0;
+}
+
 void status_users_sweep(const char *rundir)
 {
-	uid_t *user = NULL;
-	int i, n, dir, left_ms = SWEEP_WAIT_MS;
+	int left_ms = SWEEP_WAIT_MS;
 
-	status_sweep(rundir);
-	if (geteuid() != 0)
-		return;
-	dir = status_dir_open(rundir);
-	if (dir < 0)
-		return;
-	n = status_users_list(dir, &user);
-	for (i = 0; user && i < n && left_ms > 0; i++) {
-		if (user[i] != 0)
-			sweep_user(rundir, dir, user[i], &left_ms);
-	}
-	free(user);
-	close(dir);
+	user_directory_each(rundir, sweep_user, &left_ms);
 }

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * status_users: whose segments and totals are there. For commands.
+ * status_users: sweeps the segments of all users. For commands.
  *
- * Ownership: a list is freed by the caller.
- * Locking:   none.
+ * Locking: none.
  */
 #ifndef SMC_R_STATUS_USERS_H
 #define SMC_R_STATUS_USERS_H
-
-#include <sys/types.h>
-
-/*
- * Users that own a file in the directory of segments, each once, by growing
- * number: how many, or a negative errno. *out is from malloc, also when empty.
- */
-int status_users_list(int dir, uid_t **out);
 
 /*
  * As status_sweep of status_sweep.h, and for root the files of every user,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* totals: counters of ended processes, and the memory ledger of the host. */
+/* totals: counters of ended processes, and the memory ledger of the user. */
 #include "smc_r/status/totals.h"
 
 #include <dirent.h>
@@ -16,13 +16,12 @@
 #include "conf/found.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/protocol/text.h"
+#include "smc_r/status/account.h"
+#include "smc_r/status/home.h"
 
-#define TOTALS       "totals."
-#define TOTALS_BYTES (sizeof(TOTALS) - 1)
-#define LOCK_TRIES   200
-#define LOCK_NAP_NS  250000
-#define COUNTERS     (sizeof(struct status_counters) / sizeof(uint64_t))
+#define LOCK_TRIES  200
+#define LOCK_NAP_NS 250000
+#define COUNTERS    (sizeof(struct status_counters) / sizeof(uint64_t))
 
 static struct status_totals *totals;
 static int totals_fd = -1;
@@ -37,11 +36,6 @@ struct dirent64_kernel {
 
 /* ---- the file ---- */
 
-static void name_of(char *out, uint32_t uid)
-{
-	text_put_number(text_put(out, TOTALS), uid);
-}
-
 static int lock_within(int fd, int how)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -52,12 +46,11 @@ static int lock_within(int fd, int how)
 	return -EAGAIN;
 }
 
-/* A file of this user, of which there may be any kind in its place. */
-static int open_of(int dir, const char *name, int flags, uint32_t uid,
-		   struct stat *st)
+/* Nobody but this user can make one there (home.h). */
+static int open_file(int dir, const char *name, int flags, struct stat *st)
 {
 	const struct found wanted = {
-	    .flags = flags, .mode = 0644, .owner = {uid, uid}};
+	    .flags = flags, .mode = 0600, .owner = {FOUND_ANYBODY}};
 
 	return found_open(dir, name, &wanted, st);
 }
@@ -69,11 +62,11 @@ static bool is_current(const struct status_totals *t)
 }
 
 /* New, or of an older revision. Under LOCK_EX. */
-static int make_current(struct status_totals *t, uint32_t uid)
+static int make_current(struct status_totals *t)
 {
 	if (t->magic == 0) {
 		t->version = STATUS_VERSION;
-		t->uid = uid;
+		t->uid = sys_geteuid();
 		t->magic = STATUS_MAGIC;
 	}
 	if (t->magic != STATUS_MAGIC || t->version != STATUS_VERSION)
@@ -83,7 +76,7 @@ static int make_current(struct status_totals *t, uint32_t uid)
 }
 
 /* Most find the file as it should be, and need not wait for a lock. */
-static int map_totals(int fd, uint32_t uid, off_t size)
+static int map_totals(int fd, off_t size)
 {
 	void *map;
 	int result = 0;
@@ -98,7 +91,7 @@ static int map_totals(int fd, uint32_t uid, off_t size)
 	if (!is_current(map)) {
 		result = lock_within(fd, LOCK_EX);
 		if (result == 0) {
-			result = make_current(map, uid);
+			result = make_current(map);
 			SYS_CALL3(SYS_flock, fd, LOCK_UN, 0);
 		}
 	}
@@ -123,79 +116,57 @@ static int replaced_by(int fresh, int fd)
 
 /* A mapping holds its open file, and children inherit it; the lock is another
  * open file's. */
-static int for_lock(int fd, int status_dir, const char *name, uint32_t uid)
+static int for_lock(int fd, int status_dir)
 {
 	struct stat st;
 
-	return replaced_by(open_of(status_dir, name, O_RDONLY, uid, &st), fd);
+	return replaced_by(open_file(status_dir, STATUS_TOTALS, O_RDONLY, &st),
+			   fd);
+}
+
+void totals_leave(void)
+{
+	if (totals)
+		munmap(totals, sizeof(*totals));
+	totals = NULL;
+	private_fd_close(totals_fd);
+	totals_fd = -1;
 }
 
 int totals_open(int status_dir)
 {
-	uint32_t uid = sys_geteuid();
-	char name[24];
 	struct stat st;
 	int result;
 	int fd;
 
 	if (totals)
 		return 0;
-	name_of(name, uid);
-	fd = open_of(status_dir, name, O_RDWR | O_CREAT, uid, &st);
+	fd = open_file(status_dir, STATUS_TOTALS, O_RDWR | O_CREAT, &st);
 	if (fd < 0)
 		return fd;
-	fd = private_fd(fd);
-	if (fd < 0)
-		return fd;
-	result = map_totals(fd, uid, st.st_size);
-	if (result == 0)
-		totals_fd = for_lock(fd, status_dir, name, uid);
-	else
-		private_fd_close(fd);
-	return result;
+	result = map_totals(fd, st.st_size);
+	sys_close(fd);
+	if (result < 0)
+		return result;
+	totals_fd = for_lock(-1, status_dir);
+	if (totals_fd < 0)
+		totals_leave();
+	return totals_fd < 0 ? -EMFILE : 0;
 }
 
 int totals_forked(int status_dir)
 {
-	char name[24];
-
 	if (status_dir >= 0)
 		status_dir = replaced_by(
 		    (int)SYS_CALL4(SYS_openat, status_dir, ".",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0),
 		    status_dir);
-	if (totals_fd >= 0) {
-		name_of(name, totals->uid);
-		totals_fd = for_lock(totals_fd, status_dir, name, totals->uid);
-	}
+	if (totals_fd >= 0)
+		totals_fd = for_lock(totals_fd, status_dir);
 	return status_dir;
 }
 
 /* ---- the ledger ---- */
-
-/* Those of the user in its name: what others put there is nobody's. */
-static uint64_t ledger_of(int status_dir, const char *name)
-{
-	uint32_t uid = (uint32_t)strtoul(name + TOTALS_BYTES, NULL, 10);
-	char again[24];
-	uint64_t bytes = 0;
-	struct stat st;
-	int fd;
-
-	name_of(again, uid);
-	if (strcmp(name, again) != 0)
-		return 0;
-	fd = open_of(status_dir, name, O_RDONLY, uid, &st);
-	if (fd < 0)
-		return 0;
-	if (SYS_CALL4(SYS_pread64, fd, &bytes, sizeof(bytes),
-		      offsetof(struct status_totals, rmb_bytes)) !=
-	    sizeof(bytes))
-		bytes = 0;
-	sys_close(fd);
-	/* A stranger's file may say anything: never let a sum wrap. */
-	return bytes < UINT64_MAX / 1024 ? bytes : UINT64_MAX / 1024;
-}
 
 typedef void name_function(int dir, const char *name, void *argument);
 
@@ -218,14 +189,6 @@ static void for_each_name(int dir, name_function *f, void *argument)
 	sys_close(fd);
 }
 
-static void add_ledger(int dir, const char *name, void *argument)
-{
-	uint64_t *sum = argument;
-
-	if (strncmp(name, TOTALS, TOTALS_BYTES) == 0)
-		*sum += ledger_of(dir, name);
-}
-
 static bool is_segment(const char *name)
 {
 	return name[0] >= '1' && name[0] <= '9' && strchr(name, '.');
@@ -240,7 +203,7 @@ static void add_segment(int dir, const char *name, void *argument)
 
 	if (!is_segment(name))
 		return;
-	fd = open_of(dir, name, O_RDONLY, totals->uid, &st);
+	fd = open_file(dir, name, O_RDONLY, &st);
 	if (fd < 0)
 		return;
 	if (SYS_CALL4(SYS_pread64, fd, head, sizeof(head), 0) == sizeof(head) &&
@@ -273,24 +236,61 @@ static void ledger_end(int dir)
 	SYS_CALL3(SYS_flock, dir, LOCK_UN, 0);
 }
 
+/* What is used of max_memory, as it counts for this user: who may have half of
+ * it has used all of that when a half is used. */
+static int used_by_accounts(uint64_t *used)
+{
+	struct option_account a;
+	int error = account_read(&a);
+
+	if (error)
+		return error;
+	*used = a.bytes * a.share > a.used ? a.bytes * a.share : a.used;
+	return 0;
+}
+
+/* The ledger is ours. Without accounts there is one user. */
+static int hold(uint64_t bytes, uint64_t limit)
+{
+	int error = account_hold(home_number(), bytes, limit);
+
+	if (error != -EOPNOTSUPP)
+		return error;
+	return bytes <= limit ? 0 : -ENOMEM;
+}
+
+static int tell_used(int status_dir, uint64_t *used)
+{
+	int error = used_by_accounts(used);
+
+	if (error != -EOPNOTSUPP)
+		return error;
+	error = ledger_begin(status_dir);
+	if (error)
+		return error;
+	*used = atomic_load(&totals->rmb_bytes);
+	ledger_end(status_dir);
+	return 0;
+}
+
 int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
 		   _Atomic uint64_t *own, uint64_t *used)
 {
-	uint64_t sum = 0;
-	int result = ledger_begin(status_dir);
+	int result;
 
+	if (bytes == 0)
+		return tell_used(status_dir, used);
+	result = ledger_begin(status_dir);
 	if (result < 0)
 		return result;
-	for_each_name(status_dir, add_ledger, &sum);
-	if (sum + bytes <= limit) {
+	result = hold(atomic_load(&totals->rmb_bytes) + bytes, limit);
+	if (result == 0) {
 		atomic_fetch_add(&totals->rmb_bytes, bytes);
 		atomic_fetch_add(own, bytes);
-		sum += bytes;
-	} else {
-		result = -ENOMEM;
 	}
 	ledger_end(status_dir);
-	*used = sum;
+	if (used && (result == 0 || result == -ENOMEM))
+		tell_used(status_dir, used);
 	return result;
 }
 
@@ -309,11 +309,16 @@ uint64_t totals_take_from(_Atomic uint64_t *held, uint64_t bytes)
 
 void totals_give_back(int status_dir, uint64_t bytes, _Atomic uint64_t *own)
 {
-	bool locked = ledger_begin(status_dir) == 0;
-	uint64_t taken = totals_take_from(own, bytes);
+	uint64_t taken;
+	bool locked;
 
+	if (bytes == 0 || atomic_load(own) == 0)
+		return;
+	locked = ledger_begin(status_dir) == 0;
+	taken = totals_take_from(own, bytes);
 	if (locked) {
 		totals_take_from(&totals->rmb_bytes, taken);
+		hold(atomic_load(&totals->rmb_bytes), UINT64_MAX);
 		ledger_end(status_dir);
 	} else if (totals) {
 		atomic_fetch_or(&totals->ledger, STATUS_LEDGER_STALE);
@@ -440,7 +445,7 @@ static void merge_file(int dir, const char *name, bool even_alive)
 {
 	struct stat st;
 	void *map;
-	int fd = open_of(dir, name, O_RDWR, totals->uid, &st);
+	int fd = open_file(dir, name, O_RDWR, &st);
 
 	if (fd < 0)
 		return;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * totals: what a host remembers beyond the life of its processes, and the
- * memory ledger that keeps max_memory.
+ * totals: what a user's processes leave behind, and the ledger of the memory
+ * that the living ones hold. Its sum is the user's account (account.h), which
+ * keeps max_memory for all users.
  *
- * Ownership: one file per user id, mapped by each process of that user.
+ * Ownership: a file in the user's own directory, mapped by each process of that
+ *            user.
  * Locking:   a merge holds flock(LOCK_EX) on the file; what changes the ledger
- *            holds flock(LOCK_EX) on the directory, so that the sum over all
- *            users and the addition to one of them are one step. The file
- *            first. Engine lock held by the caller.
+ *            holds flock(LOCK_EX) on the directory. The file first. No other
+ *            user can open either. Engine lock held by the caller.
  * Death:     a process that finds the ledger left open counts it anew. The
  *            locks go with their holder, as no forked child shares its open
  *            files.
@@ -21,19 +22,22 @@
 
 #include "smc_r/os/status.h"
 
-/* Opens <rundir>/status/totals.<euid>: 0 or -errno. Again after setuid: the
- * file of the first user stays in use. */
+/* Opens the totals in that directory, home_open()'s: 0 or -errno. */
 int totals_open(int status_dir);
+/* Before another directory's are opened: this process has another user now. */
+void totals_leave(void);
 
 /* In the child of a fork: open files of its own, so locks of its own. Returns
  * the directory's descriptor from now on. */
 int totals_forked(int status_dir);
 
 /*
- * Takes bytes of RMB memory if the whole host stays within limit: 0; -ENOMEM
- * when the limit is reached; -EAGAIN when the ledger was locked too long. *used
- * is what the host uses after the call. own is the word of the caller's
- * segment, which grows with it.
+ * Takes bytes of RMB memory if the whole host stays within limit, and this user
+ * within the user's part: 0; -ENOMEM when the limit is reached; -EAGAIN when
+ * the ledger was locked too long; -ESTALE: the user has another directory now.
+ * own is the word of the caller's segment, which grows with it. *used, unless
+ * NULL, is what is used after the call: by all, or so much by this user that it
+ * is the same part of what this user may have.
  */
 int totals_reserve(int status_dir, uint64_t bytes, uint64_t limit,
 		   _Atomic uint64_t *own, uint64_t *used);

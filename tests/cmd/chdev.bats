@@ -271,7 +271,7 @@ max_memory 1024 Maximum memory for SMC-R (MB) True" \
 	chdev -q -l smc_r0 -a max_memory=64
 	says Available lsdev -C -l smc_r0 -F status
 	[ "$(published enabled)" = 1 ]
-	[ -d "$SMC_R_RUNDIR/status" ]
+	[ -d "$SMC_R_RUNDIR/users/000000/status" ]
 }
 
 @test "-p makes a child of a device that exists" {

@@ -4,7 +4,7 @@
 
 load status
 # shellcheck disable=SC2154 # set by status.bash
-: "${living-}" "${dead-}"
+: "${living-}" "${user_dir-}" "${dead-}"
 
 setup() {
 	place_make
@@ -283,15 +283,15 @@ forge_busy() {
 	has "only root and the owner of $SMC_R_RUNDIR may reset"
 	lacks "General"
 	[ ! -e "$SMC_R_RUNDIR/baseline" ]
+	# Nothing that others have is shown to it, or merged by it.
 	run as_stranger entstat -d smc_r0
 	[ "$status" -eq 0 ]
-	has_line "Connections Handled: 5"
-	# Nobody but its owner merges a segment.
+	has_line "Connections Handled: 0"
+	has_line "Processes Now: 0"
 	kill -KILL "$living"
 	wait "$living" || true
 	run as_stranger entstat -d smc_r0
 	[ "$status" -eq 0 ]
-	has_line "Connections Handled: 5"
 	[ "$(segments)" = 1 ]
 }
 
@@ -300,19 +300,48 @@ forge_busy() {
 	place_make_public
 	publish
 	make_dead
-	path=$(forge <<-EOT
+	make_user 0123ab
+	forge <<-EOT
 		segment $dead 1
 		uid 12345
 		count client_connections 4
 	EOT
-	)
-	chown 12345:12345 "$path"
+	chown -R 12345:12345 "$user_dir"
 	run entstat smc_r0
 	[ "$status" -eq 0 ]
 	has_line "Connections Handled: 4"
 	[ "$(segments)" = 0 ]
-	[ "$(stat -c %u "$SMC_R_RUNDIR/status/totals.12345")" = 12345 ]
-	[ ! -e "$SMC_R_RUNDIR/status/totals.0" ]
+	[ "$(stat -c %u "$user_dir/status/totals")" = 12345 ]
+	[ ! -e "$SMC_R_RUNDIR/users/000000/status/totals" ]
+}
+
+# Names that a stranger may make in users/, and what may be in them.
+@test "what is no user's directory counts nothing and harms nothing" {
+	[ "$(id -u)" = 0 ] || skip "only root can give files away"
+	place_make_public
+	publish
+	start_living
+	forge_busy
+	local users=$SMC_R_RUNDIR/users
+	make_user 000001 12345
+	rm -rf "$users/000001/status"
+	ln -s ../000000/status "$users/000001/status"
+	ln -s 000000 "$users/000002"
+	mkfifo "$users/000003"
+	: >"$users/000004"
+	cp -a "$users/000000" "$users/000005"
+	chmod 755 "$users/000005/status"
+	cp -a "$users/000000" "$users/000006"
+	chown 12345 "$users/000006"
+	cp -a "$users/000000" "$users/0000007"
+	chown -h 12345 "$users"/00000{2,3,4}
+	run timeout 20 entstat -d smc_r0
+	[ "$status" -eq 0 ]
+	has_line "Connections Handled: 5"
+	# A file of another user in a directory, which only root can have made.
+	chown 12345 "$users"/000000/status/*
+	run timeout 20 entstat -d smc_r0
+	has_line "Connections Handled: 0"
 }
 
 @test "a user who stops the sweep does not stop root's entstat" {
@@ -321,13 +350,13 @@ forge_busy() {
 	place_make_public
 	publish
 	make_dead
-	path=$(forge <<-EOT
+	make_user 0123ab
+	forge <<-EOT
 		segment $dead 1
 		uid 12345
 		count client_connections 4
 	EOT
-	)
-	chown 12345:12345 "$path"
+	chown -R 12345:12345 "$user_dir"
 	# It has half a second for it, as the user it has become.
 	as_stranger sh -c 'until pkill -STOP -u 12345 -x entstat; do :; done' \
 		3>&- &
@@ -347,7 +376,7 @@ forge_busy() {
 	publish
 	start_living
 	forge_busy
-	cd "$SMC_R_RUNDIR/status"
+	cd "$user_dir/status"
 	echo garbage >1.1
 	: >2.2
 	truncate -s 1G 3.3
@@ -356,8 +385,8 @@ forge_busy() {
 	mkdir 6.6
 	cp "$living".* 7.7
 	cp "$living".* 01.1
-	echo garbage >totals.4711
-	ln -s totals.4711 totals.4712
+	echo garbage >totals
+	ln -s totals totals.4712
 	run timeout 20 entstat -d smc_r0
 	[ "$status" -eq 0 ]
 	has_line "Connections Handled: 5"

@@ -3,7 +3,7 @@
  * forge_status: makes a status segment or a totals file as engines do, so that
  * commands can be tested without an engine.
  *
- * usage: forge_status RUNDIR <orders
+ * usage: forge_status DIRECTORY <orders
  *
  * Orders, one a line:
  *	segment PID [START]	begins a segment; START is looked up
@@ -262,13 +262,12 @@ static void write_file(const char *dir)
 	if (is_totals) {
 		bytes = &totals;
 		size = sizeof(totals);
-		snprintf(path, sizeof(path), "%s/status/totals.%u", dir,
-			 totals.uid);
+		snprintf(path, sizeof(path), "%s/status/totals", dir);
 	} else {
 		snprintf(path, sizeof(path), "%s/status/%d.%" PRIu64, dir,
 			 segment.header.pid, segment.header.start);
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		fail(path, strerror(errno));
 	close(fd);
@@ -280,7 +279,7 @@ int main(int argc, char **argv)
 	char line[512];
 
 	if (argc != 2) {
-		fprintf(stderr, "usage: forge_status RUNDIR <orders\n");
+		fprintf(stderr, "usage: forge_status DIRECTORY <orders\n");
 		return 2;
 	}
 	while (fgets(line, sizeof(line), stdin)) {

@@ -25,11 +25,13 @@ teardown() {
 
 @test "the run directory is for all when root made it, else private" {
 	make_device
-	local wanted=700
-	[ "$(id -u)" -ne 0 ] || wanted=1777
-	for part in "" /status /peer; do
-		[ "$(stat -c %a "$SMC_R_RUNDIR$part")" = $wanted ]
-	done
+	local top=700 users=700
+	[ "$(id -u)" -ne 0 ] || top=755 users=1733
+	[ "$(stat -c %a "$SMC_R_RUNDIR")" = $top ]
+	[ "$(stat -c %a "$SMC_R_RUNDIR/users")" = $users ]
+	[ "$(stat -c %a "$SMC_R_RUNDIR/users/000000")" = 711 ]
+	[ "$(stat -c %a "$SMC_R_RUNDIR/users/000000/status")" = 700 ]
+	[ -z "$(find "$SMC_R_RUNDIR" -perm -2 ! -type l ! -name users)" ]
 	[ "$(stat -c %s "$SMC_R_RUNDIR/generation")" -eq 4096 ]
 	[ "$(stat -c %a "$SMC_R_RUNDIR/smc_r0")" = 644 ]
 }

@@ -4,7 +4,7 @@
 
 load status
 # shellcheck disable=SC2154 # set by status.bash
-: "${living-}" "${forge_program-}"
+: "${living-}" "${forge_program-}" "${user_dir-}"
 
 setup() {
 	place_make
@@ -32,7 +32,7 @@ make_program() {
 			echo segment \$\$
 			echo reporter \$SMC_R_REPORTER
 			cat "$BATS_TEST_TMPDIR/orders"
-		} | env -u LD_PRELOAD "$forge_program" "\$SMC_R_RUNDIR" >/dev/null
+		} | env -u LD_PRELOAD "$forge_program" "$user_dir" >/dev/null
 		exit \${1:-0}
 	EOT
 	chmod +x "$BATS_TEST_TMPDIR/program"

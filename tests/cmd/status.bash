@@ -12,23 +12,33 @@ PATH=$SMC_R_BUILD/bin:$PATH
 forge_program=$SMC_R_BUILD/obj/plain/tests/cmd/forge_status
 
 # Numbers of processes, for the suites that load this file.
-living='' dead=''
+living='' dead='' user_dir=''
 
 place_make() {
 	export ODMDIR=$BATS_TEST_TMPDIR/odm
 	export SMC_R_RUNDIR=$BATS_TEST_TMPDIR/run
-	mkdir -p "$ODMDIR" "$SMC_R_RUNDIR/status"
+	mkdir -p "$ODMDIR"
+	make_user 000000
 	unset SMC_R SMC_R_REPORTER
 	place_pids=
+}
+
+# The directory of a user, in $user_dir.
+make_user() { # number of the directory [, number of the user]
+	user_dir=$SMC_R_RUNDIR/users/$1
+	mkdir -p "$user_dir/status"
+	chmod 711 "$user_dir"
+	chmod 700 "$user_dir/status"
+	[ -z "${2-}" ] || chown -R "$2:$2" "$user_dir"
 }
 
 # A place that other users can reach, as /run/smc_r is.
 place_make_public() {
 	place_public=$(mktemp -d /tmp/smc_r.XXXXXX)
 	export SMC_R_RUNDIR=$place_public/run
-	mkdir -p "$SMC_R_RUNDIR/status"
+	make_user 000000
 	chmod 755 "$place_public" "$SMC_R_RUNDIR"
-	chmod 1777 "$SMC_R_RUNDIR/status"
+	chmod 1733 "$SMC_R_RUNDIR/users"
 	cp "$SMC_R_BUILD/bin/entstat" "$place_public"
 }
 
@@ -78,11 +88,11 @@ publish() {
 
 # forge <<orders: a segment or totals; prints its path.
 forge() {
-	"$forge_program" "$SMC_R_RUNDIR"
+	"$forge_program" "${user_dir:-$SMC_R_RUNDIR/users/000000}"
 }
 
 segments() {
-	find "$SMC_R_RUNDIR/status" -name '[1-9]*' | wc -l
+	find "$SMC_R_RUNDIR"/users/*/status -name '[1-9]*' | wc -l
 }
 
 has_line() {

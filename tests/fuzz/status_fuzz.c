@@ -46,6 +46,7 @@ static void make_place(void)
 				"max_memory_bytes 67108864\n"
 				"port_range_list 7000\nsystem_preload 0\n"
 				"exclude_list\nend\n";
+	const char *const part[] = {"", "/000000", "/000000/status"};
 	char path[4200];
 	FILE *file;
 
@@ -58,9 +59,11 @@ static void make_place(void)
 	file = fopen(path, "w");
 	if (!file || fputs(settings, file) < 0 || fclose(file) != 0)
 		abort();
-	snprintf(path, sizeof(path), "%s/status", rundir);
-	if (mkdir(path, 0755) != 0)
-		abort();
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/users%s", rundir, part[i]);
+		if (mkdir(path, 0700) != 0)
+			abort();
+	}
 	status_dir = open(path, O_RDONLY | O_DIRECTORY);
 	nowhere = fopen("/dev/null", "w");
 	if (status_dir < 0 || !nowhere)

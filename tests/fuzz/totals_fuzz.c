@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * totals_fuzz: a directory of status files in which anything may stand, as the
- * engine reads it: it counts what memory the host uses, and moves to the totals
- * what dead processes left.
+ * engine reads it: it counts what memory the user's processes hold, and moves
+ * to the totals what dead ones left.
  *
  * Input: what is made right (enum choice); the name of a segment, which ends
  * with a NUL; the totals; the segment's header and slots.
@@ -19,6 +19,8 @@
 #include "conf/found.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/status/account.h"
+#include "smc_r/status/home.h"
 
 #define NAME_MAX_BYTES 40
 #define FD_TOTALS      1000
@@ -59,7 +61,7 @@ static struct file *file_of(long fd)
 
 static int open_one(const char *name, struct stat *st)
 {
-	int fd = strncmp(name, "totals.", 7) == 0 ? FD_TOTALS : FD_SEGMENT;
+	int fd = strcmp(name, STATUS_TOTALS) == 0 ? FD_TOTALS : FD_SEGMENT;
 
 	*st = (struct stat){.st_size = (off_t)file_of(fd)->size};
 	return fd;
@@ -94,8 +96,7 @@ static long list(char *out)
 	listed = !listed;
 	if (!listed)
 		return 0;
-	n += add_name(out + n, "totals.0");
-	n += add_name(out + n, "totals.00");
+	n += add_name(out + n, STATUS_TOTALS);
 	n += add_name(out + n, segment_name);
 	return (long)n;
 }
@@ -127,6 +128,9 @@ static long call(long n, long a, long b, long c, long d)
 	((void)(dir), (void)(wanted), open_one(name, st))
 #define sys_close(fd)                       ((void)(fd))
 #define sys_geteuid()                       0u
+#define account_read(out)                   ((void)(out), -EOPNOTSUPP)
+#define account_hold(number, bytes, limit)  (-EOPNOTSUPP)
+#define home_number()                       0u
 #define private_fd(fd)                      (fd)
 #define private_fd_close(fd)                ((void)(fd))
 #define mmap(at, n, rights, how, fd, from)  ((void *)file_of(fd)->bytes)

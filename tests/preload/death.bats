@@ -22,10 +22,10 @@ nothing_is_left() { # run directory
 	smc_run "$programs/preload/edges" crowd 1
 	entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
 		.now.rmb_bytes == 0 and .now.processes == 0'
-	find "$1/status" -type f ! -name 'totals.*' | tee "$place/segments"
+	find "$1"/users/*/status -name '[1-9]*' | tee "$place/segments"
 	[ ! -s "$place/segments" ]
 	# Names of the two that came by: their children do not run exit().
-	[ "$(find "$1/peer" -type s | wc -l)" -le 2 ]
+	[ "$(find "$1"/users/*/peer -type s | wc -l)" -le 2 ]
 }
 
 @test "what is expected is what TCP does" {
@@ -47,7 +47,7 @@ nothing_is_left() { # run directory
 	"${user[@]}" smc_run "$programs/preload/edges" crowd 1
 	entstat -j smc_r0 | jq -e '.now.rmb_reserved == 0 and
 		.absolute.smc_connections >= 100'
-	find "$own/run/status" -type f ! -name "totals.*" \
+	find "$own"/run/users/*/status -name "[1-9]*" \
 		-newer "$own/odm" | tee "$place/segments"
 	[ ! -s "$place/segments" ]
 	"${user[@]}" rmdev -q -dl smc_r0

@@ -437,10 +437,10 @@ while True:
 	[ "$(id -u)" = 0 ] || skip "only root makes one"
 	cp "$victim" "$place/secure"
 	chmod 4755 "$place/secure"
-	mkdir -p "$trap/status" "$trap/peer"
+	mkdir -p "$trap"
 	cp -r "$SMC_R_RUNDIR/." "$trap"
 	chmod -R a+rwX "$trap"
-	rm -f "$trap"/status/* "$trap"/peer/*
+	rm -f "$trap"/users/*/*/*
 	cp -a /etc "$place/etc"
 	echo "$library" >"$place/etc/ld.so.preload"
 	start server smc_run "$victim" server poll "$port"
@@ -452,7 +452,7 @@ while True:
 			"$3" client block "$4"' sh \
 		"$place/etc" "$trap" "$place/secure" "$port" 2>&1 |
 		grep "there and back"
-	find "$trap/status" "$trap/peer" -type f -o -type s | tee "$place/caught"
+	find "$trap/users" -type f -o -type s | tee "$place/caught"
 	[ ! -s "$place/caught" ]
 }
 

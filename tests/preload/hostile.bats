@@ -168,14 +168,14 @@ all_attacks() { # client or server, modes...
 
 left() {
 	entstat -j smc_r0 | jq -c .now
-	ls "$SMC_R_RUNDIR/status" "$SMC_R_RUNDIR/peer"
+	ls "$SMC_R_RUNDIR"/users/*/*
 }
 
 # No process, no memory, no file but the sums.
 all_is_back() {
 	[ "$(entstat -j smc_r0 | jq '.now | .processes + .active + .starting +
 		.rmb_bytes + .rmb_reserved')" = 0 ] &&
-		! find "$SMC_R_RUNDIR/status" -type f ! -name "totals.*" | grep -q .
+		! find "$SMC_R_RUNDIR"/users/*/status -name "[1-9]*" | grep -q .
 }
 
 @test "servers live through every lie of a client" {

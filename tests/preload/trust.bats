@@ -130,31 +130,29 @@ goes_on() { # [command that comes before]
 	timeout -s KILL 3 "$@" chdev -q -l smc_r0 -a enabled=1
 }
 
-@test "what strangers put beside the files of the run directory holds up nobody" {
+@test "what strangers put beside the directories of users holds up nobody" {
 	need_root
 	need python3
 	local kind
 	for kind in fifo link dangling directory device other lease; do
 		echo "$kind"
-		plant "$kind" "$SMC_R_RUNDIR"/status/totals.{x,4711,65533} \
-			"$SMC_R_RUNDIR"/status/4194000.7 \
-			"$SMC_R_RUNDIR"/peer/00000000003fff30
+		plant "$kind" "$SMC_R_RUNDIR"/users/{x,000000x,0000ff,12345}
 		goes_on
 	done
 	smc_count
 	[ "$smc_new" = 14 ]
 	[ ! -e "$place/missing" ]
 	stop "$last"
-	rm -rf "$SMC_R_RUNDIR"/status/{totals.{x,4711,65533},4194000.7} \
-		"$SMC_R_RUNDIR"/peer/00000000003fff30
+	rm -rf "$SMC_R_RUNDIR"/users/{x,000000x,0000ff,12345}
 }
 
-@test "nor does what they put in the place of a file: the program has TCP" {
+@test "nor does what is in the place of a file: the program has TCP" {
 	need python3
 	own_device
 	local kind name
-	for name in registry.65534 status/totals.65534; do
-		for kind in fifo link dangling directory device other lease; do
+	for name in registry totals; do
+		name=users/000000/status/$name
+		for kind in fifo link dangling directory device lease; do
 			echo "$name $kind"
 			plant "$kind" "$SMC_R_RUNDIR/$name"
 			goes_on "${user[@]}"
@@ -170,14 +168,14 @@ goes_on() { # [command that comes before]
 @test "directories that strangers made in the run directory are not used" {
 	own_device
 	local part
-	for part in status peer; do
-		mv "$SMC_R_RUNDIR/$part" "$place/$part"
+	for part in users users/000000/status; do
+		mv "$SMC_R_RUNDIR/$part" "$place/part"
 		mkdir "$SMC_R_RUNDIR/$part"
 		chmod 1777 "$SMC_R_RUNDIR/$part"
 		chown 65533 "$SMC_R_RUNDIR/$part"
 		pair "${user[@]}"
 		[ -z "$(ls "$SMC_R_RUNDIR/$part")" ]
 		rmdir "$SMC_R_RUNDIR/$part"
-		mv "$place/$part" "$SMC_R_RUNDIR/$part"
+		mv "$place/part" "$SMC_R_RUNDIR/$part"
 	done
 }

@@ -36,13 +36,17 @@ static int forged_dir = -1;
 static inline void forged_setup(void)
 {
 	const char *tmp = getenv("TMPDIR");
+	static const char *const part[] = {"", "/000000", "/000000/status"};
 	char path[4200];
 
 	snprintf(forged_rundir, sizeof(forged_rundir), "%s/forged.XXXXXX",
 		 tmp && *tmp ? tmp : "/tmp");
 	cr_assert(mkdtemp(forged_rundir));
-	snprintf(path, sizeof(path), "%s/status", forged_rundir);
-	cr_assert_eq(mkdir(path, 0777), 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/users%s", forged_rundir,
+			 part[i]);
+		cr_assert_eq(mkdir(path, 0700), 0);
+	}
 	forged_dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(forged_dir, 0);
 }

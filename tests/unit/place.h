@@ -34,6 +34,11 @@
 
 #define PLACE_PATH 600
 
+/* Without a BPF program the one directory of users. */
+#define PLACE_USER   RUNDIR_USERS "/000000"
+#define PLACE_STATUS PLACE_USER "/" RUNDIR_STATUS
+#define PLACE_PEER   PLACE_USER "/" RUNDIR_PEER
+
 static char place_dir[400];
 
 static inline const char *place_path(const char *name)
@@ -51,6 +56,15 @@ static inline void place_enter(void)
 	cr_assert_eq(fdtable_init(), 0);
 }
 
+static inline void place_make_user(void)
+{
+	static const char *const part[] = {RUNDIR_USERS, PLACE_USER,
+					   PLACE_STATUS, PLACE_PEER};
+
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(mkdir(place_path(part[i]), 0700), 0);
+}
+
 static inline void place_make(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -59,8 +73,7 @@ static inline void place_make(void)
 		 tmp && *tmp ? tmp : "/tmp");
 	cr_assert(mkdtemp(place_dir));
 	cr_assert_eq(chmod(place_dir, 0755), 0);
-	cr_assert_eq(mkdir(place_path(RUNDIR_STATUS), 0777), 0);
-	cr_assert_eq(mkdir(place_path(RUNDIR_PEER), 0777), 0);
+	place_make_user();
 	cr_assert_eq(setenv(RUNDIR_VARIABLE, place_dir, 1), 0);
 	unsetenv("SMC_R");
 	place_enter();
@@ -149,17 +162,15 @@ static inline int place_descriptors(void)
 	return place_count("/proc/self/fd") - 1;
 }
 
-/* The file <rundir>/status/totals.<uid>, as a command would read it. */
+/* The user's totals, as a command would read them. */
 static inline struct status_totals place_totals(void)
 {
 	struct status_totals t;
-	char name[64];
 	int fd;
 
 	memset(&t, 0, sizeof(t));
-	snprintf(name, sizeof(name), RUNDIR_STATUS "/totals.%u",
-		 (unsigned)geteuid());
-	fd = open(place_path(name), O_RDONLY | O_CLOEXEC);
+	fd = open(place_path(PLACE_STATUS "/" STATUS_TOTALS),
+		  O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (read(fd, &t, sizeof(t)) != sizeof(t))
 			memset(&t, 0, sizeof(t));

@@ -382,10 +382,34 @@ Test(snapshot_file, a_text_that_is_too_long_is_refused)
 	free(text);
 }
 
+static const struct part {
+	const char *name;
+	mode_t by_root, by_others;
+} parts[] = {
+    {"", 0755, 0700},
+    {"/users", 01733, 0700},
+    {"/users/000000", 0711, 0711},
+    {"/users/000000/status", 0700, 0700},
+    {"/users/000000/peer", 0711, 0711},
+};
+
+static void assert_parts(const char *top)
+{
+	char path[128];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", top, parts[i].name);
+		cr_assert_eq(stat(path, &st), 0);
+		cr_assert_eq(st.st_mode & 07777,
+			     geteuid() == 0 ? parts[i].by_root
+					    : parts[i].by_others,
+			     "%s", path);
+	}
+}
+
 Test(snapshot_file, the_directory_is_made_for_all_by_root_else_private)
 {
-	static const char *const parts[] = {"", "/status", "/peer"};
-	mode_t wanted = geteuid() == 0 ? 01777 : 0700;
 	mode_t mask = umask(077);
 	char path[128];
 	struct stat st;
@@ -393,13 +417,31 @@ Test(snapshot_file, the_directory_is_made_for_all_by_root_else_private)
 	snprintf(path, sizeof(path), "%s/new", rundir);
 	cr_assert_eq(publish_prepare(path), 0);
 	umask(mask);
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s/new%s", rundir, parts[i]);
-		cr_assert_eq(stat(path, &st), 0);
-		cr_assert_eq(st.st_mode & 07777, wanted, "%s", path);
-	}
+	assert_parts(path);
 	snprintf(path, sizeof(path), "%s/new/generation", rundir);
 	cr_assert_eq(stat(path, &st), 0);
 	cr_assert_eq(st.st_mode & 07777, 0644);
 	cr_assert_eq(st.st_size, SNAPSHOT_GENERATION_BYTES);
+}
+
+/* What former revisions left, and anybody could write to. */
+Test(snapshot_file, what_everybody_could_write_to_is_closed_or_gone)
+{
+	static const char *const former[] = {"", "/status", "/peer"};
+	char path[128], file[256];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/new%s", rundir, former[i]);
+		cr_assert_eq(mkdir(path, 0777), 0);
+		cr_assert_eq(chmod(path, 01777), 0);
+	}
+	snprintf(file, sizeof(file), "%s/1.1", path);
+	cr_assert_eq(symlink("/nowhere", file), 0);
+	snprintf(path, sizeof(path), "%s/new", rundir);
+	cr_assert_eq(publish_prepare(path), 0);
+	assert_parts(path);
+	snprintf(path, sizeof(path), "%s/new/status", rundir);
+	cr_assert_eq(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/new/peer", rundir);
+	cr_assert_eq(access(path, F_OK), -1);
 }

@@ -125,7 +125,7 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 		for (; size >= RMB_RMBE_MIN; size /= 2) {
 			if (rmb_bytes(n, size) > room ||
 			    segment_reserve(rmb_bytes(n, size),
-					    s->max_memory_bytes, &used) < 0)
+					    s->max_memory_bytes, NULL) < 0)
 				continue;
 			*elements = n;
 			*rmbe_bytes = size;

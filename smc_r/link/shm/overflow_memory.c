@@ -20,11 +20,10 @@ static bool reserve(void)
 {
 	uint32_t reason;
 	const struct snapshot *s = settings_now(&reason);
-	uint64_t used;
 
 	return s && headroom() >= RMB_OVERFLOW &&
 	       segment_reserve(RMB_OVERFLOW, s->max_memory_bytes / PART,
-			       &used) == 0;
+			       NULL) == 0;
 }
 
 bool overflow_memory_take(struct rmb *r, uint32_t element)

@@ -12,7 +12,8 @@ TestSuite(rendezvous, .init = place_make, .fini = place_remove);
 #define ONE   RENDEZVOUS_FDS(1, BELLS_APART)
 #define THREE RENDEZVOUS_FDS(3, BELLS_APART)
 
-static const uint8_t id[8] = {0xde, 0xad, 0xbe, 0xef, 0x7f, 0xff, 0xff, 0xff};
+/* The directory that it names is there. */
+static const uint8_t id[8] = {0, 0, 0, 0xef, 0x7f, 0xff, 0xff, 0xff};
 
 static struct rendezvous_message valid(uint32_t elements)
 {
@@ -31,7 +32,7 @@ static mode_t mode_of(const char *name)
 	struct stat st;
 	char path[64];
 
-	snprintf(path, sizeof(path), RUNDIR_PEER "/%s", name);
+	snprintf(path, sizeof(path), PLACE_PEER "/%s", name);
 	cr_assert_eq(stat(place_path(path), &st), 0);
 	return st.st_mode;
 }
@@ -54,8 +55,8 @@ Test(rendezvous, a_process_is_found_by_its_peer_id)
 	cr_assert_not_null(fdtable_kind(channel, FDENTRY_PRIVATE));
 	cr_assert_not_null(fdtable_kind(accepted, FDENTRY_PRIVATE));
 	/* Processes of other users are peers too. */
-	cr_assert(S_ISSOCK(mode_of("deadbeef7fffffff")));
-	cr_assert_eq(mode_of("deadbeef7fffffff") & 0777, 0666);
+	cr_assert(S_ISSOCK(mode_of("000000ef7fffffff")));
+	cr_assert_eq(mode_of("000000ef7fffffff") & 0777, 0666);
 	cr_assert_eq(rendezvous_listen(id), -EADDRINUSE);
 	rendezvous_forget(id);
 	cr_assert_eq(rendezvous_connect(id), -ENOENT);
@@ -79,11 +80,11 @@ Test(rendezvous, a_run_directory_with_a_long_path_is_as_good)
 	memset(place_dir + n + 1, 'd', 150);
 	place_dir[n + 151] = '\0';
 	cr_assert_eq(mkdir(place_dir, 0755), 0);
-	cr_assert_eq(mkdir(place_path(RUNDIR_PEER), 0777), 0);
+	place_make_user();
 	setenv(RUNDIR_VARIABLE, place_dir, 1);
 	cr_assert_geq(rendezvous_listen(id), 0);
 	cr_assert_geq(rendezvous_connect(id), 0);
-	cr_assert_eq(access(place_path(RUNDIR_PEER "/deadbeef7fffffff"), F_OK),
+	cr_assert_eq(access(place_path(PLACE_PEER "/000000ef7fffffff"), F_OK),
 		     0);
 }
 
@@ -93,8 +94,23 @@ Test(rendezvous, without_a_directory_there_is_no_listener)
 	cr_assert_eq(rendezvous_listen(id), -ENOENT);
 	cr_assert_eq(rendezvous_connect(id), -ENOENT);
 	rendezvous_forget(id);
-	rendezvous_sweep();
+	rendezvous_sweep(0);
 	place_make();
+}
+
+/* ---- names ---- */
+
+Test(rendezvous, a_peer_id_has_directory_pid_and_random_bits)
+{
+	static const uint8_t expected[8] = {0xab, 0xcd, 0xef, 0xff,
+					    0xff, 0xfe, 0x00, 0x01};
+	uint8_t got[8];
+
+	rendezvous_id_make(got, 0xabcdef, 0x3fffff, 0x80004000u);
+	cr_assert_arr_eq(got, expected, 8);
+	cr_assert_eq(rendezvous_id_pid(got), 0x3fffff);
+	rendezvous_id_make(got, 0, 4711, UINT32_MAX);
+	cr_assert_eq(rendezvous_id_pid(got), 4711);
 }
 
 /* ---- sweeping ---- */
@@ -102,11 +118,10 @@ Test(rendezvous, without_a_directory_there_is_no_listener)
 static void listen_as(int number, void *argument)
 {
 	_Atomic int *gate = argument;
-	uint8_t mine[8] = {1, 2, 3, (uint8_t)number};
+	uint8_t mine[8];
 
 	process_forked();
-	for (int i = 0; i < 4; i++)
-		mine[4 + i] = (uint8_t)((uint32_t)getpid() >> (24 - 8 * i));
+	rendezvous_id_make(mine, 0, getpid(), 0x01020304u << number);
 	children_must(rendezvous_listen(mine) >= 0);
 	atomic_fetch_add(gate, 1);
 	pause();
@@ -118,7 +133,7 @@ Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 	char path[PLACE_PATH];
 	pid_t pid[4];
 
-	snprintf(path, sizeof(path), "%s", place_path(RUNDIR_PEER));
+	snprintf(path, sizeof(path), "%s", place_path(PLACE_PEER));
 	for (int i = 0; i < 4; i++)
 		pid[i] = children_start(listen_as, i, gate);
 	children_wait_for(gate, 4);
@@ -126,17 +141,17 @@ Test(rendezvous, names_of_killed_processes_are_swept_and_no_others)
 	kill(pid[2], SIGKILL);
 	children_wait(pid[0]);
 	children_wait(pid[2]);
-	place_write(RUNDIR_PEER "/note", "x", 1);
-	place_write(RUNDIR_PEER "/0102030400000001", "no socket", 9);
+	place_write(PLACE_PEER "/note", "x", 1);
+	place_write(PLACE_PEER "/0000000000040001", "no socket", 9);
 	cr_assert_eq(place_count(path), 6);
-	rendezvous_sweep();
+	rendezvous_sweep(0);
 	cr_assert_eq(place_count(path), 4);
-	cr_assert_eq(access(place_path(RUNDIR_PEER "/note"), F_OK), 0);
+	cr_assert_eq(access(place_path(PLACE_PEER "/note"), F_OK), 0);
 	kill(pid[1], SIGKILL);
 	kill(pid[3], SIGKILL);
 	children_wait(pid[1]);
 	children_wait(pid[3]);
-	rendezvous_sweep();
+	rendezvous_sweep(0);
 	cr_assert_eq(place_count(path), 2);
 }
 

@@ -40,10 +40,10 @@ Test(segment, it_is_a_file_that_names_its_process)
 	cr_assert_eq(h->start, process.start);
 	cr_assert_str_eq(h->program, process.program);
 	cr_assert_eq(atomic_load(&h->holders[0].pid), getpid());
-	snprintf(name, sizeof(name), RUNDIR_STATUS "/%d.%" PRIu64, getpid(),
+	snprintf(name, sizeof(name), PLACE_STATUS "/%d.%" PRIu64, getpid(),
 		 process.start);
 	cr_assert_eq(stat(place_path(name), &st), 0);
-	cr_assert_eq(st.st_mode & 07777, 0644);
+	cr_assert_eq(st.st_mode & 07777, 0600);
 	segment_close();
 	cr_assert_eq(stat(place_path(name), &st), -1);
 	cr_assert_null(segment_header());
@@ -73,7 +73,7 @@ Test(segment, a_limit_of_file_sizes_is_an_error_and_leaves_no_file)
 	cr_assert_lt(segment_open(), 0);
 	cr_assert_null(segment_slot_get());
 	/* The totals are small enough. */
-	cr_assert_leq(place_count(place_path(RUNDIR_STATUS)), 1);
+	cr_assert_leq(place_count(place_path(PLACE_STATUS)), 1);
 }
 
 Test(segment, slots_are_apart_empty_and_ours)

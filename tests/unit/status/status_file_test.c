@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "smc_r/status/status_file.h"
+#include "smc_r/status/user_directory.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -99,7 +100,6 @@ Test(status_file, a_header_with_one_wrong_field_is_refused)
 	    DAMAGE(slot_count, UINT32_MAX),
 	    DAMAGE(pid, 124),
 	    DAMAGE(start, 457),
-	    DAMAGE(uid, geteuid() + 1),
 	};
 	struct status_file file;
 	struct forged f;
@@ -152,15 +152,23 @@ Test(status_file, nothing_but_a_regular_file_is_opened)
 		     -EPROTO);
 }
 
+static int fail(void *owner, const struct user_directory *u)
+{
+	(void)owner;
+	(void)u;
+	return 1;
+}
+
 Test(status_file, a_status_directory_that_is_a_link_is_not_followed)
 {
 	char link[4200], status[4200];
 
-	snprintf(status, sizeof(status), "%s/status", forged_rundir);
+	snprintf(status, sizeof(status), "%s/users/000000/status",
+		 forged_rundir);
 	snprintf(link, sizeof(link), "%s/away", forged_rundir);
 	cr_assert_eq(rename(status, link), 0);
 	cr_assert_eq(symlink(link, status), 0);
-	cr_assert_lt(status_dir_open(forged_rundir), 0);
+	cr_assert_eq(user_directory_each(forged_rundir, fail, NULL), 0);
 }
 
 Test(status_file, a_program_name_without_end_is_ended_and_made_printable)

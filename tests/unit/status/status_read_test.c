@@ -23,19 +23,17 @@ static void write_totals(uint64_t doorbells, uint64_t rmb_bytes)
 	    .rmb_bytes = rmb_bytes,
 	    .counters = {.doorbells = doorbells},
 	};
-	char name[32];
 
-	snprintf(name, sizeof(name), "totals.%u", (unsigned)geteuid());
-	forged_write_as(name, &t, sizeof(t));
+	forged_write_as(STATUS_TOTALS, &t, sizeof(t));
 }
 
 static struct status_totals read_totals(void)
 {
 	struct status_totals t;
-	int fd = status_totals_open(forged_dir, geteuid());
+	int fd = status_totals_open(forged_dir);
 
 	cr_assert_geq(fd, 0);
-	cr_assert_eq(status_totals_copy(fd, geteuid(), &t), 0);
+	cr_assert_eq(status_totals_copy(fd, &t), 0);
 	close(fd);
 	return t;
 }
@@ -160,30 +158,44 @@ Test(status_read, strangers_files_count_nothing)
 	forged_write_as("1.1", &f, forged_size(&f));
 	forged_write_as("2.2", "rubbish", 7);
 	forged_write_as("totals.1", "rubbish", 7);
-	forged_write_as("totals.4294967296", "rubbish", 7);
 	cr_assert_eq(symlinkat(name, forged_dir, "3.3"), 0);
-	cr_assert_eq(mkfifoat(forged_dir, "totals.3", 0644), 0);
+	cr_assert_eq(mkfifoat(forged_dir, STATUS_TOTALS, 0644), 0);
 	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
 	cr_assert_eq(sum.counters.doorbells, 1);
 }
 
-Test(status_read, totals_of_another_users_file_count_nothing)
+/* Strangers make names beside those of users; not even root reads them. */
+Test(status_read, what_is_no_users_directory_counts_nothing)
 {
-	struct status_totals t = {
-	    .magic = STATUS_MAGIC,
-	    .version = STATUS_VERSION,
-	    .uid = geteuid() + 1,
-	    .counters = {.doorbells = 5},
-	};
+	static const char *const name[] = {"1234567", "12345", "00000A", "x",
+					   "000001"};
+	char path[4300], command[8700];
 	struct status_sum sum;
-	char name[32];
+	struct forged f;
 
-	/* Ours, but it says it is the neighbour's. */
-	snprintf(name, sizeof(name), "totals.%u", (unsigned)geteuid() + 1);
-	forged_write_as(name, &t, sizeof(t));
-	cr_assert_eq(status_totals_open(forged_dir, geteuid() + 1), -EPROTO);
+	forged_fill_self(&f);
+	f.header.counters.doorbells = 1;
+	forged_write(&f, NULL);
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		snprintf(command, sizeof(command),
+			 "cp -a '%s/users/000000' '%s/users/%s'", forged_rundir,
+			 forged_rundir, name[i]);
+		cr_assert_eq(system(command), 0);
+	}
+	/* Others could have written there. */
+	snprintf(path, sizeof(path), "%s/users/000001/status", forged_rundir);
+	cr_assert_eq(chmod(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/users/000002", forged_rundir);
+	cr_assert_eq(symlink("000000", path), 0);
+	snprintf(path, sizeof(path), "%s/users/000003", forged_rundir);
+	cr_assert_eq(mkfifo(path, 0644), 0);
 	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
-	cr_assert_eq(sum.counters.doorbells, 0);
+	cr_assert_eq(sum.counters.doorbells, 1);
+	/* A second one of this user counts as well. */
+	snprintf(path, sizeof(path), "%s/users/000001/status", forged_rundir);
+	cr_assert_eq(chmod(path, 0700), 0);
+	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
+	cr_assert_eq(sum.counters.doorbells, 2);
 }
 
 Test(status_read, a_huge_ledger_does_not_wrap_the_sum)
@@ -201,7 +213,7 @@ Test(status_read, a_lock_that_somebody_keeps_delays_but_does_not_stop_a_sum)
 	int fd;
 
 	write_totals(3, 0);
-	fd = status_totals_open(forged_dir, geteuid());
+	fd = status_totals_open(forged_dir);
 	cr_assert_eq(flock(fd, LOCK_EX), 0);
 	cr_assert_eq(status_read_sum(forged_rundir, &sum), 0);
 	cr_assert_eq(sum.counters.doorbells, 3);
@@ -242,12 +254,10 @@ static void write_old_totals(uint64_t doorbells)
 	    .uid = geteuid(),
 	    .rmb_bytes = 4096,
 	    .counters = {.doorbells = doorbells, .tcp_connections = 9}};
-	char name[32];
 
 	for (int i = 0; i < STATUS_REASONS_MAX; i++)
 		t.counters.fallbacks[i] = 1000u + (unsigned)i;
-	snprintf(name, sizeof(name), "totals.%u", (unsigned)geteuid());
-	forged_write_as(name, &t, STATUS_TOTALS_LEAST);
+	forged_write_as(STATUS_TOTALS, &t, STATUS_TOTALS_LEAST);
 }
 
 static void assert_no_reasons(const struct status_counters *c)
@@ -307,21 +317,17 @@ Test(status_read, a_sweep_makes_totals_where_there_are_none)
 	struct status_totals t;
 	struct forged f;
 	struct stat st;
-	char name[32];
-	mode_t mask = umask(0077);
 
 	forged_fill(&f, forged_dead_pid(), 1);
 	f.header.counters.doorbells = 10;
 	f.header.rmb_bytes = 300;
 	forged_write(&f, NULL);
 	cr_assert_eq(status_sweep(forged_rundir), 1);
-	umask(mask);
 	t = read_totals();
 	cr_assert_eq(t.counters.doorbells, 10);
 	cr_assert_eq(t.rmb_bytes, 0, "never below zero");
-	snprintf(name, sizeof(name), "totals.%u", (unsigned)geteuid());
-	cr_assert_eq(fstatat(forged_dir, name, &st, 0), 0);
-	cr_assert_eq(st.st_mode & 0777, 0644, "entstat is for everybody");
+	cr_assert_eq(fstatat(forged_dir, STATUS_TOTALS, &st, 0), 0);
+	cr_assert_eq(st.st_mode & 0777, 0600);
 }
 
 Test(status_read, a_sweep_leaves_the_living_and_those_that_are_waited_for)
@@ -377,10 +383,9 @@ Test(status_read, a_sweep_removes_half_made_files_of_dead_processes_only)
 Test(status_read, totals_that_are_damaged_are_not_merged_into)
 {
 	struct forged f;
-	char name[48], totals[32];
+	char name[48];
 
-	snprintf(totals, sizeof(totals), "totals.%u", (unsigned)geteuid());
-	forged_write_as(totals, "rubbish", 7);
+	forged_write_as(STATUS_TOTALS, "rubbish", 7);
 	forged_fill(&f, forged_dead_pid(), 1);
 	forged_write(&f, name);
 	cr_assert_eq(status_sweep(forged_rundir), 0);
@@ -390,11 +395,10 @@ Test(status_read, totals_that_are_damaged_are_not_merged_into)
 Test(status_read, totals_that_are_a_link_are_not_followed)
 {
 	struct forged f;
-	char name[48], totals[32];
+	char name[48];
 
-	snprintf(totals, sizeof(totals), "totals.%u", (unsigned)geteuid());
 	forged_write_as("victim", "", 0);
-	cr_assert_eq(symlinkat("victim", forged_dir, totals), 0);
+	cr_assert_eq(symlinkat("victim", forged_dir, STATUS_TOTALS), 0);
 	forged_fill(&f, forged_dead_pid(), 1);
 	forged_write(&f, name);
 	cr_assert_eq(status_sweep(forged_rundir), 0);
@@ -403,6 +407,8 @@ Test(status_read, totals_that_are_a_link_are_not_followed)
 
 Test(status_read, a_segment_that_was_replaced_meanwhile_is_not_merged)
 {
+	const struct user_directory own = {.status = forged_dir,
+					   .uid = geteuid()};
 	struct status_file file;
 	struct forged f;
 	char name[48];
@@ -411,9 +417,9 @@ Test(status_read, a_segment_that_was_replaced_meanwhile_is_not_merged)
 	forged_write(&f, name);
 	cr_assert_eq(status_file_open(forged_dir, name, &file), 0);
 	cr_assert_eq(unlinkat(forged_dir, name, 0), 0);
-	cr_assert_eq(status_merge(forged_dir, name, &file), -ENOENT);
+	cr_assert_eq(status_merge(&own, name, &file), -ENOENT);
 	forged_write(&f, name);
-	cr_assert_eq(status_merge(forged_dir, name, &file), -ENOENT);
+	cr_assert_eq(status_merge(&own, name, &file), -ENOENT);
 	cr_assert(forged_exists(name));
 	status_file_close(&file);
 }

@@ -114,7 +114,7 @@ Test(totals, memory_of_dead_processes_comes_back_when_it_is_needed)
 	cr_assert_eq(used, 2 * MB);
 	cr_assert_eq(place_rmb_bytes(), 2 * MB);
 	/* Ours and the totals: the dead ones' files are gone. */
-	cr_assert_eq(place_count(place_path(RUNDIR_STATUS)), 2);
+	cr_assert_eq(place_count(place_path(PLACE_STATUS)), 2);
 }
 
 /* A parent that never waits must not keep memory from others. */
@@ -207,53 +207,13 @@ Test(totals, no_count_falls_below_zero)
 	cr_assert_eq(atomic_load(&held), 0);
 }
 
-static const struct status_totals boast = {.magic = STATUS_MAGIC,
-					   .version = STATUS_VERSION,
-					   .uid = 99,
-					   .rmb_bytes = UINT64_MAX};
-
-Test(totals, what_a_stranger_says_he_uses_wraps_no_sum)
-{
-	uint64_t used;
-
-	if (geteuid() != 0)
-		cr_skip("only root can make a file of somebody else's");
-	for (unsigned i = 0; i < 20; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), RUNDIR_STATUS "/totals.%u",
-			 9900 + i);
-		place_write(name, &boast, sizeof(boast));
-		cr_assert_eq(chown(place_path(name), 9900 + i, (gid_t)-1), 0);
-	}
-	cr_assert_eq(segment_reserve(MB, 64 * MB, &used), -ENOMEM);
-	cr_assert_gt(used, 64 * MB);
-	place_write(RUNDIR_STATUS "/totals.short", &boast, 8);
-	cr_assert_eq(segment_reserve(MB, 64 * MB, &used), -ENOMEM);
-}
-
-Test(totals, what_is_not_its_user_s_counts_nothing)
-{
-	uint64_t used;
-
-	place_write(RUNDIR_STATUS "/totals.990", &boast, sizeof(boast));
-	place_write(RUNDIR_STATUS "/totals.x", &boast, sizeof(boast));
-	place_write(RUNDIR_STATUS "/totals.0990", &boast, sizeof(boast));
-	cr_assert_eq(segment_reserve(MB, 64 * MB, &used), 0);
-	cr_assert_eq(used, MB);
-}
-
 /* ---- deaths within a change of the ledger ---- */
 
 static struct status_totals *map_totals(void)
 {
-	char name[64];
 	void *map;
-	int fd;
+	int fd = open(place_path(PLACE_STATUS "/" STATUS_TOTALS), O_RDWR);
 
-	snprintf(name, sizeof(name), RUNDIR_STATUS "/totals.%u",
-		 (unsigned)geteuid());
-	fd = open(place_path(name), O_RDWR);
 	cr_assert_geq(fd, 0);
 	map = mmap(NULL, sizeof(struct status_totals), PROT_READ | PROT_WRITE,
 		   MAP_SHARED, fd, 0);
@@ -389,7 +349,7 @@ Test(totals, merging_and_sweeping_lose_no_count_and_count_nothing_twice)
 	/* The last one to come sweeps what the others left. */
 	cr_assert_eq(segment_open(), 0);
 	assert_counted(30);
-	cr_assert_eq(place_count(place_path(RUNDIR_STATUS)), 2);
+	cr_assert_eq(place_count(place_path(PLACE_STATUS)), 2);
 }
 
 static void sweep_together(int number, void *argument)
@@ -413,15 +373,15 @@ Test(totals, sweepers_that_meet_count_each_dead_process_once)
 		    256 + SIGKILL);
 	children_run(8, sweep_together, b);
 	assert_counted(12);
-	cr_assert_eq(place_count(place_path(RUNDIR_STATUS)), 1);
+	cr_assert_eq(place_count(place_path(PLACE_STATUS)), 1);
 }
 
 Test(totals, files_that_are_no_segments_stay)
 {
 	static const char *const name[] = {
-	    RUNDIR_STATUS "/1x", RUNDIR_STATUS "/99999999.1",
-	    RUNDIR_STATUS "/99999999", RUNDIR_STATUS "/.12",
-	    RUNDIR_STATUS "/note"};
+	    PLACE_STATUS "/1x", PLACE_STATUS "/99999999.1",
+	    PLACE_STATUS "/99999999", PLACE_STATUS "/.12",
+	    PLACE_STATUS "/note"};
 	size_t i;
 
 	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++)

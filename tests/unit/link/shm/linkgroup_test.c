@@ -317,7 +317,7 @@ Test(linkgroup, a_forked_child_is_another_peer)
 
 Test(linkgroup, names_go_with_their_process_or_with_the_next_one)
 {
-	const char *peers = place_path(RUNDIR_PEER);
+	const char *peers = place_path(PLACE_PEER);
 	char path[PLACE_PATH];
 
 	snprintf(path, sizeof(path), "%s", peers);
