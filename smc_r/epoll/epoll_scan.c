@@ -9,7 +9,6 @@
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
-#include "smc_r/epoll/epoll_rest.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/sys.h"
@@ -21,7 +20,7 @@ struct scan {
 	struct epoll_event *events;
 	int max;
 	int n;
-	uint32_t quiet;  /* members that were passed by: epoll_rest.h */
+	uint32_t quiet;  /* members that were passed by: epoll_member.h */
 	uint64_t begun;  /* sys_ticks */
 	uint64_t now_ns; /* 0: not asked yet */
 	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */

@@ -117,7 +117,7 @@ struct epoll {
 	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
 	_Atomic uint32_t awake; /* the first so many are looked at; the others
-				 * rest: epoll_rest.h */
+				 * rest: epoll_member.h */
 	_Atomic uint32_t capacity;
 	struct epoll_member *_Atomic *_Atomic members;
 	_Atomic uint32_t version;
