@@ -18,9 +18,8 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/stall.h"
 
-#define QUIET_NS  20000000u
-#define NS_PER_MS 1000000u
-
+#define QUIET_NS      20000000u
+#define NS_PER_MS     1000000u
 #define MEMBERS_FIRST 64u
 
 /* ---- the table ---- */
