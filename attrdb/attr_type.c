@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* attr_type: may an attribute have this value? */
 #include "attr_type.h"
 
 #include <errno.h>

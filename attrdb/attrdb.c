@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* attrdb: the attribute database. */
 #include "attrdb.h"
 
 #include <errno.h>

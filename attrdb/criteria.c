@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* criteria: which objects of a class are meant. */
 #include "criteria.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* device: devices of this host, and their attributes. */
 #include "device.h"
 
 #include <errno.h>

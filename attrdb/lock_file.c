@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* lock_file: a lock between commands. */
 #include "lock_file.h"
 
 #include <errno.h>

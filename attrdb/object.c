@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* object: any object of any class, as a stanza. */
 #include "object.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* odm_class: the object classes and their fields. */
 #include "odm_class.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* schema: tables of the attribute database. */
 #include "schema.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sql: the handle and its statements. */
 #include "sql.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* stanza: one object as text. */
 #include "stanza.h"
 
 #include <ctype.h>

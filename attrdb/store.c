@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* store: the file of the database. */
 #include "store.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* whole_file: a file that others read while it is replaced. */
 #include "whole_file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* assign: what -a Attribute=Value asks for. */
 #include "assign.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* change: new values for the attributes of a device. */
 #include "change.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* columns: a table as lsattr and lsdev print it. */
 #include "columns.h"
 
 #include <ctype.h>

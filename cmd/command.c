@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* command: what every device command does around its own work. */
 #include "command.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* core_access: the RDMA core, for commands that ask it. */
 #include "core_access.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* core_load: starts the RDMA core. */
 #include "core_load.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* core_settings: the settings of the RDMA core. */
 #include "core_settings.h"
 
 #include <errno.h>

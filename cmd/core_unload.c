@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* core_unload: ends the RDMA core, and the programs that use it. */
 #include "core_unload.h"
 
 #include <stdio.h>

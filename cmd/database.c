@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* database: opens the attribute database for a command. */
 #include "database.h"
 
 #include <errno.h>

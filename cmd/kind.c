@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* kind: the flags that name a kind of devices. */
 #include "kind.h"
 
 #include <stdio.h>

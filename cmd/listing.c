@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* listing: how lsattr shows attributes and operations. */
 #include "listing.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* message: what a device command says. */
 #include "message.h"
 
 #include <errno.h>

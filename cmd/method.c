@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* method: what the commands do to a device. */
 #include "method.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* options: the flags of a device command. */
 #include "options.h"
 
 #include <errno.h>

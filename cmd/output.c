@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* output: the end of what a command prints. */
 #include "output.h"
 
 #include <errno.h>

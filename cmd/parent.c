@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* parent: the place of a device below another one. */
 #include "parent.h"
 
 #include <errno.h>

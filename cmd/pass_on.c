@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* pass_on: runs the other program of our name on this host. */
 #include "pass_on.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* running: the device as it runs, outside of the database. */
 #include "running.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* target: the flags that name a device. */
 #include "target.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* devconf: what the attributes of smc_r0 mean. */
 #include "devconf.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* found: files that somebody else may have made. */
 /*
  * In an engine open(2) and close(2) are names which the preload library answers
  * itself, and stat(2) one of another such library; these files must not go

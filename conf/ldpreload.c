@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* ldpreload: our line in /etc/ld.so.preload. */
 #include "ldpreload.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* place: where the predefined stanzas are. */
 #include "place.h"
 
 #include <errno.h>

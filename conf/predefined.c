@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* predefined: brings smc_r.stanza into the predefined classes. */
 #include "predefined.h"
 
 #include <errno.h>

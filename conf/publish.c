@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* publish: the writer's side of the run directory. */
 #include "publish.h"
 
 #include <dirent.h>

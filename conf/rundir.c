@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* rundir: where commands and engines of one host meet. */
 #include "rundir.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* snapshot: the settings of smc_r0 as engines see them. */
 #include "snapshot.h"
 
 #include <arpa/inet.h>

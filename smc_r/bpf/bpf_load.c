@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* bpf_load: attaches the BPF program of the SMC option. */
 #include "smc_r/bpf/bpf_load.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* bpf_pins: the directories of bpffs that keep our programs. */
 #include "smc_r/bpf/bpf_pins.h"
 
 #include <dirent.h>

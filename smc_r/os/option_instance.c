@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* option_instance: the number of a run directory's BPF program. */
 #include "smc_r/os/option_instance.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* offer: marks sockets as speaking SMC. */
 #include "smc_r/peer/offer.h"
 
 #include <errno.h>

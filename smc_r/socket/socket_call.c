@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* socket_call: what calls that read and that write share. */
 #include "smc_r/socket/socket_call.h"
 
 #include <string.h>

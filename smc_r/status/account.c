@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* account: what the BPF program keeps of this user. */
 #include "smc_r/status/account.h"
 
 #include <errno.h>

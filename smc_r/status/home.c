@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* home: the directory of this user in the run directory. */
 #include "smc_r/status/home.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* user_directory: whose segments and totals a command may read. */
 #include "smc_r/status/user_directory.h"
 
 #include <dirent.h>
