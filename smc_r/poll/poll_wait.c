@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "smc_r/connection/connection.h"
+#include "smc_r/connection/sleepers.h"
 #include "smc_r/connection/spin.h"
 #include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/handshake.h"
@@ -102,6 +103,8 @@ static int wait_rounds(struct poll_call *p)
 	int ready = poll_look_members(p->fds, p->n);
 
 	if (ready == 0) {
+		/* The spin may take all the time that there is. */
+		sleepers_reap();
 		first_burst_end();
 		start_clock(p);
 		ready = spin(p);

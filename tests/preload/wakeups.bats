@@ -153,9 +153,8 @@ beside_silent() { # way, kinds of silence...
 }
 
 @test "a thread that jumps out of the call that was woken for others" {
-	# One jump of 2,000 loses a wake-up (smc_r(7)); more rounds meet it.
-	play_once 50 60 "$programs/preload/leavers" jump 1
-	play_once 50 60 "$programs/preload/leavers" jump 3
+	play_once 50 "$rounds" "$programs/preload/leavers" jump 1
+	play_once 50 "$rounds" "$programs/preload/leavers" jump 3
 	smc_count
 	[ "$smc_new" -ge 20 ]
 	[ -e "$napping" ] || skip "make FLAVOUR=inject library: for the rest"
