@@ -35,7 +35,7 @@ int store_prepare(struct store *s);
 /* Gives up all that. */
 void store_unlock(struct store *s);
 
-/* What is in the file, once prepared; *out is NULL when there is none. */
+/* Reads the file, once prepared; *out is NULL when there is none. */
 int store_read(const struct store *s, unsigned char **out, long long *size);
 /* Replaces it, once: 0 or -errno, and then it is what it was. */
 int store_write(const struct store *s, const unsigned char *bytes,

@@ -55,8 +55,7 @@ static int open_directory(int parent, const char *name, bool *is_new)
 	return open_ours(parent, name);
 }
 
-/* What everybody can write to, from before there were directories of users, is
- * closed; the others come in once everything in a new directory is in place. */
+/* A directory that everybody can write to, of an older revision, is closed; the others come in once everything in a new directory is in place. */
 static int set_mode(int fd, bool is_new, mode_t for_all)
 {
 	mode_t mode = geteuid() == 0 ? for_all : 0700;
@@ -163,8 +162,8 @@ static int make_users(int dir)
 	return error;
 }
 
-/* What former revisions made for everybody to write to. What strangers keep
- * from being removed is closed at least. */
+/* Removes a directory that an older revision made for everybody to write to.
+ * One that strangers' files keep in place is closed at least. */
 static void remove_former(int dir, const char *name)
 {
 	struct dirent *entry;

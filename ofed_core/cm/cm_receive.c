@@ -61,7 +61,8 @@ static struct cm_id *earlier_request(const struct arrival *a,
 	return NULL;
 }
 
-/* What the message tells the program, with private data from `skip` on. */
+/* Copies the message's parameters for the program; its private data begins at
+ * `skip`. */
 static void copy_parameters(struct rdma_ucm_conn_param *c,
 			    const struct cm_message *m, size_t skip)
 {

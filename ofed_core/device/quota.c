@@ -28,7 +28,7 @@ struct quota {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct quota *all;
-/* What all users have who may not have all. */
+/* The sum over all users but root and the core's owner. */
 static _Atomic uint64_t others[QUOTA_KINDS];
 
 struct quota *quota_of(uid_t uid)
