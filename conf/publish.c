@@ -55,7 +55,8 @@ static int open_directory(int parent, const char *name, bool *is_new)
 	return open_ours(parent, name);
 }
 
-/* A directory that everybody can write to, of an older revision, is closed; the others come in once everything in a new directory is in place. */
+/* A directory that everybody can write to, of an older revision, is closed; the
+ * others come in once everything in a new directory is in place. */
 static int set_mode(int fd, bool is_new, mode_t for_all)
 {
 	mode_t mode = geteuid() == 0 ? for_all : 0700;
