@@ -138,13 +138,21 @@ static int make_own(void)
 	return 0;
 }
 
-/* Without it all that is asked later is answered more carefully. */
+/* Without it all that is asked later is answered more carefully. The process
+ * has it once, however often what follows fails. */
 static void keep_proc(void)
 {
-	int fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
-				O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	static bool kept;
+	int fd;
 
-	process_keep_proc(fd < 0 ? -1 : private_fd(fd));
+	if (kept)
+		return;
+	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
+			    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd >= 0)
+		fd = private_fd(fd);
+	process_keep_proc(fd < 0 ? -1 : fd);
+	kept = fd >= 0;
 }
 
 static int open_in_home(void)

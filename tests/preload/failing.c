@@ -36,8 +36,12 @@
 #define NOT_REACHED 3
 
 static _Atomic int calls_left;
-/* What each end holds behind its last game where no call fails. */
-static int *whole;
+/* Both ends share it. */
+static struct shared {
+	int whole[2]; /* what each holds in the end where no call fails */
+	_Atomic int played;
+	_Atomic int counted;
+} * shared;
 
 static void check(bool good, const char *what)
 {
@@ -56,6 +60,14 @@ static int descriptors(void)
 		n++;
 	closedir(d);
 	return n;
+}
+
+/* An end that is gone would make the other one give back what they shared. */
+static void meet(_Atomic int *count)
+{
+	atomic_fetch_add(count, 1);
+	while (atomic_load(count) % 2)
+		usleep(100);
 }
 
 static void say(int fd, const char *word)
@@ -158,7 +170,8 @@ static int play_server(int names)
 static void play(bool server, int game, int fails, int names)
 {
 	struct sockaddr_in a;
-	int listener = -1;
+	int left, listener = -1;
+	bool reached = true;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(SECONDS_MAX);
@@ -176,13 +189,18 @@ static void play(bool server, int game, int fails, int names)
 		else
 			call(&a);
 		if (i == game && fails && atomic_exchange(&calls_left, 0) > 0)
-			_exit(NOT_REACHED);
+			reached = false;
 	}
+	meet(&shared->played);
+	left = descriptors();
+	meet(&shared->counted);
+	if (!reached)
+		_exit(NOT_REACHED);
 	if (game < 0)
-		whole[server] = descriptors();
-	else if (descriptors() > whole[server]) {
-		fprintf(stderr, "%d descriptors, not %d\n", descriptors(),
-			whole[server]);
+		shared->whole[server] = left;
+	else if (left > shared->whole[server]) {
+		fprintf(stderr, "%d descriptors, not %d\n", left,
+			shared->whole[server]);
 		_exit(1);
 	}
 	_exit(0);
@@ -239,9 +257,9 @@ int main(int count, char **word)
 	snprintf(address, sizeof(address), "%lx",
 		 (unsigned long)(uintptr_t)&calls_left);
 	setenv("SMC_R_FAIL", address, 1);
-	whole = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	check(whole != MAP_FAILED, "mmap");
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	check(shared != MAP_FAILED, "mmap");
 	play_all(true, -1, 0);
 	for (int n = atoi(word[3]);
 	     play_all(strcmp(word[1], "server") == 0, atoi(word[2]), n);
