@@ -35,21 +35,9 @@
 enum phase {
 	PHASE_CONNECTING = 1, /* the kernel's connect is not over */
 	PHASE_HANDSHAKE,      /* CLC messages are still due */
-	PHASE_ACTIVE,         /* rings; see stream flags for demotion */
+	PHASE_ACTIVE,         /* rings, as far as ends.h says */
 	PHASE_NATIVE,         /* plain TCP; kept for the list only */
 };
-
-/* slot->rx.flags and slot->tx.flags */
-#define STREAM_TCP             1u  /* this direction is the kernel's now */
-#define STREAM_SHUT            2u  /* shutdown() by the program */
-#define STREAM_BROKEN          4u  /* the peer's cursor was impossible */
-#define STREAM_RESET           16u /* rx: the peer died, our bytes unread */
-#define STREAM_FROZEN          8u  /* rx: the cursor must not move any more */
-#define STREAM_PEER_CLOSED     32u /* rx: as the program sees it; TCP is reset */
-#define STREAM_FIN_SENT        64u  /* our FIN is out; rx: the peer's, by us */
-#define STREAM_PEER_SHUT_FIRST 128u /* tx: before our own half */
-#define STREAM_DRAIN_TOLD      256u /* rx: the peer was told that all is read */
-#define STREAM_ERROR_PENDING   512u /* rx: slot->error is for the next call */
 
 /* slot->socket_flags: what the kernel knows as well, to save asking */
 #define SOCKET_NONBLOCK 1u
@@ -130,7 +118,7 @@ struct connection {
 	struct rmb_waiters *own_waiters;
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
-	_Atomic uint32_t tcp_ended;   /* the kernel reported the peer's FIN */
+	_Atomic uint32_t tcp_ended;   /* enum ends_tcp, as far as it is one */
 	uint64_t asked_ticks;         /* when TCP was last asked (sys_ticks) */
 	/* That time of an epoll instance that has it, or NULL. */
 	_Atomic uint64_t *_Atomic instance_asked;
@@ -191,14 +179,6 @@ struct connection {
 	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
 	struct knock knock;
 };
-
-/* The program sees an orderly close of the peer, although TCP was reset, until
- * it sends something, or ends its half. */
-static inline bool connection_was_left(const struct connection *c)
-{
-	return (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
-	       !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT);
-}
 
 static inline struct connection *connection_of(int fd)
 {
@@ -284,53 +264,11 @@ static inline uint32_t connection_phase(const struct connection *c)
 	return atomic_load_explicit(&c->slot->phase, memory_order_acquire);
 }
 
-/* Did the program shut both directions? TCP is, too, then, and answers whatever
- * comes with a reset. */
-static inline bool connection_is_shut(const struct connection *c)
-{
-	return atomic_load(&c->slot->rx.flags) &
-	       atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
-}
-
 /* Its program is told that it may write. */
 static inline void connection_told_room(struct connection *c)
 {
 	if (__builtin_expect(relaxed_load(&c->refused_at) != 0, 0))
 		atomic_store(&c->refused_at, 0);
-}
-
-/* An error behind what a call has moved already is for the next one (the
- * kernel's sk_err): 0, or that error, which is told now. */
-static inline int connection_owed_error(struct connection *c)
-{
-	if (__builtin_expect(
-		!(relaxed_load(&c->slot->rx.flags) & STREAM_ERROR_PENDING),
-		1) ||
-	    !(atomic_fetch_and(&c->slot->rx.flags,
-			       ~(uint32_t)STREAM_ERROR_PENDING) &
-	      STREAM_ERROR_PENDING))
-		return 0;
-	return (int)atomic_exchange(&c->slot->error, 0);
-}
-
-static inline bool connection_owes_error(const struct connection *c)
-{
-	return __builtin_expect(relaxed_load(&c->slot->rx.flags) &
-				    STREAM_ERROR_PENDING,
-				0) &&
-	       atomic_load(&c->slot->error);
-}
-
-static inline void connection_owe_error(struct connection *c, int error)
-{
-	atomic_store(&c->slot->error, (uint32_t)error);
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_ERROR_PENDING);
-}
-
-/* Has the program called shutdown(RD)? */
-static inline bool connection_reads_no_more(const struct connection *c)
-{
-	return atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
 }
 
 static inline struct clc *connection_clc(struct connection *c)

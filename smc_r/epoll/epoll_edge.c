@@ -13,20 +13,18 @@
 /* The halves that the program has shut itself. */
 static uint64_t own_ends(const struct connection *c)
 {
-	return (atomic_load(&c->slot->rx.flags) & STREAM_SHUT ? END_IN : 0) |
-	       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? END_OUT : 0);
+	return (connection_reads_no_more(c) ? END_IN : 0) |
+	       (connection_writes_no_more(c) ? END_OUT : 0);
 }
 
 static uint64_t input_mark(const struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	uint32_t flags = atomic_load(&c->in_producer->flags);
 	uint64_t ring = atomic_load(&c->in_producer->cursor);
 	uint64_t tcp = atomic_load(&m->tcp_input);
 	uint64_t mark = (tcp > ring ? tcp : ring) << EPOLL_MARK_SHIFT;
 
-	if ((flags & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-	    atomic_load(&c->tcp_ended))
+	if (connection_peer(c) != PEER_OPEN)
 		mark |= END_PEER;
 	return mark | own_ends(c);
 }
@@ -59,17 +57,13 @@ bool epoll_marks_stand(const struct epoll_member *m,
  * shut itself tells the same. Before it is active there is no ring to ask. */
 static bool is_half_shut(const struct connection *c)
 {
-	uint32_t peer;
+	struct ends_words w = connection_ends(c);
+	enum ends_peer peer = ends_peer(&w);
 
-	if (connection_phase(c) != PHASE_ACTIVE)
-		return false;
-	peer = atomic_load(&c->in_producer->flags);
-	return (peer & PRODUCER_FIN) &&
-	       !(peer & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
-	       !(atomic_load(&c->slot->tx.flags) &
-		 (STREAM_TCP | STREAM_SHUT)) &&
-	       !(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) &&
-	       !atomic_load(&c->tcp_ended);
+	return connection_phase(c) == PHASE_ACTIVE &&
+	       (peer == PEER_HALF || peer == PEER_HALF_FIN) &&
+	       !ends_writes_tcp(&w) && !ends_out_is_shut(&w) &&
+	       !ends_in_is_shut(&w);
 }
 
 /* The ring refused the last write of m, after m was told of room the last time;

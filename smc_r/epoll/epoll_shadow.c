@@ -60,7 +60,7 @@ static bool end_is_known(const struct epoll_member *m)
 {
 	const struct connection *c = m->connection;
 
-	return c->rmb && (atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
+	return c->rmb && stream_is_shut(c);
 }
 
 /*
@@ -75,7 +75,7 @@ static uint64_t tcp_begin(const struct connection *c)
 
 	if (!c->rmb)
 		return 0;
-	if (atomic_load(&slot->rx.flags) & STREAM_FROZEN)
+	if (stream_is_frozen(c))
 		first = atomic_load(&slot->frozen);
 	else if (stream_is_recalled(c))
 		first = atomic_load(&slot->rx.position);
@@ -131,7 +131,7 @@ static void note_end(struct epoll_member *m)
 		SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
 	}
 	if (!m->hears_end && m->attached && tcp_end_is_half(c) &&
-	    !atomic_load(&c->tcp_ended))
+	    !connection_tcp_ended(c))
 		m->hears_end = sys_epoll_ctl(m->epoll->shadow, EPOLL_CTL_ADD,
 					     c->bells.data, EPOLLET,
 					     (uint64_t)(uintptr_t)m) == 0;

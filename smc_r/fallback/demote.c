@@ -81,21 +81,19 @@ static void send_frozen(struct connection *c, int fd)
  * whose bytes come later. */
 static void seal(struct connection *c, int fd, bool alone)
 {
-	struct status_stream *tx = &c->slot->tx;
+	struct ends_words w = connection_ends(c);
 
-	if (atomic_load(&tx->flags) & STREAM_TCP)
+	if (ends_writes_tcp(&w))
 		return;
-	if (atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN)
+	if (ends_rest_is_asked(&w))
 		send_frozen(c, fd);
 	else if (alone)
 		recall_unread(c, fd);
 	messages_forget(fd);
-	atomic_fetch_or(&tx->flags, STREAM_TCP);
-	inject_nap();
-	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SEALED);
+	connection_end(c, ENDS_SEALS);
 	inject_nap();
 	/* What the program had shut stays shut on the other path. */
-	if (atomic_load(&tx->flags) & STREAM_SHUT)
+	if (connection_writes_no_more(c))
 		real.shutdown(fd, SHUT_WR);
 }
 
@@ -126,8 +124,7 @@ static void guard(struct connection *c, int fd, bool on)
 /* One end has gone to TCP: the writer, or ours, which asked it to. */
 static bool is_leaving(const struct connection *c)
 {
-	return stream_is_sealed(c) ||
-	       atomic_load(&c->slot->tx.flags) & STREAM_TCP;
+	return stream_is_sealed(c) || stream_writes_tcp(c);
 }
 
 void demote_guard(struct connection *c, int fd)
@@ -135,22 +132,20 @@ void demote_guard(struct connection *c, int fd)
 	bool taken = stream_lock(&c->slot->rx);
 
 	guard(c, fd,
-	      is_leaving(c) && stream_fill(c) > 0 &&
-		  !(atomic_load(&c->slot->rx.flags) &
-		    (STREAM_TCP | STREAM_FROZEN)));
+	      is_leaving(c) && stream_fill(c) > 0 && !stream_reads_tcp(c) &&
+		  !stream_is_frozen(c));
 	stream_unlock(&c->slot->rx, taken);
 }
 
 void demote_serve(struct connection *c, int fd)
 {
-	if (half_close_is_owed(c))
+	if (stream_owes_fin(c))
 		half_close_send(c, fd);
 	if (stream_is_recalled(c))
 		demote_recalled(c, fd);
 	if (stream_is_sealed(c))
 		demote_guard(c, fd);
-	if (!(relaxed_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) ||
-	    atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+	if (!stream_seal_is_due(c))
 		return;
 	note(c, REASON_DEMOTED_PEER);
 	seal_output(c, fd);
@@ -158,9 +153,9 @@ void demote_serve(struct connection *c, int fd)
 
 /* ---- our reading direction ---- */
 
-static void ask_writer(struct connection *c, uint32_t flags)
+static void ask_writer(struct connection *c, enum ends_event what)
 {
-	atomic_fetch_or(&c->in_consumer->flags, flags);
+	connection_end(c, what);
 	ring_both(c);
 }
 
@@ -170,15 +165,14 @@ static void freeze(struct connection *c)
 	bool taken = stream_lock(rx);
 
 	atomic_store(&c->slot->frozen, atomic_load(&rx->position));
-	atomic_fetch_or(&rx->flags, STREAM_FROZEN);
+	connection_end(c, ENDS_FREEZES);
 	atomic_store(&c->in_consumer->cursor, atomic_load(&rx->position));
 	stream_unlock(rx, taken);
 }
 
 static bool input_is_sealed(struct connection *c)
 {
-	return atomic_load(&c->slot->rx.flags) & STREAM_TCP ||
-	       atomic_load(&c->in_producer->flags) & PRODUCER_SEALED;
+	return stream_reads_tcp(c) || stream_is_sealed(c);
 }
 
 /* The handshake looked to TCP like a conversation, whose answers carry the
@@ -192,12 +186,10 @@ static void acknowledge_at_once(int fd)
 
 void demote_input(struct connection *c, int fd)
 {
-	uint32_t flags = atomic_fetch_or(&c->slot->rx.flags, STREAM_TCP);
-
-	if (!(flags & STREAM_TCP))
-		acknowledge_at_once(fd);
-	if ((flags & (STREAM_TCP | STREAM_SHUT)) == STREAM_SHUT &&
-	    !connection_is_shut(c))
+	if (!connection_end(c, ENDS_READS_TCP))
+		return;
+	acknowledge_at_once(fd);
+	if (connection_reads_no_more(c) && !connection_writes_no_more(c))
 		SYS_CALL3(SYS_shutdown, fd, SHUT_RD, 0);
 }
 
@@ -214,7 +206,7 @@ static void leave_frozen_ring(struct connection *c, int fd)
 
 bool demote_recalled(struct connection *c, int fd)
 {
-	if (atomic_load(&c->slot->rx.flags) & (STREAM_TCP | STREAM_BROKEN))
+	if (stream_reads_tcp(c) || stream_is_broken(c))
 		return true;
 	if (!recall_is_done(c, fd))
 		return false;
@@ -247,7 +239,7 @@ static bool leave_ring(struct connection *c, int fd)
 
 	stays = stays && atomic_load(&c->in_consumer->rest) != REST_WRITER;
 	if (stays)
-		atomic_fetch_and(&rx->flags, ~(uint32_t)STREAM_FROZEN);
+		connection_end(c, ENDS_THAWS);
 	stream_unlock(rx, taken);
 	return stays;
 }
@@ -300,7 +292,7 @@ void demote(struct connection *c, int fd, uint32_t reason)
 		return;
 	note(c, reason);
 	seal_output(c, fd);
-	ask_writer(c, CONSUMER_DEMOTE);
+	ask_writer(c, ENDS_ASKS_SEAL);
 	demote_guard(c, fd);
 	demote_settle(c);
 }
@@ -309,11 +301,9 @@ void demote(struct connection *c, int fd, uint32_t reason)
  * we froze owes nothing, and later bytes are on TCP already. */
 static bool rest_is_sent(struct connection *c, int fd)
 {
-	uint32_t peer = atomic_load(&c->in_producer->flags);
-
 	/* The end of the stream must be on TCP already, or come there now. */
 	if (stream_fill(c) == 0 &&
-	    (!(peer & PRODUCER_FIN) || (peer & PRODUCER_HALVED)))
+	    (!stream_is_shut(c) || half_close_has_come(c)))
 		return true;
 	if (connection_is_shut(c))
 		return false;
@@ -349,7 +339,7 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	uint64_t left;
 
 	/* A connection under several numbers is frozen once. */
-	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
+	if (stream_is_frozen(c))
 		return true;
 	note(c, reason);
 	if (stream_is_recalled(c))
@@ -358,8 +348,8 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 	left = stream_fill(c);
 	demote_guard(c, fd);
 	if (!connection_is_shut(c))
-		ask_writer(c, CONSUMER_FROZEN);
-	ask_writer(c, CONSUMER_DEMOTE);
+		ask_writer(c, ENDS_ASKS_REST);
+	ask_writer(c, ENDS_ASKS_SEAL);
 	seal_output(c, fd);
 	if (!rest_is_sent(c, fd) && stream_fill(c) > 0) {
 		bool kept = is_kept(successor) && leave_ring(c, fd);
@@ -395,8 +385,7 @@ void demote_settle(struct connection *c)
 {
 	sigset_t saved;
 
-	if (!(atomic_load(&c->slot->rx.flags) & STREAM_TCP) ||
-	    !(atomic_load(&c->slot->tx.flags) & STREAM_TCP))
+	if (!stream_reads_tcp(c) || !stream_writes_tcp(c))
 		return;
 	/* TCP does not know of the error that is owed. */
 	if (connection_owes_error(c))

@@ -30,8 +30,8 @@ static bool is_settled(const struct connection *c)
  * stays where it is. */
 static bool is_read(const struct connection *c)
 {
-	return !(atomic_load(&c->out_producer->flags) & PRODUCER_RECALLS) &&
-	       ((atomic_load(&c->in_producer->flags) & PRODUCER_SHUT) ||
+	return !stream_recalls(c) &&
+	       (stream_peer_is_shut(c) ||
 		atomic_load(&c->out_consumer->cursor) ==
 		    atomic_load(&c->slot->tx.position));
 }
@@ -44,8 +44,7 @@ static bool has_come(const struct connection *c, int fd, int ms)
 /* The peer was first, and TCP is to see that order. */
 static bool must_follow(const struct connection *c, int fd)
 {
-	return (atomic_load(&c->slot->tx.flags) & STREAM_PEER_SHUT_FIRST) &&
-	       !has_come(c, fd, 0);
+	return stream_peer_shut_first(c) && !has_come(c, fd, 0);
 }
 
 void half_close_send(struct connection *c, int fd)
@@ -57,11 +56,11 @@ void half_close_send(struct connection *c, int fd)
 		return;
 	/* A handler must not do this on top of a call that goes back to TCP. */
 	taken = stream_lock(tx);
-	if (taken && half_close_is_owed(c) && is_read(c)) {
-		atomic_fetch_or(&c->out_producer->flags, PRODUCER_HALVED);
+	if (taken && stream_owes_fin(c) && is_read(c)) {
+		connection_end(c, ENDS_FIN_IS_DUE);
 		inject_nap();
 		SYS_CALL3(SYS_shutdown, connection_fd(c, fd), SHUT_WR, 0);
-		atomic_fetch_or(&tx->flags, STREAM_FIN_SENT);
+		connection_end(c, ENDS_FIN_IS_SENT);
 	}
 	stream_unlock(tx, taken);
 }
@@ -72,8 +71,6 @@ void half_close_announce(struct connection *c, int fd)
 
 	atomic_store(&out->shut_pid, (uint32_t)process.pid);
 	atomic_store(&out->shut_fd, (uint32_t)fd + 1);
-	if (atomic_load(&c->in_producer->flags) & PRODUCER_FIN)
-		atomic_fetch_or(&c->slot->tx.flags, STREAM_PEER_SHUT_FIRST);
 }
 
 /* ---- the peer's ---- */
@@ -81,38 +78,34 @@ void half_close_announce(struct connection *c, int fd)
 /* It is shut, and nothing of it is unread. */
 static bool is_at_end(struct connection *c)
 {
-	uint32_t flags = atomic_load(&c->in_producer->flags);
+	struct ends_words w = connection_ends(c);
 
-	return (flags & (PRODUCER_FIN | PRODUCER_SEALED | PRODUCER_CLOSED |
-			 PRODUCER_SHUT)) == PRODUCER_FIN &&
-	       stream_fill(c) == 0;
+	return ends_half_by_ring(&w) && stream_fill(c) == 0;
 }
 
-static bool is_sent(const struct connection *c)
+bool half_close_has_come(const struct connection *c)
 {
-	return atomic_load(&c->in_producer->flags) & PRODUCER_HALVED;
+	struct ends_words w = connection_ends(c);
+
+	return ends_fin_went_out(&w);
 }
 
 void half_close_tell(struct connection *c)
 {
-	struct status_stream *rx = &c->slot->rx;
-
-	if ((atomic_load(&rx->flags) & STREAM_DRAIN_TOLD) || is_sent(c) ||
-	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c))
+	if (half_close_has_come(c) || connection_phase(c) != PHASE_ACTIVE ||
+	    !is_at_end(c))
 		return;
 	/* Our cursor is out before we look whether a thread sleeps. */
-	if (!(atomic_fetch_or(&rx->flags, STREAM_DRAIN_TOLD) &
-	      STREAM_DRAIN_TOLD))
+	if (connection_end(c, ENDS_DRAIN_IS_TOLD))
 		c->end_woke = connection_signal_data(c);
 }
 
 /* TCP hears of the two ends in the order in which the programs had them. */
 static bool was_first(const struct connection *c)
 {
-	uint32_t own = atomic_load(&c->slot->tx.flags);
+	struct ends_words w = connection_ends(c);
 
-	return !(own & (STREAM_FIN_SENT | STREAM_TCP)) &&
-	       (own & (STREAM_SHUT | STREAM_PEER_SHUT_FIRST)) != STREAM_SHUT;
+	return ends_peer_was_first(&w);
 }
 
 static bool is_ourselves(const struct connection *c)
@@ -124,7 +117,7 @@ void half_close_follow(struct connection *c, int fd)
 {
 	bool woke;
 
-	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) ||
+	if (!stream_is_shut(c) ||
 	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c) ||
 	    !was_first(c) || has_come(c, fd, 0) || send_for_peer_fin(c, fd))
 		return;

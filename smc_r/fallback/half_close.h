@@ -21,23 +21,17 @@
 
 #include <stdbool.h>
 
-#include "smc_r/connection/connection.h"
+#include "smc_r/connection/connection_ends.h"
 
-/* Is our FIN still owed? */
-static inline bool half_close_is_owed(const struct connection *c)
-{
-	return __builtin_expect(
-	    (relaxed_load(&c->slot->tx.flags) &
-	     (STREAM_SHUT | STREAM_TCP | STREAM_FIN_SENT)) == STREAM_SHUT,
-	    0);
-}
-
-/* Sends our FIN if it is owed, and all is read. */
+/* Sends our FIN if it is owed (stream_owes_fin), and all is read. */
 void half_close_send(struct connection *c, int fd);
 
 /* The program shuts its half now: tells the peer which process and descriptor
  * do. */
 void half_close_announce(struct connection *c, int fd);
+
+/* Has TCP the FIN of the peer's half, by its own hand? */
+bool half_close_has_come(const struct connection *c);
 
 /* Comes behind a read: when that was the last of a half that is shut, the peer
  * is woken for its FIN. */

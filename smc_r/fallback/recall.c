@@ -64,11 +64,10 @@ static bool take_back(struct connection *c, int fd, uint64_t end)
 	uint64_t at;
 
 	if (atomic_load(&out->recalled) == 0) {
-		atomic_fetch_or(&out->flags, PRODUCER_RECALLS);
+		connection_end(c, ENDS_RECALLS);
 		inject_nap();
 		if (!choose_cursor(c, end)) {
-			atomic_fetch_and(&out->flags,
-					 ~(uint32_t)PRODUCER_RECALLS);
+			connection_end(c, ENDS_RECALLS_NOT);
 			return false;
 		}
 	}
@@ -79,18 +78,10 @@ static bool take_back(struct connection *c, int fd, uint64_t end)
 	return true;
 }
 
-static bool is_begun(const struct connection *c)
-{
-	return atomic_load(&c->out_producer->flags) & PRODUCER_RECALLS;
-}
-
 static bool is_possible(struct connection *c, int fd, uint64_t bytes)
 {
 	return bytes <= c->size && !connection_is_shut(c) &&
-	       !atomic_load(&c->tcp_ended) &&
-	       !(atomic_load(&c->in_producer->flags) &
-		 (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
-	       barrier_works() && tcp_takes(c, fd, bytes);
+	       connection_peer(c) < PEER_SHUT && barrier_works() && tcp_takes(c, fd, bytes);
 }
 
 bool recall_unread(struct connection *c, int fd)
@@ -99,7 +90,7 @@ bool recall_unread(struct connection *c, int fd)
 	uint64_t cursor = atomic_load(&c->out_consumer->cursor);
 	uint32_t rest = REST_OPEN;
 
-	if (is_begun(c))
+	if (stream_recalls(c))
 		return take_back(c, fd, end);
 	if (cursor >= end)
 		return true;
@@ -129,7 +120,7 @@ static void undo(struct connection *c, int fd)
 		n = SYS_CALL6(SYS_recvfrom, fd, NULL, there,
 			      MSG_TRUNC | MSG_DONTWAIT, 0, 0);
 	atomic_store(&c->in_consumer->rest, REST_OPEN);
-	atomic_fetch_and(&c->in_producer->flags, ~(uint32_t)PRODUCER_RECALLS);
+	connection_end(c, ENDS_PEER_RECALLS_NOT);
 	stream_unlock(&c->slot->rx, taken);
 }
 
@@ -164,7 +155,7 @@ static bool is_coming(const struct connection *c, int fd)
 	uint64_t bytes = atomic_load(&in->cursor) + 1 - from;
 	int there = 0;
 
-	if (!(atomic_load(&in->flags) & PRODUCER_SEALED))
+	if (!stream_is_sealed(c))
 		return true;
 	return from > 0 && bytes <= c->size &&
 	       SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there) == 0 && there >= 0 &&
@@ -173,7 +164,7 @@ static bool is_coming(const struct connection *c, int fd)
 
 void recall_forbid(struct connection *c, int fd)
 {
-	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+	if (stream_reads_tcp(c))
 		return;
 	for (int naps = WAIT_MS * NAPS_A_MS; naps > 0; naps--) {
 		uint32_t rest = REST_OPEN;

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/loop.h"
 #include "smc_r/fallback/relay_copy.h"
 #include "smc_r/fallback/tcp_end.h"
@@ -35,16 +36,15 @@ static size_t send_some(int fd, const uint8_t *bytes, size_t n)
 /* Nothing comes any more, and nobody listens. */
 static bool is_over(const struct connection *c, int fd)
 {
-	uint32_t peer = atomic_load(&c->in_producer->flags);
+	struct ends_words w = connection_ends(c);
 	int there = 0;
 
 	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if (there > 0)
 		return false;
-	if (connection_is_shut(c) &&
-	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
+	if (ends_both_are_shut(&w) && ends_by_ring(&w))
 		return true;
-	return atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
+	return ends_was_reset(&w) ||
 	       (sys_poll(fd, POLLRDHUP, 0) & POLLHUP);
 }
 
@@ -76,9 +76,9 @@ static bool take_place(struct connection *c, int from, int fd)
 		return false;
 	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
 	/* A socket that is shut both ways would take nothing more. */
-	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+	if (connection_writes_no_more(c))
 		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
-	else if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
+	else if (connection_reads_no_more(c))
 		SYS_CALL3(SYS_shutdown, from, SHUT_RD, 0);
 	return put_at_all(c, from, fd);
 }
@@ -123,7 +123,7 @@ static int error_of(struct connection *c, int fd)
 static bool was_reset(const struct connection *c, int fd)
 {
 	return !connection_is_shut(c) &&
-	       (atomic_load(&c->slot->rx.flags) & STREAM_RESET ||
+	       (connection_was_reset(c) ||
 		sys_poll(fd, 0, 0) & POLLHUP);
 }
 
@@ -181,8 +181,7 @@ static bool wait_for_others(struct connection *c, struct loop *l, int fd)
 				  .size = c->size,
 				  .from = &c->slot->rx.position,
 				  .to = &c->in_producer->cursor,
-				  .shut = atomic_load(&c->slot->tx.flags) &
-					  STREAM_SHUT};
+				  .shut = connection_writes_no_more(c)};
 
 	hold.entry = segment_holders(c->slot, &hold.others);
 	return hold.entry && start(c, l, fd, NULL, 0, &hold);

@@ -218,7 +218,7 @@ bool send_for_peer_rest(struct connection *c, int fd)
 {
 	uint32_t rest = REST_OPEN;
 	struct push push;
-	uint32_t flags;
+	bool shut;
 	bool done = false;
 	int peer;
 
@@ -226,13 +226,13 @@ bool send_for_peer_rest(struct connection *c, int fd)
 					    REST_READER))
 		return false;
 	/* The end is told after the bytes before it. */
-	flags = atomic_load(&c->in_producer->flags);
-	peer = flags & PRODUCER_SEALED ? -1 : borrow(c, fd);
+	shut = stream_is_shut(c);
+	peer = stream_is_sealed(c) ? -1 : borrow(c, fd);
 	if (peer >= 0) {
 		push = connection_push_begin(peer);
 		done = send_ring(c, peer, atomic_load(&c->in_producer->cursor));
 		connection_push_end(peer, push);
-		if (done && (flags & PRODUCER_FIN))
+		if (done && shut)
 			SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
 		sys_close(peer);
 	}
@@ -252,7 +252,7 @@ bool send_for_peer_fin(struct connection *c, int fd)
 	engine_lock(&saved);
 	peer = borrow_told(c, fd);
 	if (peer >= 0) {
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_FIN_SENT);
+		connection_end(c, ENDS_PEERS_FIN_IS_SENT);
 		SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
 		sys_close(peer);
 	}

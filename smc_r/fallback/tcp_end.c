@@ -19,15 +19,15 @@
  * too; of those that went by the ring the kernel may have seen one, or none. */
 int tcp_error_of(struct connection *c, int error)
 {
-	uint32_t peer = atomic_load(&c->in_producer->flags);
+	struct ends_words w = connection_ends(c);
 
-	if ((error == ECONNRESET || error == EPIPE) &&
-	    (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED))
-		return 0;
-	if ((error != ECONNRESET && error != EPIPE) ||
-	    (peer & (PRODUCER_FIN | PRODUCER_SEALED)) != PRODUCER_FIN)
+	if (error != ECONNRESET && error != EPIPE)
 		return error;
-	return atomic_load(&c->slot->tx.flags) & STREAM_SHUT ? 0 : EPIPE;
+	if (ends_was_left(&w))
+		return 0;
+	if (!ends_by_ring(&w))
+		return error;
+	return ends_out_is_shut(&w) ? 0 : EPIPE;
 }
 
 /* A process that dies with bytes unread makes TCP reset the connection. Its
@@ -35,7 +35,7 @@ int tcp_error_of(struct connection *c, int error)
  * end that sees it judges, once. */
 static void judge_end(struct connection *c, short bits)
 {
-	uint32_t flags;
+	struct ends_words w = connection_ends(c);
 
 	/* Before it is attached there is nothing to judge by. */
 	if (connection_phase(c) != PHASE_ACTIVE)
@@ -43,15 +43,14 @@ static void judge_end(struct connection *c, short bits)
 	/* The kernel knows of a reset, and tells it. */
 	if (bits & POLLERR)
 		return;
-	flags = atomic_load(&c->in_producer->flags);
 	/* After a seal it may be one that the program shut there, and a frozen
 	 * cursor says nothing. */
-	if ((flags & (PRODUCER_CLOSED | PRODUCER_SEALED)) ||
-	    atomic_load(&c->out_consumer->flags) & CONSUMER_FROZEN ||
+	if (ends_close_was_told(&w) || ends_is_sealed(&w) ||
+	    ends_rest_is_asked(&w) ||
 	    atomic_load(&c->out_consumer->cursor) ==
 		atomic_load(&c->slot->tx.position))
 		return;
-	if (!(atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET) & STREAM_RESET))
+	if (connection_end(c, ENDS_PEER_RESETS))
 		atomic_store(&c->slot->error,
 			     (uint32_t)tcp_error_of(c, ECONNRESET));
 }
@@ -79,14 +78,14 @@ bool tcp_error_waits(int fd)
 
 bool tcp_has_hung_up(const struct connection *c, int fd)
 {
-	return atomic_load(&c->tcp_ended) || sys_poll(fd, POLLRDHUP, 0);
+	return connection_tcp_ended(c) || sys_poll(fd, POLLRDHUP, 0);
 }
 
 /* A server that died with our Confirm unread: its kernel reset the connection,
  * and not because of anything that the program sent. */
 static void forgive_confirm(struct connection *c, int fd)
 {
-	uint32_t flags;
+	struct ends_words w = connection_ends(c);
 	int error;
 
 	if (connection_phase(c) != PHASE_ACTIVE || c->side != SIDE_CLIENT ||
@@ -95,13 +94,12 @@ static void forgive_confirm(struct connection *c, int fd)
 	    atomic_load(&c->out_consumer->cursor) !=
 		atomic_load(&c->slot->tx.position))
 		return;
-	flags = atomic_load(&c->in_producer->flags) |
-		atomic_load(&c->out_producer->flags);
-	if (flags & (PRODUCER_CLOSED | PRODUCER_SHUT | PRODUCER_SEALED))
+	if (ends_peer(&w) >= PEER_SHUT || ends_is_sealed(&w) ||
+	    ends_says_shut(&w) || ends_writes_tcp(&w))
 		return;
 	error = tcp_error(c, fd);
 	if (error == ECONNRESET || error == EPIPE)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
+		connection_end(c, ENDS_PEER_LEAVES);
 	else if (error != 0)
 		atomic_store(&c->slot->error, (uint32_t)error);
 }
@@ -112,8 +110,7 @@ static bool is_our_own_end(const struct connection *c, int fd, short bits)
 {
 	uint8_t state = TCP_CLOSE; /* the first byte of struct tcp_info */
 
-	if (!(atomic_load(&c->slot->rx.flags) & STREAM_SHUT) ||
-	    (bits & POLLERR))
+	if (!connection_reads_no_more(c) || (bits & POLLERR))
 		return false;
 	inject_nap();
 	/* Another thread has closed it since: the bits tell of its end. */
@@ -160,7 +157,7 @@ bool tcp_has_ended(struct connection *c, int fd)
 	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
 	bool half;
 
-	if (relaxed_load(&c->tcp_ended))
+	if (connection_tcp_ended(c))
 		return true;
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
 	    is_our_own_end(c, p.fd, p.revents))
@@ -171,7 +168,7 @@ bool tcp_has_ended(struct connection *c, int fd)
 	if (!half)
 		judge_end(c, p.revents);
 	forgive_confirm(c, p.fd);
-	atomic_store(&c->tcp_ended, 1);
+	connection_end(c, ENDS_PEER_ENDS);
 	return true;
 }
 
@@ -193,7 +190,7 @@ void tcp_end_watch_half(struct connection *c, int fd)
 
 bool tcp_ended_now_and_then(struct connection *c, int fd)
 {
-	if (relaxed_load(&c->tcp_ended))
+	if (connection_tcp_ended(c))
 		return true;
 	return !(++c->idle_looks % LOOKS_A_CLOCK) &&
 	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
@@ -209,14 +206,14 @@ void tcp_ask(struct connection *c, int fd)
 
 bool tcp_ends_now(struct connection *c, int fd)
 {
-	if (relaxed_load(&c->tcp_ended) || !tcp_is_due(c))
+	if (connection_tcp_ended(c) || !tcp_is_due(c))
 		return false;
 	tcp_ask(c, fd);
-	return atomic_load(&c->tcp_ended);
+	return connection_tcp_ended(c);
 }
 
 bool tcp_was_reset(struct connection *c, int fd)
 {
 	tcp_ask(c, fd);
-	return atomic_load(&c->slot->rx.flags) & STREAM_RESET;
+	return connection_was_reset(c);
 }

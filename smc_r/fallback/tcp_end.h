@@ -27,7 +27,7 @@
 #include <poll.h>
 #include <stdbool.h>
 
-#include "smc_r/connection/connection.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/os/sys.h"
 
 /* Has the kernel seen the peer's FIN, or a reset? Remembered once true. The FIN
@@ -41,13 +41,12 @@ bool tcp_has_hung_up(const struct connection *c, int fd);
  * is still there? */
 static inline bool tcp_end_is_half(const struct connection *c)
 {
-	uint32_t peer =
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
+	struct ends_words w;
 
-	return __builtin_expect(peer & PRODUCER_FIN, 0) &&
-	       !(peer & PRODUCER_CLOSED) &&
-	       ((peer & (PRODUCER_HALVED | PRODUCER_SHUT)) ||
-		(atomic_load(&c->slot->rx.flags) & STREAM_FIN_SENT));
+	if (!stream_is_shut(c))
+		return false;
+	w = connection_ends(c);
+	return ends_fin_is_half(&w);
 }
 
 /* poll() of the socket tells by these events that the peer has ended. A half's
@@ -78,7 +77,7 @@ bool tcp_has_bytes(int fd);
 void tcp_end_watch_half(struct connection *c, int fd);
 static inline void tcp_end_watch(struct connection *c, int fd)
 {
-	if (tcp_end_is_half(c) && !relaxed_load(&c->tcp_ended))
+	if (tcp_end_is_half(c) && !connection_tcp_ended(c))
 		tcp_end_watch_half(c, fd);
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/connection/spin.h"
 #include "smc_r/handshake/first_burst.h"

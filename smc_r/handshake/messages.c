@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/handshake/messages_act.h"
 #include "smc_r/handshake/messages_send.h"
 #include "smc_r/os/inject.h"
@@ -264,5 +265,5 @@ bool messages_forgive(struct connection *c, int fd, int error)
 		messages_read(c, fd);
 	else
 		messages_end(c, fd, messages_forgive_error(c, error));
-	return atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED;
+	return connection_was_left(c);
 }

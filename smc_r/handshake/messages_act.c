@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/buffer_limit.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/proposal.h"
 #include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/knock.h"
@@ -56,7 +57,8 @@ static void resend_early_bytes(struct connection *c, int fd)
 		atomic_store(&c->control->accept, ACCEPT_WITHDRAWN);
 	atomic_store(&tx->position, 0);
 	/* The program's end of the stream goes there as well. */
-	if (atomic_fetch_or(&tx->flags, STREAM_TCP) & STREAM_SHUT)
+	connection_end(c, ENDS_WRITES_TCP);
+	if (connection_writes_no_more(c))
 		real.shutdown(fd, SHUT_WR);
 	stream_unlock(tx, taken);
 	connection_wake_writers(c);
@@ -252,8 +254,8 @@ static struct clc_action prepare(struct connection *c, int fd,
 static void end_forgiven(struct connection *c)
 {
 	rmb_element_release(rmb_element(&c->rmb->map, c->element));
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
-	atomic_store(&c->tcp_ended, 1);
+	connection_end(c, ENDS_PEER_LEAVES);
+	connection_end(c, ENDS_PEER_ENDS);
 	connection_use_smc(c);
 }
 
@@ -262,7 +264,7 @@ bool messages_forgive_error(struct connection *c, int error)
 	if (error && error != ECONNRESET && error != EPIPE)
 		atomic_store(&c->slot->error, (uint32_t)error);
 	else if (connection_clc(c)->state == CLC_AWAIT_ACCEPT)
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_PEER_CLOSED);
+		connection_end(c, ENDS_PEER_LEAVES);
 	return error == ECONNRESET || error == EPIPE;
 }
 
@@ -295,8 +297,7 @@ void messages_end(struct connection *c, int fd, bool forgiven)
 	if (forgiven && messages_await_confirm(c) &&
 	    decide(c, ACCEPT_WITHDRAWN))
 		end_forgiven(c);
-	else if (messages_await_confirm(c) &&
-		 (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+	else if (messages_await_confirm(c) && connection_says_shut(c))
 		connection_use_smc(c);
 	else
 		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
@@ -311,7 +312,7 @@ static bool server_closes(struct connection *c)
 {
 	atomic_store(&c->control->confirms, atomic_load(&c->control->epoch));
 	inject_nap();
-	return atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED;
+	return stream_close_was_told(c);
 }
 
 bool messages_confirm_is_due(struct connection *c)
@@ -364,7 +365,9 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			if (c->side == SIDE_SERVER)
 				atomic_store(&c->control->confirmed,
 					     atomic_load(&c->control->epoch));
-			atomic_store(&c->tcp_ended, c->peer_closed_early);
+			connection_end(c, c->peer_closed_early
+						  ? ENDS_PEER_ENDS
+						  : ENDS_BEGINS);
 			if (c->side == SIDE_SERVER)
 				first_burst_await(c);
 			connection_use_smc(c);

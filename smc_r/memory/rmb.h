@@ -77,17 +77,8 @@
 #define SIDE_SERVER 0
 #define SIDE_CLIENT 1
 
-/* producer.flags */
-#define PRODUCER_FIN     1u /* shutdown for writing; no byte follows */
-#define PRODUCER_SEALED  2u /* the stream goes on over TCP */
-#define PRODUCER_CLOSED  4u /* the last holder closed; TCP FIN follows */
-#define PRODUCER_SHUT    8u /* shutdown both ways; TCP FIN follows */
-/* What is not read goes over TCP, and not out of the ring: recall.h */
-#define PRODUCER_RECALLS 16u
-#define PRODUCER_HALVED  32u /* TCP's FIN is out for PRODUCER_FIN alone */
-/* consumer.flags */
-#define CONSUMER_DEMOTE  1u /* asks the writer to seal */
-#define CONSUMER_FROZEN  2u /* cursor is final: send the rest over TCP */
+/* producer.flags and consumer.flags: protocol/ends.h */
+
 /* consumer.rest */
 #define REST_OPEN        0u /* nobody */
 #define REST_WRITER      1u /* its own engine does, or did */
@@ -139,7 +130,7 @@ struct rmb_producer {
 	uint8_t pad2[112];
 	_Atomic uint64_t recalled; /* the final cursor, plus one; 0 unknown */
 	_Atomic uint64_t resent;   /* cursor: so far it is on TCP */
-	/* The process that set PRODUCER_FIN, and the socket's number there plus
+	/* The process that shut the half, and the socket's number there plus
 	 * one; 0 unknown. A hint. */
 	_Atomic uint32_t shut_pid;
 	_Atomic uint32_t shut_fd;

@@ -136,7 +136,7 @@ struct status_slot {
 	_Atomic uint32_t error;        /* pending, as SO_ERROR gives it */
 	_Atomic uint32_t messages;     /* of CLC, taken off the TCP stream */
 	uint64_t first; /* engine's own: this connection made the group */
-	_Atomic uint64_t frozen; /* rx.position when it was STREAM_FROZEN */
+	_Atomic uint64_t frozen; /* rx.position when it was frozen: ends.h */
 	struct status_stream rx;
 	struct status_stream tx;
 	uint8_t handshake[128]; /* engine's own: struct clc */

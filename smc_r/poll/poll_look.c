@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
@@ -136,7 +137,7 @@ void poll_take_answers(struct pollfd *fds, const struct pollfd *all, nfds_t n,
 					     : all[i].revents;
 		} else if (all[i].revents &&
 			   connection_phase(c) == PHASE_ACTIVE &&
-			   !atomic_load(&c->tcp_ended)) {
+			   !connection_tcp_ended(c)) {
 			*ended |= tcp_has_ended(c, fds[i].fd);
 		}
 	}

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "smc_r/connection/bell_monitor.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/sleepers.h"
 #include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_member.h"
@@ -123,9 +124,9 @@ static short kernel_share(const struct connection *c)
 {
 	short events = POLLRDHUP | POLLPRI;
 
-	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+	if (stream_reads_tcp(c))
 		events |= POLLIN;
-	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+	if (stream_writes_tcp(c))
 		events |= POLLOUT;
 	return events;
 }
@@ -177,9 +178,8 @@ static nfds_t add_bell(const struct poll_call *p, nfds_t at, int bell,
  * looks like that end, for ever. */
 static short everybodys(const struct connection *c)
 {
-	return atomic_load(&c->tcp_ended) ||
-		       (atomic_load(&c->slot->rx.flags) & STREAM_SHUT &&
-			atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+	return connection_tcp_ended(c) ||
+		       (connection_reads_no_more(c) && stream_writes_tcp(c))
 		   ? 0
 		   : tcp_end_events(c);
 }

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <sys/single_threaded.h>
 
-#include "smc_r/connection/connection.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/os/real.h"
 #include "smc_r/socket/socket_close.h"
 
@@ -45,8 +45,7 @@ static inline struct connection *served_end(int fd)
 
 	if (__builtin_expect(!c, 1))
 		return NULL;
-	return connection_phase(c) == PHASE_NATIVE &&
-		       !(relaxed_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED)
+	return connection_phase(c) == PHASE_NATIVE && !connection_was_left(c)
 		   ? NULL
 		   : c;
 }

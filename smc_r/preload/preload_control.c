@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/socket_history.h"
 #include "smc_r/epoll/epoll_adopt.h"
@@ -140,9 +141,8 @@ static int connect_again(const struct connection *c, int fd,
 {
 	int result = real.connect(fd, a, n);
 
-	if (result == 0 && ((atomic_load(&c->slot->rx.flags) |
-			     atomic_load(&c->slot->tx.flags)) &
-			    STREAM_SHUT))
+	if (result == 0 &&
+	    (connection_reads_no_more(c) || connection_writes_no_more(c)))
 		result = real.connect(fd, a, n);
 	if (result < 0 && begins_anew(errno)) {
 		int error = errno;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/os/pages.h"
@@ -73,7 +74,7 @@ static bool is_idle(struct connection *c, int fd, int flags)
 	if (!(flags & ~(RWF_NOWAIT | RWF_IDLE)))
 		return true;
 	if (connection_phase(c) != PHASE_ACTIVE ||
-	    (atomic_load(&c->in_producer->flags) & PRODUCER_SEALED)) {
+	    stream_is_sealed(c)) {
 		demote(c, fd, REASON_DEMOTED_CALL);
 		return false;
 	}
@@ -379,14 +380,12 @@ static int receive_several(struct connection *c, int fd, struct mmsghdr *m,
  * end of a half. */
 static int error_first(struct connection *c, int fd, int flags)
 {
+	struct ends_words w = connection_ends(c);
 	socklen_t n = sizeof(int);
 	int error = 0;
 
 	if ((flags & MSG_ERRQUEUE) ||
-	    !((atomic_load(&c->in_producer->flags) &
-	       (PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-	      (atomic_load(&c->out_producer->flags) & PRODUCER_SHUT) ||
-	      atomic_load(&c->tcp_ended) || atomic_load(&c->slot->error) ||
+	    !(ends_peer(&w) >= PEER_SHUT || ends_says_shut(&w) || w.error ||
 	      tcp_ends_now(c, fd)))
 		return 0;
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) ? 0 : error;

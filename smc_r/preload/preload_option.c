@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/socket_history.h"
 #include "smc_r/fallback/demote.h"
@@ -62,8 +63,7 @@ static void begin_signals(struct connection *c, int fd)
 	int error = errno;
 	bool ended;
 
-	ended = connection_phase(c) == PHASE_ACTIVE &&
-		(atomic_load(&c->in_producer->flags) & PRODUCER_FIN);
+	ended = connection_phase(c) == PHASE_ACTIVE && stream_is_shut(c);
 	if (demote_for_successor(c, fd, REASON_DEMOTED_AIO, SUCCESSOR_BESIDE) &&
 	    ended)
 		SYS_CALL3(SYS_poll, &p, 1, DEMOTE_WAIT_MS);
@@ -113,7 +113,7 @@ static int at_mark(struct connection *c, int fd, int *out)
 static bool is_delivered(const struct connection *c)
 {
 	return connection_phase(c) == PHASE_ACTIVE &&
-	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP);
+	       !stream_writes_tcp(c);
 }
 
 /* What the program sent and TCP's peer does not have. */

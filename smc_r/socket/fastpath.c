@@ -66,8 +66,7 @@ static inline size_t locked_take(struct connection *c, void *to, size_t want)
 
 	if (!stream_lock_early(rx))
 		return 0;
-	if (!(relaxed_load(&c->in_producer->flags) | relaxed_load(&rx->flags) |
-	      relaxed_load(&c->dead)))
+	if (stream_in_is_plain(c))
 		n = take(c, to, want);
 	stream_unlock(rx, true);
 	return n;
@@ -90,16 +89,6 @@ ssize_t fastpath_receive(struct connection *c, void *to, size_t want, int flags)
 }
 
 /* ---- sending ---- */
-
-static inline bool is_plain(const struct connection *c)
-{
-	return !(
-	    relaxed_load(&c->in_producer->flags) | relaxed_load(&c->tcp_ended) |
-	    relaxed_load(&c->slot->tx.flags) |
-	    relaxed_load(&c->out_consumer->flags) | relaxed_load(&c->dead) |
-	    (relaxed_load(&c->slot->rx.flags) &
-	     (STREAM_RESET | STREAM_ERROR_PENDING)));
-}
 
 static inline bool put(struct connection *c, const void *from, size_t want)
 {
@@ -139,7 +128,7 @@ ssize_t fastpath_send(struct connection *c, int fd, const void *from,
 	output_watch(c, fd);
 	if (!stream_lock_early(tx))
 		return 0;
-	if (is_plain(c) && want <= connection_limit_out(c) / 4)
+	if (stream_out_is_plain(c) && want <= connection_limit_out(c) / 4)
 		done = put(c, from, want);
 	stream_unlock(tx, true);
 	if (!done)
@@ -147,9 +136,7 @@ ssize_t fastpath_send(struct connection *c, int fd, const void *from,
 	if (connection_signal_data(c))
 		c->rang = true;
 	/* Asked since the call began: nobody else may come to serve it. */
-	if ((relaxed_load(&c->out_consumer->flags) |
-	     relaxed_load(&c->in_producer->flags)) &&
-	    !relaxed_load(&c->dead))
+	if (connection_peer_said(c) && !relaxed_load(&c->dead))
 		demote_serve(c, fd);
 	return (ssize_t)want;
 }

@@ -31,7 +31,7 @@ static void reset_if_unread(struct connection *c, int fd)
 {
 	struct linger l = {1, 0};
 
-	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+	if (stream_reads_tcp(c))
 		return;
 	if (stream_fill(c) > 0)
 		real.setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
@@ -62,25 +62,24 @@ static bool may_be_answered(const struct connection *c)
  * outlive us, and for the FIN the kernel waits. */
 static void say_goodbye(struct connection *c, int fd)
 {
-	uint32_t end = PRODUCER_CLOSED;
+	enum ends_event end = ENDS_CLOSES;
 
 	first_burst_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */
 	if (may_be_answered(c) && handshake_leave(c, fd) &&
 	    !close_resets(c, fd))
-		end |= PRODUCER_FIN;
+		end = ENDS_CLOSES_UNHEARD;
 	/* Handed over to a program without the engine: that one ends it. */
-	if (connection_phase(c) != PHASE_ACTIVE ||
-	    atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
+	if (connection_phase(c) != PHASE_ACTIVE || stream_is_frozen(c))
 		return;
 	demote_serve(c, fd);
 	half_close_follow(c, fd);
 	reset_if_unread(c, fd);
 	stream_says_since(c);
-	atomic_fetch_or(&c->out_producer->flags, end);
+	connection_end(c, end);
 	inject_nap();
-	if (end & PRODUCER_FIN)
+	if (end == ENDS_CLOSES_UNHEARD)
 		handshake_left(c, fd);
 }
 
@@ -356,7 +355,7 @@ void socket_disconnected(int fd)
 		connection_on_native(c, true);
 	/* Reset: what follows the ring's bytes TCP tells. */
 	if (c->rmb) {
-		atomic_fetch_or(&c->out_producer->flags, PRODUCER_CLOSED);
+		connection_end(c, ENDS_CLOSES);
 		c->peer_told_close = true;
 		wake_reader(c);
 	}

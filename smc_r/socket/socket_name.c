@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/sys.h"

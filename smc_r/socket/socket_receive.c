@@ -28,7 +28,7 @@ static ssize_t pending_error(struct connection *c)
 
 	if (owed)
 		return socket_fail(owed);
-	if (atomic_load(&c->slot->rx.flags) & STREAM_BROKEN)
+	if (stream_is_broken(c))
 		return socket_fail(ECONNRESET);
 	if (atomic_exchange(&c->slot->error, 0))
 		return socket_fail(ECONNRESET);
@@ -71,14 +71,15 @@ static ssize_t take_behind(const struct receive *r, struct iovec *v,
  * it is an end to the program, and a reset to TCP. */
 static ssize_t receive_tcp(const struct receive *r)
 {
-	if ((atomic_load(&r->c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
-	    !tcp_has_bytes(r->fd))
+	struct ends_words w = connection_ends(r->c);
+
+	if (ends_was_left(&w) && !tcp_has_bytes(r->fd))
 		return 0;
 	/* It is not told behind the peer's end. */
 	if (connection_owes_error(r->c) && !tcp_has_bytes(r->fd) &&
 	    !tcp_has_ended(r->c, r->fd))
 		return pending_error(r->c);
-	if (!connection_is_shut(r->c) || !tcp_has_ended(r->c, r->fd) ||
+	if (!ends_both_are_shut(&w) || !tcp_has_ended(r->c, r->fd) ||
 	    !atomic_load(&r->c->slot->error) || tcp_has_bytes(r->fd))
 		return SOCKET_KERNEL;
 	return pending_error(r->c);
@@ -140,8 +141,7 @@ static ssize_t any_part(const struct receive *r)
  * end. */
 static bool is_reset_first(struct connection *c, int fd)
 {
-	return connection_reads_no_more(c) &&
-	       !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	return connection_reads_no_more(c) && !stream_is_shut(c) &&
 	       tcp_was_reset(c, fd);
 }
 
@@ -358,11 +358,11 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 			return 0;
 		}
 	}
-	if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+	if (stream_reads_tcp(c))
 		return real.ioctl(fd, FIONREAD, out);
 	if (stream_is_sealed(c)) {
 		demote_serve(c, fd);
-		if (atomic_load(&c->slot->rx.flags) & STREAM_TCP)
+		if (stream_reads_tcp(c))
 			return real.ioctl(fd, FIONREAD, out);
 	}
 	*out = (int)stream_fill(c);
@@ -378,15 +378,11 @@ int socket_input_bytes(struct connection *c, int fd, int *out)
 int socket_input_hint(struct connection *c, int fd)
 {
 	int bytes = 0;
-	uint32_t flags;
 
 	socket_input_bytes(c, fd, &bytes);
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return bytes;
-	flags = atomic_load(&c->in_producer->flags);
-	if (flags & PRODUCER_SEALED)
-		return bytes +
-		       (tcp_has_ended(c, fd) || (flags & PRODUCER_HALVED));
-	return bytes + ((flags & (PRODUCER_FIN | PRODUCER_CLOSED)) ||
-			atomic_load(&c->tcp_ended));
+	if (stream_is_sealed(c))
+		return bytes + (tcp_has_ended(c, fd) || half_close_has_come(c));
+	return bytes + (connection_peer(c) != PEER_OPEN);
 }

@@ -68,19 +68,11 @@ static ssize_t shut_pipe(struct connection *c, int fd, int flags)
 				       : broken_pipe(flags);
 }
 
-/* A reset, or an error that the call before has left for this one. */
-static bool has_error(const struct connection *c)
-{
-	return __builtin_expect(relaxed_load(&c->slot->rx.flags) & STREAM_RESET,
-				0) ||
-	       connection_owes_error(c);
-}
-
 static ssize_t reset_pipe(struct connection *c, int flags)
 {
 	uint32_t error = atomic_exchange(&c->slot->error, 0);
 
-	atomic_fetch_and(&c->slot->rx.flags, ~(uint32_t)STREAM_ERROR_PENDING);
+	connection_end(c, ENDS_ERROR_IS_TOLD);
 	return error && error != EPIPE ? socket_fail((int)error)
 				       : broken_pipe(flags);
 }
@@ -89,19 +81,12 @@ static ssize_t reset_pipe(struct connection *c, int flags)
  * that it did not see. False: that one is told of now. */
 static bool leave_dead_peer(struct connection *c, int fd)
 {
-	uint32_t flags = relaxed_load(&c->in_producer->flags);
-
-	tcp_end_watch(c, fd);
-	if (__builtin_expect(!(flags & (PRODUCER_CLOSED | PRODUCER_SHUT)) &&
-				 !relaxed_load(&c->tcp_ended),
-			     1))
-		return true;
-	if ((flags & PRODUCER_FIN) && tcp_error(c, fd))
+	if (stream_is_shut(c) && tcp_error(c, fd))
 		return false;
 	/* Not without a word, if it is the end of a peer that went back to TCP
 	 * and waits for ours. */
 	demote_serve(c, fd);
-	atomic_fetch_or(&c->slot->tx.flags, STREAM_TCP);
+	connection_end(c, ENDS_WRITES_TCP);
 	return true;
 }
 
@@ -156,18 +141,13 @@ static bool send_waits(struct sending *s, size_t done, ssize_t *result)
  * before. */
 static bool is_first_after_end(struct connection *c, int fd)
 {
-	if (__builtin_expect(
-		!(relaxed_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED), 1) ||
-	    (relaxed_load(&c->slot->tx.flags) & STREAM_SHUT) ||
-	    !(atomic_fetch_and(&c->slot->rx.flags,
-			       ~(uint32_t)STREAM_PEER_CLOSED) &
-	      STREAM_PEER_CLOSED))
+	if (!connection_was_left(c) || !connection_end(c, ENDS_LEFT_IS_OVER))
 		return false;
 	/* What the peer had sent before is there to be read. */
 	if (stream_fill(c) == 0)
 		demote_input(c, fd);
 	atomic_store(&c->slot->error, EPIPE);
-	atomic_fetch_or(&c->slot->rx.flags, STREAM_RESET);
+	connection_end(c, ENDS_PEER_RESETS);
 	return true;
 }
 
@@ -177,13 +157,25 @@ static ssize_t send_ends(struct sending *s, size_t done)
 {
 	struct connection *c = s->c;
 
-	if (__builtin_expect(relaxed_load(&c->slot->tx.flags) & STREAM_SHUT, 0))
+	tcp_end_watch(c, s->fd);
+	if (__builtin_expect(stream_out_is_plain(c), 1))
+		return 0;
+	switch (connection_out(c)) {
+	case OUT_RING:
+	case OUT_ASKED:
+	case OUT_TCP:
+		return 0;
+	case OUT_SHUT:
 		return done ? (ssize_t)done : shut_pipe(c, s->fd, s->flags);
-	if (has_error(c))
+	case OUT_RESET:
 		return done ? (ssize_t)done : reset_pipe(c, s->flags);
-	if (!leave_dead_peer(c, s->fd))
-		return done ? (ssize_t)done : broken_pipe(s->flags);
-	return 0;
+	case OUT_LEFT:
+	case OUT_GONE:
+		break;
+	}
+	if (leave_dead_peer(c, s->fd))
+		return 0;
+	return done ? (ssize_t)done : broken_pipe(s->flags);
 }
 
 static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
@@ -232,8 +224,7 @@ static bool is_zero_copy(int fd, int flags)
 /* TCP, which did not see the peer's end, would tell another error. */
 static bool is_reset_behind(struct connection *c, int fd)
 {
-	return (atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
-	       tcp_error(c, fd);
+	return stream_is_shut(c) && tcp_error(c, fd);
 }
 
 /* Moves nothing on TCP either, but tells an error. */
@@ -241,10 +232,18 @@ static ssize_t send_nothing(struct sending *s)
 {
 	struct connection *c = s->c;
 
-	if (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
+	switch (connection_out(c)) {
+	case OUT_SHUT:
 		return shut_pipe(c, s->fd, s->flags);
-	if (has_error(c))
+	case OUT_RESET:
 		return reset_pipe(c, s->flags);
+	case OUT_RING:
+	case OUT_ASKED:
+	case OUT_TCP:
+	case OUT_GONE:
+	case OUT_LEFT:
+		break;
+	}
 	return is_reset_behind(c, s->fd) ? broken_pipe(s->flags)
 					 : SOCKET_KERNEL;
 }
@@ -269,12 +268,10 @@ static ssize_t send_active(struct sending *s, const struct iovec *v,
 static ssize_t send_native(struct connection *c, const struct iovec *v,
 			   size_t count)
 {
-	_Atomic uint32_t *flags = &c->slot->rx.flags;
 	size_t want = socket_bytes(v, count);
 
-	if (want == 0 || !(atomic_load(flags) & STREAM_PEER_CLOSED) ||
-	    !(atomic_fetch_and(flags, ~(uint32_t)STREAM_PEER_CLOSED) &
-	      STREAM_PEER_CLOSED))
+	if (want == 0 || !connection_was_left(c) ||
+	    !connection_end(c, ENDS_LEFT_IS_OVER))
 		return SOCKET_KERNEL;
 	return (ssize_t)want;
 }
@@ -425,9 +422,8 @@ static bool has_nothing(struct connection *c, int in, const off_t *offset)
 	off_t at;
 	char byte;
 
-	if (!(atomic_load(&c->slot->tx.flags) & STREAM_SHUT) &&
-	    !(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
-	    !atomic_load(&c->tcp_ended))
+	if (!connection_writes_no_more(c) && !stream_close_was_told(c) &&
+	    !connection_tcp_ended(c))
 		return false;
 	at = offset ? *offset : SYS_CALL3(SYS_lseek, in, 0, SEEK_CUR);
 	return at >= 0 && SYS_CALL4(SYS_pread64, in, &byte, 1, at) == 0;

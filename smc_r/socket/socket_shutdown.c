@@ -25,12 +25,10 @@ static void shut_output(struct connection *c, int fd)
 	struct status_stream *tx = &c->slot->tx;
 	bool taken = stream_lock(tx);
 
-	if (!(atomic_load(&tx->flags) & STREAM_SHUT))
+	if (!connection_writes_no_more(c))
 		half_close_announce(c, fd);
-	atomic_fetch_or(&tx->flags, STREAM_SHUT);
 	stream_says_since(c);
-	if (!(atomic_load(&tx->flags) & STREAM_TCP))
-		atomic_fetch_or(&c->out_producer->flags, PRODUCER_FIN);
+	connection_end(c, ENDS_SHUTS_OUT);
 	stream_unlock(tx, taken);
 	connection_signal_data(c);
 	connection_wake_writers(c);
@@ -38,37 +36,28 @@ static void shut_output(struct connection *c, int fd)
 
 static bool is_shut_already(const struct connection *c, int how)
 {
-	uint32_t in = atomic_load(&c->slot->rx.flags) & STREAM_SHUT;
-	uint32_t out = atomic_load(&c->slot->tx.flags) & STREAM_SHUT;
-
-	return (how == SHUT_WR || in) && (how == SHUT_RD || out);
+	return (how == SHUT_WR || connection_reads_no_more(c)) &&
+	       (how == SHUT_RD || connection_writes_no_more(c));
 }
 
 int socket_shut_state(struct connection *c)
 {
-	uint32_t own = atomic_load(&c->slot->tx.flags);
-	uint32_t in = atomic_load(&c->slot->rx.flags);
-	uint32_t peer;
-	bool peer_ended;
+	struct ends_words w = connection_ends(c);
+	bool peer_ended = ends_peer(&w) != PEER_OPEN;
 
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return 0;
-	peer = atomic_load(&c->in_producer->flags);
 	/* The kernel's socket may not have seen it. */
-	if (in & STREAM_RESET)
+	if (ends_was_reset(&w))
 		return TCP_CLOSE;
-	peer_ended =
-	    (peer & (PRODUCER_FIN | PRODUCER_CLOSED | PRODUCER_SHUT)) ||
-	    atomic_load(&c->tcp_ended);
 	/* Gone back to TCP, where the peer's end may be still to come. */
-	if ((own & STREAM_TCP) && (!(peer & PRODUCER_FIN) || (in & STREAM_TCP)))
+	if (ends_writes_tcp(&w) &&
+	    (!ends_fin_was_told(&w) || ends_reads_tcp(&w)))
 		return 0;
 	/* TCP tells, but for an end that went by the ring: input_look(). */
-	if ((in & STREAM_TCP) &&
-	    !(peer_ended &&
-	      atomic_load(&c->out_producer->flags) & PRODUCER_SHUT))
+	if (ends_reads_tcp(&w) && !(peer_ended && ends_says_shut(&w)))
 		return 0;
-	if (own & STREAM_SHUT)
+	if (ends_out_is_shut(&w))
 		return peer_ended ? TCP_CLOSE : TCP_FIN_WAIT2;
 	return peer_ended ? TCP_CLOSE_WAIT : 0;
 }
@@ -80,8 +69,7 @@ static int shut_tcp(struct connection *c, int fd, int how)
 		recall_forbid(c, fd);
 		return real.shutdown(fd, SHUT_RDWR);
 	}
-	if (how == SHUT_RD && !(atomic_load(&c->slot->rx.flags) & STREAM_TCP) &&
-	    !tcp_has_ended(c, fd))
+	if (how == SHUT_RD && !stream_reads_tcp(c) && !tcp_has_ended(c, fd))
 		return 0;
 	return (int)SOCKET_KERNEL;
 }
@@ -91,13 +79,12 @@ static bool was_reset(struct connection *c, int fd)
 {
 	uint8_t state = TCP_ESTABLISHED; /* the first byte of struct tcp_info */
 
-	if (!(atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED) &&
-	    !tcp_has_ended(c, fd))
+	if (!stream_close_was_told(c) && !tcp_has_ended(c, fd))
 		return false;
-	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
+	if (connection_was_reset(c))
 		return true;
 	/* One of which the programs know nothing is an end in order. */
-	if (atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED)
+	if (connection_was_left(c))
 		return false;
 	sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, sizeof(state));
 	return state == TCP_CLOSE;
@@ -119,13 +106,10 @@ static int shut_both(int fd)
  * to the program the peer has closed and nothing else. */
 static int shut_native(struct connection *c, int how)
 {
-	_Atomic uint32_t *flags = &c->slot->rx.flags;
-
-	if ((unsigned)how > SHUT_RDWR ||
-	    !(atomic_load(flags) & STREAM_PEER_CLOSED))
+	if ((unsigned)how > SHUT_RDWR || !connection_was_left(c))
 		return (int)SOCKET_KERNEL;
 	if (how != SHUT_RD)
-		atomic_fetch_and(flags, ~(uint32_t)STREAM_PEER_CLOSED);
+		connection_end(c, ENDS_LEFT_IS_OVER);
 	return 0;
 }
 
@@ -140,8 +124,7 @@ static int shut_undecided(struct connection *c, int fd, int how)
 	if (result != (int)SOCKET_KERNEL || connection_phase(c) == PHASE_NATIVE)
 		return result;
 	if (how != SHUT_WR)
-		is_first = !(atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT) &
-			     STREAM_SHUT);
+		is_first = connection_end(c, ENDS_SHUTS_IN);
 	result = real.shutdown(fd, how);
 	error = errno;
 	/* The mark of a half that is shut tells of it by itself. */
@@ -186,11 +169,11 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c, fd);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
-		atomic_fetch_or(&c->slot->rx.flags, STREAM_SHUT);
+		connection_end(c, ENDS_SHUTS_IN);
 		connection_wake_readers(c);
 	}
 	epoll_wake_members(c);
-	if (atomic_load(&c->slot->tx.flags) & STREAM_TCP)
+	if (stream_writes_tcp(c))
 		return shut_tcp(c, fd, how);
 	if (how != SHUT_RD)
 		half_close_follow(c, fd);
@@ -201,6 +184,6 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	}
 	recall_forbid(c, fd);
 	/* One half after the other is the same to it as both at once. */
-	atomic_fetch_or(&c->out_producer->flags, PRODUCER_SHUT);
+	connection_end(c, ENDS_SHUTS_BOTH);
 	return shut_both(fd);
 }

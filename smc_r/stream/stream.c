@@ -19,9 +19,7 @@
 
 void stream_break(struct connection *c)
 {
-	uint32_t old = atomic_fetch_or(&c->slot->rx.flags, STREAM_BROKEN);
-
-	if (!(old & STREAM_BROKEN))
+	if (connection_end(c, ENDS_PEER_BREAKS))
 		segment_count(fallbacks[reason_index(REASON_PEER_MEMORY)]);
 }
 
@@ -54,7 +52,7 @@ size_t stream_cut(struct connection *c, uint64_t position, size_t n)
 
 	for (int i = 0; i < CUT_NAPS && at == 0; i++) {
 		at = atomic_load(&c->in_producer->recalled);
-		if (!(atomic_load(&c->in_producer->flags) & PRODUCER_RECALLS))
+		if (!stream_is_recalled(c))
 			return n;
 		if (at == 0)
 			SYS_CALL3(SYS_nanosleep, &nap, NULL, 0);
@@ -145,7 +143,7 @@ static ssize_t take_all(struct connection *c, struct place *to, size_t want,
 	size_t done = 0;
 	ssize_t n = 0;
 
-	if (atomic_load(&c->slot->rx.flags) & STREAM_FROZEN)
+	if (stream_is_frozen(c))
 		return 0;
 	while (done < want) {
 		n = take_piece(c, to, want - done, how);

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-#include "smc_r/connection/connection.h"
+#include "smc_r/connection/connection_ends.h"
 
 /* A place in a list of buffers. base NULL: bytes are thrown away. */
 struct place {
@@ -101,33 +101,6 @@ void stream_break(struct connection *c);
 bool stream_input_is_broken(struct connection *c);
 /* Bytes that can be written now; checked. */
 size_t stream_free(struct connection *c);
-
-/* What follows the ring's last byte comes over TCP. */
-static inline bool stream_is_sealed(const struct connection *c)
-{
-	return __builtin_expect(
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire) &
-		PRODUCER_SEALED,
-	    0);
-}
-
-/* Nothing follows it at all. */
-static inline bool stream_is_shut(const struct connection *c)
-{
-	return __builtin_expect(
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire) &
-		PRODUCER_FIN,
-	    0);
-}
-
-/* So does what lies in the ring unread: recall.h. */
-static inline bool stream_is_recalled(const struct connection *c)
-{
-	return __builtin_expect(
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire) &
-		PRODUCER_RECALLS,
-	    0);
-}
 
 /* Enough room to wake a writer: a third, as TCP does. */
 static inline bool stream_has_room(const struct connection *c, size_t free)

@@ -74,15 +74,11 @@ static inline void publish(_Atomic uint64_t *shared,
 
 static inline int check_in(struct connection *c)
 {
-	uint32_t flags = relaxed_load(&c->slot->rx.flags);
-
 	if (relaxed_load(&c->dead))
 		return -EBADF;
-	if (flags & STREAM_TCP)
+	if (stream_reads_tcp(c))
 		return -EPIPE;
-	if (flags & STREAM_BROKEN)
-		return -ECONNRESET;
-	return 0;
+	return stream_is_broken(c) ? -ECONNRESET : 0;
 }
 
 /* Looks at the writer's cursor once and believes it only if it can be true. */
@@ -177,8 +173,7 @@ static inline size_t cut(struct connection *c, uint64_t position, size_t n)
 {
 	/* The writer's fence is one for us, too. */
 	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(
-		relaxed_load(&c->in_producer->flags) & PRODUCER_RECALLS, 0))
+	if (stream_is_recalled(c))
 		return stream_cut(c, position, n);
 	return n;
 }
@@ -201,14 +196,9 @@ static inline void let_more_come(struct connection *c, uint64_t position,
 
 static inline int check_out(struct connection *c)
 {
-	uint32_t flags = relaxed_load(&c->slot->tx.flags);
-
 	if (relaxed_load(&c->dead))
 		return -EBADF;
-	if (flags & STREAM_TCP ||
-	    relaxed_load(&c->out_consumer->flags) & CONSUMER_DEMOTE)
-		return -EPIPE;
-	return 0;
+	return stream_writes_tcp(c) || stream_seal_is_asked(c) ? -EPIPE : 0;
 }
 
 /* A reader's cursor that cannot be true gives no room. */

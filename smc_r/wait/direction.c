@@ -16,56 +16,57 @@ static enum input settle_on_tcp(struct connection *c, int fd)
 	return INPUT_KERNEL;
 }
 
-/* An empty ring is no end when its bytes go to TCP: they come there in a
- * moment. It must be asked after the look that found it empty. */
-static bool is_handed_over(const struct connection *c)
+/* What the writer recalls is the kernel's, or will be. */
+static enum input look_at_recalled(struct connection *c, int fd, size_t need)
 {
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load(&c->slot->rx.flags) & (STREAM_FROZEN | STREAM_TCP);
+	if (demote_recalled(c, fd))
+		return INPUT_KERNEL;
+	return stream_is_recalled(c) ? INPUT_NONE : input_look(c, fd, need);
 }
 
-/* The writer published bytes before its flags, so look at the flags first. */
+/* An empty ring is no end when its bytes go to TCP: they come there in a
+ * moment. It is asked after the look that found it empty. */
+static enum input look_at_end(const struct connection *c)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return stream_is_frozen(c) || stream_reads_tcp(c) ? INPUT_DATA
+							  : INPUT_END;
+}
+
+/* The writer published bytes before its words, so look at the words first. */
 enum input input_look(struct connection *c, int fd, size_t need)
 {
-	uint32_t own = relaxed_load(&c->slot->rx.flags);
-	uint32_t flags =
-	    atomic_load_explicit(&c->in_producer->flags, memory_order_acquire);
-	bool ended = atomic_load_explicit(&c->tcp_ended, memory_order_acquire);
+	struct ends_words w = connection_ends(c);
+	enum ends_in in = ends_in(&w);
 	size_t fill = stream_fill(c);
 
-	if (own & STREAM_BROKEN)
-		return INPUT_ERROR;
-	if (own & STREAM_TCP)
-		return INPUT_KERNEL;
-	if (__builtin_expect(flags & PRODUCER_RECALLS, 0)) {
-		if (demote_recalled(c, fd))
-			return INPUT_KERNEL;
-		if (stream_is_recalled(c))
-			return INPUT_NONE;
-		flags = atomic_load(&c->in_producer->flags);
+	if (in != IN_BROKEN && in != IN_TCP && in != IN_RECALLED) {
+		if (fill >= need)
+			return INPUT_DATA;
+		/* A broken ring would be waited out, as no look ever found
+		 * anything. */
+		if (fill == 0 && stream_input_is_broken(c))
+			return INPUT_ERROR;
 	}
-	if (fill >= need)
-		return INPUT_DATA;
-	/* A broken ring would be waited out, as no look ever found anything. */
-	if (fill == 0 && stream_input_is_broken(c))
+	switch (in) {
+	case IN_BROKEN:
 		return INPUT_ERROR;
-	if (!flags && !ended && !(own & STREAM_SHUT))
+	case IN_TCP:
+		return INPUT_KERNEL;
+	case IN_RECALLED:
+		return look_at_recalled(c, fd, need);
+	case IN_RING:
 		return INPUT_NONE;
-	if (fill > 0)
-		return INPUT_DATA;
-	if ((flags & (PRODUCER_FIN | PRODUCER_SEALED)) == PRODUCER_FIN)
-		return is_handed_over(c) ? INPUT_DATA : INPUT_END;
-	/* The peer had closed, to the program: that is what a reader gets. */
-	if (own & STREAM_RESET)
-		return atomic_load(&c->slot->error) == EPIPE
-			   ? settle_on_tcp(c, fd)
-			   : INPUT_ERROR;
-	/* If the connection is shut both ways, TCP is, too, and knows what the
-	 * peer did then. */
-	if ((flags & (PRODUCER_SEALED | PRODUCER_CLOSED)) || ended ||
-	    atomic_load(&c->out_producer->flags) & PRODUCER_SHUT)
-		return settle_on_tcp(c, fd);
-	return INPUT_END;
+	case IN_FROZEN:
+		return ends_fin_was_told(&w) ? INPUT_DATA : INPUT_NONE;
+	case IN_END:
+		return fill > 0 ? INPUT_DATA : look_at_end(c);
+	case IN_RESET:
+		return fill > 0 ? INPUT_DATA : INPUT_ERROR;
+	case IN_DRAIN:
+		return fill > 0 ? INPUT_DATA : settle_on_tcp(c, fd);
+	}
+	return INPUT_ERROR;
 }
 
 size_t input_low_water(const struct connection *c, int fd, size_t most)
@@ -81,8 +82,7 @@ size_t input_low_water(const struct connection *c, int fd, size_t most)
 
 bool demotion_is_due(const struct connection *c)
 {
-	return (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) &&
-	       !(atomic_load(&c->slot->tx.flags) & STREAM_TCP);
+	return stream_seal_is_due(c);
 }
 
 enum input input_state(struct connection *c, int fd, size_t need)
@@ -104,13 +104,8 @@ enum input input_state(struct connection *c, int fd, size_t need)
 
 bool output_is_ready(struct connection *c, int fd)
 {
-	uint32_t peer = relaxed_load(&c->in_producer->flags);
-
 	if (stream_has_room(c, stream_free(c)))
 		return true;
-	if (atomic_load(&c->slot->tx.flags) || (peer & PRODUCER_CLOSED) ||
-	    (atomic_load(&c->out_consumer->flags) & CONSUMER_DEMOTE) ||
-	    stall_is_over(c, fd))
-		return true;
-	return tcp_ended_now_and_then(c, fd);
+	return connection_out(c) != OUT_RING || stall_is_over(c, fd) ||
+	       tcp_ended_now_and_then(c, fd);
 }

@@ -76,7 +76,6 @@ static void signal_empty(struct connection *c)
 static uint32_t input_bits(struct connection *c, int fd)
 {
 	uint32_t pri = 0;
-	uint32_t flags;
 
 	/* The mark is at most what is there before a writer that waits for room
 	 * may go on. */
@@ -85,16 +84,12 @@ static uint32_t input_bits(struct connection *c, int fd)
 		signal_empty(c);
 		return 0;
 	case INPUT_DATA:
-		flags = atomic_load(&c->in_producer->flags);
 		/* Urgent bytes are told of before the bytes ahead of them are
 		 * read. */
-		if (flags & PRODUCER_SEALED)
+		if (stream_is_sealed(c))
 			pri = kernel_bits(fd, POLLPRI) & POLLPRI;
 		return ALL_IN | pri |
-		       (flags & (PRODUCER_FIN | PRODUCER_CLOSED) ||
-				atomic_load(&c->tcp_ended)
-			    ? POLLRDHUP
-			    : 0);
+		       (connection_peer(c) == PEER_OPEN ? 0 : POLLRDHUP);
 	case INPUT_END:
 		return ALL_IN | POLLRDHUP;
 	case INPUT_ERROR:
@@ -107,14 +102,20 @@ static uint32_t input_bits(struct connection *c, int fd)
 
 static uint32_t output_bits(struct connection *c, int fd)
 {
-	uint32_t own = atomic_load(&c->slot->tx.flags);
-
-	if (own & STREAM_TCP)
+	if (stream_writes_tcp(c))
 		return kernel_bits(fd, ALL_OUT);
-	if ((own & STREAM_SHUT) ||
-	    atomic_load(&c->in_producer->flags) & PRODUCER_CLOSED ||
-	    atomic_load(&c->tcp_ended))
+	switch (connection_out(c)) {
+	case OUT_SHUT:
+	case OUT_LEFT:
+	case OUT_RESET:
+	case OUT_GONE:
 		return ALL_OUT;
+	case OUT_TCP:
+		return kernel_bits(fd, ALL_OUT);
+	case OUT_ASKED:
+	case OUT_RING:
+		break;
+	}
 	if (stream_has_room(c, stream_free(c)))
 		return ALL_OUT;
 	return stall_is_over(c, fd) ? kernel_bits(fd, ALL_OUT) : 0;
@@ -124,12 +125,8 @@ static uint32_t output_bits(struct connection *c, int fd)
  * there is no mark to reach. */
 static bool is_plain(const struct connection *c)
 {
-	return !(relaxed_load(&c->slot->rx.flags) |
-		 relaxed_load(&c->slot->tx.flags) |
-		 relaxed_load(&c->in_producer->flags) |
-		 relaxed_load(&c->out_consumer->flags) |
-		 relaxed_load(&c->tcp_ended) |
-		 (relaxed_load(&c->slot->socket_flags) & SOCKET_RCVLOWAT));
+	return connection_is_plain(c) &&
+	       !(relaxed_load(&c->slot->socket_flags) & SOCKET_RCVLOWAT);
 }
 
 static uint32_t plain_bits(struct connection *c, uint32_t asked)
@@ -150,15 +147,32 @@ static uint32_t plain_bits(struct connection *c, uint32_t asked)
 	return bits;
 }
 
-/* TCP in TIME_WAIT reports no errors, as tcp_error() says. */
-static uint32_t hidden_errors(struct connection *c)
+/* What both ends' states add to what the rings tell. */
+static uint32_t end_bits(struct connection *c, int fd, uint32_t bits)
 {
-	uint32_t peer = atomic_load(&c->in_producer->flags);
+	struct ends_words w = connection_ends(c);
+	enum ends_peer peer = ends_peer(&w);
+	bool shut = ends_out_is_shut(&w);
 
-	return (peer & PRODUCER_FIN) && !(peer & PRODUCER_SEALED) &&
-		       (atomic_load(&c->slot->tx.flags) & STREAM_SHUT)
-		   ? POLLERR
-		   : 0;
+	if (ends_in_is_shut(&w))
+		bits |= ALL_IN | POLLRDHUP;
+	/* When both directions are over, TCP tells POLLHUP. */
+	if ((bits & POLLRDHUP) && shut)
+		bits |= POLLHUP;
+	/* If either end shut it both ways, TCP is, too, and what the other one
+	 * still sent resets it. In TIME_WAIT it reports no errors, as
+	 * tcp_error() says. */
+	if (peer >= PEER_SHUT || ends_both_are_shut(&w))
+		bits |= kernel_bits(fd, 0) &
+			~(uint32_t)(ends_by_ring(&w) && shut ? POLLERR : 0);
+	if (ends_was_left(&w) && !shut)
+		bits &= ~(uint32_t)(POLLHUP | POLLERR);
+	if (ends_was_reset(&w))
+		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
+			(w.error ? POLLERR : 0);
+	if (ends_in(&w) == IN_BROKEN || connection_owes_error(c))
+		bits |= POLLERR;
+	return bits;
 }
 
 static uint32_t all_bits(struct connection *c, int fd)
@@ -170,28 +184,7 @@ static uint32_t all_bits(struct connection *c, int fd)
 		tcp_has_ended(c, fd);
 	tcp_end_watch(c, fd);
 	demote_serve(c, fd);
-	bits = input_bits(c, fd) | output_bits(c, fd);
-	if (atomic_load(&c->slot->rx.flags) & STREAM_SHUT)
-		bits |= ALL_IN | POLLRDHUP;
-	/* When both directions are over, TCP tells POLLHUP. */
-	if ((bits & POLLRDHUP) &&
-	    (atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
-		bits |= POLLHUP;
-	/* If either end shut it both ways, TCP is, too, and what the other one
-	 * still sent resets it. */
-	if (atomic_load(&c->tcp_ended) || connection_is_shut(c) ||
-	    atomic_load(&c->in_producer->flags) &
-		(PRODUCER_CLOSED | PRODUCER_SHUT))
-		bits |= kernel_bits(fd, 0) & ~hidden_errors(c);
-	if ((atomic_load(&c->slot->rx.flags) & STREAM_PEER_CLOSED) &&
-	    !(atomic_load(&c->slot->tx.flags) & STREAM_SHUT))
-		bits &= ~(uint32_t)(POLLHUP | POLLERR);
-	if (atomic_load(&c->slot->rx.flags) & STREAM_RESET)
-		bits |= ALL_IN | ALL_OUT | POLLHUP | POLLRDHUP |
-			(atomic_load(&c->slot->error) ? POLLERR : 0);
-	if ((atomic_load(&c->slot->rx.flags) & STREAM_BROKEN) ||
-	    connection_owes_error(c))
-		bits |= POLLERR;
+	bits = end_bits(c, fd, input_bits(c, fd) | output_bits(c, fd));
 	demote_settle(c);
 	return bits;
 }

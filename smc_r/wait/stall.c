@@ -4,6 +4,7 @@
 
 #include <sys/single_threaded.h>
 
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/demote.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -68,8 +69,7 @@ static bool may_stall(struct connection *c)
 {
 	return process.stall_ms && relaxed_load(&c->full_ns) &&
 	       connection_phase(c) == PHASE_ACTIVE &&
-	       !(atomic_load(&c->slot->tx.flags) &
-		 (STREAM_TCP | STREAM_SHUT)) &&
+	       !stream_writes_tcp(c) && !connection_writes_no_more(c) &&
 	       !atomic_load(&c->closed_fd);
 }
 

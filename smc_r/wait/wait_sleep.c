@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/bell_monitor.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/inject.h"
@@ -46,9 +47,7 @@ static void look_at_clock(struct wait_sleep *s)
 /* shutdown() by another thread or process of ours ends waits, too. */
 static bool is_shut(const struct connection *c)
 {
-	return (atomic_load(&c->slot->rx.flags) |
-		atomic_load(&c->slot->tx.flags)) &
-	       STREAM_SHUT;
+	return connection_reads_no_more(c) || connection_writes_no_more(c);
 }
 
 /*

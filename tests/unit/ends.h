@@ -28,6 +28,7 @@ struct ends {
 	struct status_slot slot[2];
 	struct rmb_element element;
 	struct rmb_waiters waiters[2];
+	struct rmb rmb; /* of no link group */
 	_Atomic uint64_t ready[2];
 	uint8_t *ring[2]; /* [side that writes] */
 	uint8_t *overflow[2];
@@ -68,6 +69,7 @@ static inline void ends_attach(struct ends *e, int side)
 
 	c->entry.kind = FDENTRY_SOCKET;
 	c->slot = &e->slot[side];
+	c->rmb = &e->rmb;
 	c->side = side;
 	c->size = e->size;
 	c->control = &e->element;

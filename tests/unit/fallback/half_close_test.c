@@ -26,9 +26,8 @@ static struct ends *begin(int fd[2])
 static void shut(struct ends *e, int side, int fd)
 {
 	half_close_announce(&e->c[side], fd);
-	atomic_fetch_or(&e->slot[side].tx.flags, STREAM_SHUT);
-	atomic_fetch_or(&e->element.side[side].producer.flags, PRODUCER_FIN);
-	cr_assert(half_close_is_owed(&e->c[side]));
+	connection_end(&e->c[side], ENDS_SHUTS_OUT);
+	cr_assert(stream_owes_fin(&e->c[side]));
 }
 
 /* Has the peer's FIN come here? */
@@ -56,7 +55,7 @@ Test(half_close, goes_out_when_all_is_read)
 	cr_assert_eq(ends_put(e, 0, bytes, 100), 100);
 	shut(e, 0, fd[0]);
 	half_close_send(&e->c[0], fd[0]);
-	cr_assert(half_close_is_owed(&e->c[0]));
+	cr_assert(stream_owes_fin(&e->c[0]));
 	cr_assert_not(has_come(fd[1]));
 	cr_assert_eq(ends_take(e, 1, bytes, 99), 99);
 	half_close_send(&e->c[0], fd[0]);
@@ -64,7 +63,7 @@ Test(half_close, goes_out_when_all_is_read)
 	cr_assert_eq(ends_take(e, 1, bytes, 100), 1);
 	half_close_send(&e->c[0], fd[0]);
 	cr_assert(comes(fd[1]));
-	cr_assert_not(half_close_is_owed(&e->c[0]));
+	cr_assert_not(stream_owes_fin(&e->c[0]));
 	cr_assert(atomic_load(&e->element.side[0].producer.flags) &
 		  PRODUCER_HALVED);
 }
