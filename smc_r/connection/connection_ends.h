@@ -89,9 +89,8 @@ static inline bool stream_recalls(const struct connection *c)
 /* The peer asks for a seal. */
 static inline bool stream_seal_is_asked(const struct connection *c)
 {
-	return __builtin_expect(relaxed_load(&c->out_consumer->flags) &
-				    CONSUMER_DEMOTE,
-				0);
+	return __builtin_expect(
+	    relaxed_load(&c->out_consumer->flags) & CONSUMER_DEMOTE, 0);
 }
 
 /* ... that it has not got. */

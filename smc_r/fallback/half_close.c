@@ -30,10 +30,9 @@ static bool is_settled(const struct connection *c)
  * stays where it is. */
 static bool is_read(const struct connection *c)
 {
-	return !stream_recalls(c) &&
-	       (stream_peer_is_shut(c) ||
-		atomic_load(&c->out_consumer->cursor) ==
-		    atomic_load(&c->slot->tx.position));
+	return !stream_recalls(c) && (stream_peer_is_shut(c) ||
+				      atomic_load(&c->out_consumer->cursor) ==
+					  atomic_load(&c->slot->tx.position));
 }
 
 static bool has_come(const struct connection *c, int fd, int ms)
@@ -117,9 +116,9 @@ void half_close_follow(struct connection *c, int fd)
 {
 	bool woke;
 
-	if (!stream_is_shut(c) ||
-	    connection_phase(c) != PHASE_ACTIVE || !is_at_end(c) ||
-	    !was_first(c) || has_come(c, fd, 0) || send_for_peer_fin(c, fd))
+	if (!stream_is_shut(c) || connection_phase(c) != PHASE_ACTIVE ||
+	    !is_at_end(c) || !was_first(c) || has_come(c, fd, 0) ||
+	    send_for_peer_fin(c, fd))
 		return;
 	woke = connection_signal_data(c) || c->end_woke;
 	if (woke && !is_ourselves(c))

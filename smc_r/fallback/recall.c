@@ -81,7 +81,8 @@ static bool take_back(struct connection *c, int fd, uint64_t end)
 static bool is_possible(struct connection *c, int fd, uint64_t bytes)
 {
 	return bytes <= c->size && !connection_is_shut(c) &&
-	       connection_peer(c) < PEER_SHUT && barrier_works() && tcp_takes(c, fd, bytes);
+	       connection_peer(c) < PEER_SHUT && barrier_works() &&
+	       tcp_takes(c, fd, bytes);
 }
 
 bool recall_unread(struct connection *c, int fd)

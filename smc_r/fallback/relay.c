@@ -44,8 +44,7 @@ static bool is_over(const struct connection *c, int fd)
 		return false;
 	if (ends_both_are_shut(&w) && ends_by_ring(&w))
 		return true;
-	return ends_was_reset(&w) ||
-	       (sys_poll(fd, POLLRDHUP, 0) & POLLHUP);
+	return ends_was_reset(&w) || (sys_poll(fd, POLLRDHUP, 0) & POLLHUP);
 }
 
 static bool put_at(int from, int fd)
@@ -123,8 +122,7 @@ static int error_of(struct connection *c, int fd)
 static bool was_reset(const struct connection *c, int fd)
 {
 	return !connection_is_shut(c) &&
-	       (connection_was_reset(c) ||
-		sys_poll(fd, 0, 0) & POLLHUP);
+	       (connection_was_reset(c) || sys_poll(fd, 0, 0) & POLLHUP);
 }
 
 /* Ends as the old connection ended: behind the bytes comes its FIN, or a reset

@@ -365,9 +365,8 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			if (c->side == SIDE_SERVER)
 				atomic_store(&c->control->confirmed,
 					     atomic_load(&c->control->epoch));
-			connection_end(c, c->peer_closed_early
-						  ? ENDS_PEER_ENDS
-						  : ENDS_BEGINS);
+			connection_end(c, c->peer_closed_early ? ENDS_PEER_ENDS
+							       : ENDS_BEGINS);
 			if (c->side == SIDE_SERVER)
 				first_burst_await(c);
 			connection_use_smc(c);

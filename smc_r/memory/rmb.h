@@ -80,9 +80,9 @@
 /* producer.flags and consumer.flags: protocol/ends.h */
 
 /* consumer.rest */
-#define REST_OPEN        0u /* nobody */
-#define REST_WRITER      1u /* its own engine does, or did */
-#define REST_READER      2u /* the reader's does in the writer's place */
+#define REST_OPEN   0u /* nobody */
+#define REST_WRITER 1u /* its own engine does, or did */
+#define REST_READER 2u /* the reader's does in the writer's place */
 
 /* consumer.barrier */
 #define READER_SLEEPS     1u /* beside writers without fences */

@@ -73,8 +73,7 @@ static bool is_idle(struct connection *c, int fd, int flags)
 
 	if (!(flags & ~(RWF_NOWAIT | RWF_IDLE)))
 		return true;
-	if (connection_phase(c) != PHASE_ACTIVE ||
-	    stream_is_sealed(c)) {
+	if (connection_phase(c) != PHASE_ACTIVE || stream_is_sealed(c)) {
 		demote(c, fd, REASON_DEMOTED_CALL);
 		return false;
 	}

@@ -112,8 +112,7 @@ static int at_mark(struct connection *c, int fd, int *out)
 /* What the peer has in its memory. */
 static bool is_delivered(const struct connection *c)
 {
-	return connection_phase(c) == PHASE_ACTIVE &&
-	       !stream_writes_tcp(c);
+	return connection_phase(c) == PHASE_ACTIVE && !stream_writes_tcp(c);
 }
 
 /* What the program sent and TCP's peer does not have. */

@@ -85,8 +85,8 @@ enum ends_out ends_out(const struct ends_words *w)
 
 /* ---- what an event changes ---- */
 
-/* Whose half ended first is TCP's concern: the FINs go in that order. A byte
- * that follows a seal is TCP's, and so is the end. */
+/* The FINs go out in the order in which the halves ended. The end of a half
+ * that was sealed before is TCP's, as its bytes are. */
 static struct ends_change shuts_out(const struct ends_words *w)
 {
 	struct ends_change c = {.tx = STREAM_SHUT};

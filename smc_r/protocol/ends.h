@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ends: how the two directions of a connection stand, and how they end, as a
- * machine. It holds no connection: its input is the words that both ends and
- * TCP say, and its output is one value for each direction (ends_in, ends_out,
- * ends_peer), or what an event changes in those words (ends_change).
+ * ends: how the two directions of a connection stand and end, as a machine. It
+ * holds no connection: its input is the words that both ends and TCP say, and
+ * its output is one value for each direction (ends_in, ends_out, ends_peer), or
+ * what an event changes in those words (ends_change).
  *
- *   word    who writes it            what it holds
+ *   word    written by               holds
  *   rx, tx  this end, privately      STREAM_*
  *   own     this end, to the peer    PRODUCER_* of the ring that we write
  *   asks    this end, to the peer    CONSUMER_* of the ring that we read
@@ -65,7 +65,8 @@ struct ends_words {
 	uint32_t peer;
 	uint32_t asked;
 	uint32_t tcp;
-	uint32_t error; /* that the program was not told of (SO_ERROR), 0 none */
+	uint32_t
+	    error; /* that the program was not told of (SO_ERROR), 0 none */
 };
 
 /* What follows the bytes that lie in the ring which we read. */
@@ -112,7 +113,8 @@ enum ends_event {
 	ENDS_SHUTS_OUT,
 	ENDS_SHUTS_BOTH, /* behind the two: TCP is shut next */
 	ENDS_CLOSES,
-	ENDS_CLOSES_UNHEARD, /* the client's Confirm was not read: FIN as well */
+	ENDS_CLOSES_UNHEARD, /* the client's Confirm was not read: FIN as well
+			      */
 	/* Halves: half_close.h */
 	ENDS_FIN_IS_DUE,
 	ENDS_FIN_IS_SENT,

@@ -14,6 +14,7 @@
 
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/protocol/ends.h"
 
 #define LENGTH_MS 400
 

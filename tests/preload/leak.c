@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 #include "leak_origin.h"
-#include "smc_r/connection/connection.h"
+#include "smc_r/connection/connection_ends.h"
 #include "smc_r/status/status_connections.h"
 
 #define LEAK_EXIT    99

@@ -104,8 +104,8 @@ static void apply(int side, enum ends_event e)
 	peer->asked = w->asks;
 }
 
-#define A(e) ((int)(e) + 1)
-#define B(e) (-(int)(e)-1)
+#define A(e)  ((int)(e) + 1)
+#define B(e)  (-(int)(e)-1)
 #define STEPS 6
 
 struct walk {
