@@ -234,7 +234,7 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 	for (;;) {
 		n = sleep_round(e, events, max, until, mask);
 		if (n != 0 && s.start_ns)
-			spin_missed(&e->spin_score, sys_now_ns() - s.start_ns);
+			spin_missed(&e->spin_score, &s);
 		if (n != 0)
 			return n;
 		if (until->for_ever)

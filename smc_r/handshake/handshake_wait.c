@@ -95,7 +95,7 @@ static bool spin_for_message(int fd, size_t have)
 			return true;
 		}
 	} while (spin_step(&s));
-	spin_missed(&score, sys_now_ns() - s.start_ns);
+	spin_missed(&score, &s);
 	return false;
 }
 

@@ -81,7 +81,7 @@ static bool spin_for_answer(const struct connection *c)
 			return true;
 		}
 	} while (spin_step(&s));
-	spin_missed(&score, sys_now_ns() - s.start_ns);
+	spin_missed(&score, &s);
 	return false;
 }
 

@@ -14,6 +14,7 @@
 
 #include "smc_r/connection/connection.h"
 #include "smc_r/connection/sleepers.h"
+#include "smc_r/connection/spin.h"
 #include "smc_r/epoll/epoll_set.h"
 #include "smc_r/poll/poll_wait.h"
 
@@ -33,7 +34,7 @@ struct poll_call {
 	uint64_t wait_ns;
 	uint64_t end_ns;
 	struct connection *spun; /* its spin was in vain */
-	uint64_t spin_start;
+	struct spin spin; /* of that connection */
 	bool crowded;        /* the clock must be looked at, too */
 	bool unfenced;       /* some writers leave fences to us */
 	bool rung;           /* the last slice was ended by a ring */

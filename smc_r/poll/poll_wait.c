@@ -58,7 +58,7 @@ static int spin(struct poll_call *p)
 			return ready;
 	} while (spin_step(&s));
 	p->spun = c;
-	p->spin_start = s.start_ns;
+	p->spin = s;
 	return 0;
 }
 
@@ -124,8 +124,7 @@ static int wait_rounds(struct poll_call *p)
 	while (poll_left_ns(p) > 0) {
 		ready = poll_sleep(p);
 		if (ready != 0 && p->spun)
-			spin_missed(&p->spun->spin_score,
-				    sys_now_ns() - p->spin_start);
+			spin_missed(&p->spun->spin_score, &p->spin);
 		if (ready != 0)
 			return ready;
 	}

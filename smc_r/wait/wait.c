@@ -84,7 +84,7 @@ static bool spin(struct connection *c, uint64_t seen,
 static void spin_judge(struct connection *c, const struct spin *s)
 {
 	if (s->start_ns)
-		spin_missed(&c->spin_score, sys_now_ns() - s->start_ns);
+		spin_missed(&c->spin_score, s);
 }
 
 /* ---- sleeping ---- */
