@@ -268,11 +268,11 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 
 static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 {
-	uint64_t end = sys_now_ns() + ms * 1000000ull;
+	uint64_t end = sys_end_in_ms(ms);
 	bool goes_on = true;
 
 	sleepers_join(place_for_data(c));
-	while (goes_on && !input_is_sealed(c) && sys_now_ns() < end)
+	while (goes_on && !input_is_sealed(c) && sys_left_ns(end) > 0)
 		goes_on = wait_round(c, fd, ms);
 	sleepers_leave(place_for_data(c));
 	return input_is_sealed(c);

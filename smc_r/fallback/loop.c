@@ -131,9 +131,9 @@ static bool is_peer(int one, int other)
 /* -1: the sender does not come. */
 static int accept_sender(const struct loop *l)
 {
-	uint64_t end = sys_now_ns() + (uint64_t)TIMEOUT_MS * 1000000u;
+	uint64_t end = sys_end_in_ms(TIMEOUT_MS);
 
-	while (sys_now_ns() < end) {
+	while (sys_left_ns(end) > 0) {
 		int fd;
 
 		sys_poll(l->listener, POLLIN, TIMEOUT_MS);

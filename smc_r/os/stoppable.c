@@ -60,13 +60,11 @@ static long poll_once(struct pollfd *p, nfds_t n, uint64_t ns)
 int stoppable_poll(struct pollfd *p, nfds_t n, const struct timespec *timeout)
 {
 	uint64_t end = sys_end_ns(timeout);
-	uint64_t now = sys_now_ns();
 	long result;
 
 	do {
-		result = poll_once(p, n, now < end ? end - now : 0);
-		now = sys_now_ns();
-	} while (result == 0 && now < end);
+		result = poll_once(p, n, sys_left_ns(end));
+	} while (result == 0 && sys_left_ns(end) > 0);
 	if (result >= 0)
 		return (int)result;
 	errno = (int)-result;

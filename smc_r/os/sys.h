@@ -190,6 +190,27 @@ static inline uint64_t sys_end_ns(const struct timespec *timeout)
 	return timeout ? sys_now_ns() + sys_timeout_ns(timeout) : UINT64_MAX;
 }
 
+static inline uint64_t sys_end_in_ns(uint64_t ns)
+{
+	return sys_now_ns() + ns;
+}
+
+static inline uint64_t sys_end_in_ms(uint64_t ms)
+{
+	return sys_end_in_ns(ms * 1000000u);
+}
+
+/* Until then, in ns: 0 when it is over, UINT64_MAX for ever. */
+static inline uint64_t sys_left_ns(uint64_t end_ns)
+{
+	uint64_t now;
+
+	if (end_ns == UINT64_MAX)
+		return UINT64_MAX;
+	now = sys_now_ns();
+	return now < end_ns ? end_ns - now : 0;
+}
+
 static inline struct timespec sys_timespec(uint64_t ns)
 {
 	struct timespec t = {(time_t)(ns / 1000000000u),

@@ -105,12 +105,7 @@ static struct connection *member_of(const struct poll_call *p, nfds_t i)
 
 uint64_t poll_left_ns(const struct poll_call *p)
 {
-	uint64_t now;
-
-	if (p->for_ever)
-		return UINT64_MAX;
-	now = sys_now_ns();
-	return now < p->end_ns ? p->end_ns - now : 0;
+	return p->for_ever ? UINT64_MAX : sys_left_ns(p->end_ns);
 }
 
 static nfds_t add(struct pollfd *all, nfds_t at, int fd, short events)

@@ -66,7 +66,7 @@ static int spin(struct poll_call *p)
 static void start_clock(struct poll_call *p)
 {
 	if (!p->for_ever && p->end_ns == 0)
-		p->end_ns = sys_now_ns() + p->wait_ns;
+		p->end_ns = sys_end_in_ns(p->wait_ns);
 }
 
 /* The time is over. */

@@ -160,15 +160,13 @@ static int select_rounds(struct pollfd *fds, int n, fd_set *const sets[3],
 	for (;;) {
 		int told = poll_members(fds, count, timeout, mask);
 		int ready = told < 0 ? -1 : from_poll(fds, count, n, sets);
-		uint64_t now;
 
 		if (ready != 0 || told == 0)
 			return ready;
 		set_aside(fds, count);
 		if (!timeout)
 			continue;
-		now = sys_now_ns();
-		left = sys_timespec(now < end_ns ? end_ns - now : 0);
+		left = sys_timespec(sys_left_ns(end_ns));
 		timeout = &left;
 	}
 }

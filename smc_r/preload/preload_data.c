@@ -286,14 +286,13 @@ PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 /* recvmmsg(2): looked at after each message, and never while one waits. */
 static bool time_is_over(struct timespec *left, uint64_t end)
 {
-	uint64_t now;
+	uint64_t left_ns;
 
 	if (!left)
 		return false;
-	now = sys_now_ns();
-	now = now < end ? end - now : 0;
-	*left = sys_timespec(now);
-	return now == 0;
+	left_ns = sys_left_ns(end);
+	*left = sys_timespec(left_ns);
+	return left_ns == 0;
 }
 
 /* The number may be another socket's since the call began. */

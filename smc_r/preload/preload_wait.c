@@ -118,8 +118,7 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 		   fd_set *restrict x, struct timeval *restrict t)
 {
 	struct timespec timeout;
-	uint64_t start;
-	uint64_t used;
+	uint64_t end;
 	uint64_t left;
 	fd_set held;
 	int result;
@@ -141,10 +140,9 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 		return real.select(n, r, w, x, t);
 	left = timeval_ns(t);
 	timeout = sys_timespec(left);
-	start = sys_now_ns();
+	end = sys_end_in_ns(left);
 	result = select_members(n, r, w, x, &timeout, NULL);
-	used = sys_now_ns() - start;
-	timeout = sys_timespec(used < left ? left - used : 0);
+	timeout = sys_timespec(sys_left_ns(end));
 	t->tv_sec = timeout.tv_sec;
 	t->tv_usec = timeout.tv_nsec / 1000;
 	return result;

@@ -48,22 +48,17 @@ static void find_time_out(struct connection *c, int fd, int name,
 	t->limited =
 	    ns > 0 || (flags & (reads ? SOCKET_RCVNEVER : SOCKET_SNDNEVER));
 	if (t->limited)
-		t->end_ns = sys_now_ns() + ns;
+		t->end_ns = sys_end_in_ns(ns);
 }
 
 const struct timespec *socket_time_left(struct connection *c, int fd, int name,
 					struct call_time *t)
 {
-	uint64_t left;
-	uint64_t now;
-
 	if (!t->known)
 		find_time_out(c, fd, name, t);
 	if (!t->limited)
 		return NULL;
-	now = sys_now_ns();
-	left = now < t->end_ns ? t->end_ns - now : 0;
-	t->left = sys_timespec(left);
+	t->left = sys_timespec(sys_left_ns(t->end_ns));
 	return &t->left;
 }
 

@@ -71,7 +71,7 @@ struct stretch {
 static bool goes_on(const struct stretch *s, enum verdict verdict)
 {
 	return s->result == BELL_TIMEOUT && s->verdict == verdict &&
-	       sys_now_ns() < s->end_ns;
+	       sys_left_ns(s->end_ns) > 0;
 }
 
 /* SIGSTOP cannot be kept out. */
@@ -108,7 +108,7 @@ static int wait_masked(int bell, int ms, bool has_part)
 {
 	struct stretch s = {.bell = bell, .has_part = has_part};
 
-	s.end_ns = sys_now_ns() + (uint64_t)ms * 1000000u;
+	s.end_ns = sys_end_in_ms((uint64_t)ms);
 	do {
 		wait_stretch(&s);
 	} while (goes_on(&s, LET_IN));
@@ -128,20 +128,20 @@ bool restart_ends_call(bool has_part)
  * known then; mostly a program's are all of one kind. */
 static int wait_open(int bell, int ms, bool has_part)
 {
-	uint64_t end = sys_now_ns() + (uint64_t)ms * 1000000u;
+	uint64_t end = sys_end_in_ms((uint64_t)ms);
 
 	for (;;) {
 		struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
 		int result = wait_slice(bell, &left, has_part);
-		uint64_t now = sys_now_ns();
+		uint64_t left_ns = sys_left_ns(end);
 
 		if (result != -EINTR)
 			return result;
 		if (has_part || restart_ends_call(false))
 			return -EINTR;
-		if (now >= end)
+		if (left_ns == 0)
 			return BELL_TIMEOUT;
-		ms = (int)((end - now) / 1000000u) + 1;
+		ms = (int)(left_ns / 1000000u) + 1;
 	}
 }
 

@@ -9,30 +9,41 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
+#include "smc_r/protocol/stall_clock.h"
 #include "smc_r/stream/overflow.h"
 #include "smc_r/stream/stream.h"
-
-#define CROSSED_PART 10       /* divides the limit */
-#define LATE_NS      1000000u /* then a reader is late: overflow.h */
-#define LONG_AGO     1u       /* ns on a clock that began with the machine */
 
 static uint64_t reader_at(const struct connection *c)
 {
 	return relaxed_load(&c->out_consumer->cursor);
 }
 
-static void restart(struct connection *c, uint64_t cursor)
+static struct stall_clock clock_of(const struct connection *c)
 {
-	relaxed_store(&c->full_at, cursor);
-	relaxed_store(&c->full_ns, sys_now_ns());
+	return (struct stall_clock){relaxed_load(&c->full_ns),
+				    relaxed_load(&c->full_at)};
+}
+
+static void keep(struct connection *c, const struct stall_clock *k)
+{
+	relaxed_store(&c->full_at, k->at);
+	relaxed_store(&c->full_ns, k->since_ns);
+}
+
+/* True: the reader has read since the last look, or this is the first. */
+static bool look(struct connection *c, uint64_t now)
+{
+	struct stall_clock k = clock_of(c);
+
+	if (!stall_clock_look(&k, reader_at(c), now))
+		return false;
+	keep(c, &k);
+	return true;
 }
 
 void stall_begin(struct connection *c)
 {
-	uint64_t cursor = reader_at(c);
-
-	if (!relaxed_load(&c->full_ns) || relaxed_load(&c->full_at) != cursor)
-		restart(c, cursor);
+	look(c, sys_now_ns());
 }
 
 /* Between the last time and now the reader has read enough to be written to
@@ -40,11 +51,11 @@ void stall_begin(struct connection *c)
  * no read made. */
 bool stall_is_avoided(struct connection *c)
 {
-	uint64_t since = relaxed_load(&c->full_ns);
-	uint64_t read = reader_at(c) - relaxed_load(&c->full_at);
+	struct stall_clock k = clock_of(c);
 
-	return since > LONG_AGO && read >= c->out.ring[0].bytes / 3 &&
-	       overflow_is_possible(c) && sys_now_ns() - since >= LATE_NS &&
+	return k.since_ns && overflow_is_possible(c) &&
+	       stall_clock_was_late(&k, reader_at(c), c->out.ring[0].bytes / 3,
+				    sys_now_ns()) &&
 	       overflow_enter(c);
 }
 
@@ -72,31 +83,22 @@ static bool may_stall(struct connection *c)
 	       !connection_writes_no_more(c) && !atomic_load(&c->closed_fd);
 }
 
-static uint64_t left_ns(struct connection *c)
+static uint64_t left_ns(struct connection *c, uint64_t now)
 {
-	uint64_t limit = process.stall_ms * 1000000ull;
-	uint64_t since = relaxed_load(&c->full_ns);
-	uint64_t past = sys_now_ns() - since;
+	struct stall_clock k = clock_of(c);
 
-	if (since == LONG_AGO)
-		return 0;
-	if (is_crossed(c))
-		limit /= CROSSED_PART;
-	return past < limit ? limit - past : 0;
+	return stall_clock_left(&k, process.stall_ms * 1000000ull,
+				is_crossed(c), now);
 }
 
 bool stall_is_over(struct connection *c, int fd)
 {
-	uint64_t cursor;
+	uint64_t now;
 
 	if (__builtin_expect(!may_stall(c), 1))
 		return false;
-	cursor = reader_at(c);
-	if (relaxed_load(&c->full_at) != cursor) {
-		restart(c, cursor);
-		return false;
-	}
-	if (left_ns(c) > 0)
+	now = sys_now_ns();
+	if (look(c, now) || left_ns(c, now) > 0)
 		return false;
 	demote(c, fd, REASON_DEMOTED_STALLED);
 	return true;
@@ -104,13 +106,16 @@ bool stall_is_over(struct connection *c, int fd)
 
 int stall_left_ms(struct connection *c)
 {
+	struct stall_clock k;
 	uint64_t left;
 
 	if (!may_stall(c) || stream_has_room(c, stream_free(c)))
 		return -1;
-	/* Whatever the time is, it is over with the next look. */
-	if (only_we_read(c))
-		relaxed_store(&c->full_ns, LONG_AGO);
-	left = left_ns(c);
+	if (only_we_read(c)) {
+		k = clock_of(c);
+		stall_clock_end(&k);
+		keep(c, &k);
+	}
+	left = left_ns(c, sys_now_ns());
 	return left ? (int)(left / 1000000u) + 1 : 0;
 }

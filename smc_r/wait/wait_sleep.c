@@ -36,12 +36,8 @@ void wait_sleep_begin(struct wait_sleep *s, const struct timespec *timeout,
 
 static void look_at_clock(struct wait_sleep *s)
 {
-	uint64_t now;
-
-	if (!s->limited)
-		return;
-	now = sys_now_ns();
-	s->left = sys_timespec(now < s->end_ns ? s->end_ns - now : 0);
+	if (s->limited)
+		s->left = sys_timespec(sys_left_ns(s->end_ns));
 }
 
 /* shutdown() by another thread or process of ours ends waits, too. */
