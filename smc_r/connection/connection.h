@@ -81,18 +81,17 @@ struct knock {
 };
 
 /* What decides for how long the handshake is waited for, and hidden from a
- * program that asks whether it can write: handshake_timeout.c */
+ * program that asks whether it can write. Files that name its fields:
+ * handshake/ */
 struct handshake_wait {
 	uint64_t begun_ns;
-	uint64_t hidden_until_ns; /* a poll waits for the peer until then */
-	bool output_told;         /* the program knows that it can write */
-	bool output_late;         /* it was told late, and that was counted */
-	bool in_crowd;            /* many others began beside it */
-	bool extended;            /* hidden a little longer: we were away */
-	bool to_self;             /* only this process would accept it */
-	bool deferred;            /* client: no Proposal yet, deferred.h */
-	bool client_silent;       /* server: the client let its time pass */
-	bool unheard;             /* server: counted as such, unheard.h */
+	uint64_t late_ns;   /* the first look after that; 0: none */
+	bool told;          /* the program knows that it can write */
+	bool in_crowd;      /* many others began beside it */
+	bool to_self;       /* only this process would accept it */
+	bool deferred;      /* client: no Proposal yet, deferred.h */
+	bool client_silent; /* server: the client let its time pass */
+	bool unheard;       /* server: counted as such, unheard.h */
 };
 
 struct connection {

@@ -8,6 +8,7 @@
 
 #include "smc_r/connection/proposal.h"
 #include "smc_r/handshake/handshake_begin.h"
+#include "smc_r/handshake/handshake_timeout.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/os/lock.h"
@@ -18,14 +19,10 @@
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
 
+#define NS_PER_MS 1000000ull
 #define FORK_PART 4 /* divides process.handshake_ms: a fork waits so long */
 
 /* ---- beginning ---- */
-
-uint64_t handshake_now_ms(void)
-{
-	return sys_now_ns() / 1000000u;
-}
 
 /* Only this engine has peers on this host; others follow RFC 7609 to the
  * letter. */
@@ -45,13 +42,19 @@ bool handshake_is_here(const struct in6_addr *where)
 	       settings_has_address(where);
 }
 
+void handshake_start_clock(struct connection *c)
+{
+	c->handshake.begun_ns = sys_now_ns();
+}
+
 void handshake_begin(struct connection *c, bool server)
 {
 	struct clc_config config = {.server = server,
 				    .peer_is_ours = is_on_this_host(c->slot)};
 
-	clc_init(connection_clc(c), &config, handshake_now_ms());
-	handshake_start_clock(c);
+	clc_init(connection_clc(c), &config,
+		 c->handshake.begun_ns / NS_PER_MS);
+	handshake_note_own(c);
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
 
@@ -71,7 +74,8 @@ static void leave_uncounted(struct connection *c)
 
 /* An offer in the registry that nobody claimed commits nobody; nor does one of
  * which nothing was said. */
-void handshake_end_offer(struct connection *c, int fd, uint32_t reason)
+void handshake_end_offer(struct connection *c, int fd, uint32_t reason,
+			 uint64_t now)
 {
 	if (c->handshake.deferred) {
 		c->handshake.deferred = false;
@@ -83,8 +87,8 @@ void handshake_end_offer(struct connection *c, int fd, uint32_t reason)
 	if (!c->offer_entry || !registry_withdraw(c->offer_entry)) {
 		messages_carry_out(
 		    c, fd,
-		    clc_abort(connection_clc(c), reason, handshake_now_ms()),
-		    NULL);
+		    clc_abort(connection_clc(c), reason, now / NS_PER_MS), NULL,
+		    now);
 		return;
 	}
 	c->offer_entry = 0;
@@ -94,7 +98,9 @@ void handshake_end_offer(struct connection *c, int fd, uint32_t reason)
 		handshake_stay_native(c, reason);
 }
 
-static void start_client(struct connection *c, int fd)
+/* It begins at begun_ns: one that knocked has begun already, so that
+ * connections become writable in the order in which they began. */
+static void start_client(struct connection *c, int fd, uint64_t now)
 {
 	struct clc_proposal p;
 	uint32_t reason;
@@ -108,23 +114,11 @@ static void start_client(struct connection *c, int fd)
 	if (!reason && proposal_make(&c->slot->local, &p) < 0)
 		reason = REASON_RENDEZVOUS;
 	if (reason)
-		handshake_end_offer(c, fd, reason);
+		handshake_end_offer(c, fd, reason, now);
 	else
 		messages_carry_out(
-		    c, fd, clc_start(connection_clc(c), &p, handshake_now_ms()),
-		    NULL);
-}
-
-/* TCP_DEFER_ACCEPT (deferred.h): sends no Proposal yet. The time counts from
- * connect(), an upper bound: the kernel does not tell when TCP became
- * connected. */
-static void keep_quiet(struct connection *c)
-{
-	uint64_t since = c->handshake.begun_ns;
-
-	handshake_begin(c, false);
-	c->handshake.begun_ns = since;
-	c->handshake.deferred = true;
+		    c, fd, clc_start(connection_clc(c), &p, now / NS_PER_MS),
+		    NULL, now);
 }
 
 static bool read_peer(struct connection *c, int fd)
@@ -169,22 +163,15 @@ static bool has_spoken(int fd)
 
 /* The server is not known to have taken the knock: withdraw it and send a
  * Proposal, unless the socket has a pending error, which the program must see.
- * Keep the start time, so that connections become writable in the order in
- * which they began. */
-static void settle_knock(struct connection *c, int fd)
+ */
+static void settle_knock(struct connection *c, int fd, uint64_t now)
 {
-	uint64_t begun = c->handshake.begun_ns;
-	uint64_t hidden = c->handshake.hidden_until_ns;
-
 	if (!knock_take_back(c, fd))
 		return;
-	if (has_spoken(fd)) {
+	if (has_spoken(fd))
 		handshake_stay_native(c, REASON_TIMEOUT);
-		return;
-	}
-	start_client(c, fd);
-	c->handshake.begun_ns = begun;
-	c->handshake.hidden_until_ns = hidden;
+	else
+		start_client(c, fd, now);
 }
 
 /* The offer was taken by a listener whose process has what it needs: the next
@@ -203,12 +190,20 @@ static bool was_met(const struct connection *c)
 	       registry_is_claimed(c->offer_entry);
 }
 
+/* TCP_DEFER_ACCEPT (deferred.h): sends no Proposal yet. */
+static void begin_deferred(struct connection *c)
+{
+	handshake_begin(c, false);
+	c->handshake.deferred = true;
+}
+
 /* TCP is connected: was the offer taken? */
-static void client_connected(struct connection *c, int fd)
+static void client_connected(struct connection *c, int fd, uint64_t now)
 {
 	/* The kernel does not tell since when. */
 	bool late = !c->connected;
 	struct option_answer answer;
+	bool agreed, defers;
 	int state;
 
 	if (c->slot->peer_port == 0 || !c->connected)
@@ -222,23 +217,28 @@ static void client_connected(struct connection *c, int fd)
 	} else {
 		read_local(c, fd);
 	}
+	agreed = state > 0 && (state & OFFER_AGREED);
+	defers = state > 0 && (state & OFFER_DEFERS) &&
+		 handshake_is_here(&c->slot->peer);
+	/* The kernel does not tell when TCP became connected: the time of one
+	 * that is to be quiet counts from connect(), an upper bound. */
+	if (!defers)
+		c->handshake.begun_ns = now;
 	if (knock_is_pending(c)) {
 		leave_knock(c, fd);
 		if (connection_phase(c) == PHASE_ACTIVE)
 			return;
-		if (state > 0 && (state & OFFER_AGREED) &&
-		    !(state & OFFER_DEFERS) && !(late && has_spoken(fd)))
+		if (agreed && !defers && !(late && has_spoken(fd)))
 			return;
 		if (!knock_take_back(c, fd))
 			return;
 	}
-	if (state > 0 && (state & OFFER_AGREED) && late && has_spoken(fd))
+	if (agreed && late && has_spoken(fd))
 		handshake_stay_native(c, REASON_TIMEOUT);
-	else if (state > 0 && (state & OFFER_DEFERS) &&
-		 handshake_is_here(&c->slot->peer))
-		keep_quiet(c);
-	else if (c->offer_entry || (state > 0 && (state & OFFER_AGREED)))
-		start_client(c, fd);
+	else if (defers)
+		begin_deferred(c);
+	else if (c->offer_entry || agreed)
+		start_client(c, fd, now);
 	else if (is_foreign(c))
 		leave_uncounted(c);
 	else
@@ -263,10 +263,10 @@ static void leave_unclaimed(struct connection *c, int fd)
 }
 
 /* The server waits no longer, or has gone. */
-static void leave_quiet(struct connection *c, int fd)
+static void leave_quiet(struct connection *c, int fd, uint64_t now)
 {
 	if (has_spoken(fd))
-		handshake_end_offer(c, fd, REASON_TIMEOUT);
+		handshake_end_offer(c, fd, REASON_TIMEOUT, now);
 }
 
 static void drop_entry_when_over(struct connection *c)
@@ -278,149 +278,195 @@ static void drop_entry_when_over(struct connection *c)
 	c->offer_entry = 0;
 }
 
+/* The locks of a call, and its time. */
+struct turn {
+	uint64_t now;
+	sigset_t saved;
+	bool rx_taken;
+};
+
+/* Engine lock held. */
+static inline struct turn rx_lock(struct connection *c)
+{
+	return (struct turn){.now = sys_now_ns(),
+			     .rx_taken = stream_lock(&c->slot->rx)};
+}
+
+static void rx_unlock(struct connection *c, const struct turn *t)
+{
+	drop_entry_when_over(c);
+	stream_unlock(&c->slot->rx, t->rx_taken);
+}
+
 void handshake_connected(struct connection *c, int fd)
 {
-	bool taken = stream_lock(&c->slot->rx);
+	struct turn t = rx_lock(c);
 
-	client_connected(c, fd);
+	client_connected(c, fd, t.now);
 	/* A thread that sleeps in an instance that has c looks at TCP alone. */
 	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_pending(c) &&
 	    c->members)
-		settle_knock(c, fd);
+		settle_knock(c, fd, t.now);
 	if (connection_phase(c) == PHASE_ACTIVE)
-		handshake_was_met(c);
-	drop_entry_when_over(c);
-	stream_unlock(&c->slot->rx, taken);
+		handshake_note_answer(c, t.now);
+	rx_unlock(c, &t);
 }
 
-/* Engine lock held. patient: a knock may stay out. */
-static uint32_t step(struct connection *c, int fd, bool patient)
+static inline struct turn begin(struct connection *c)
 {
-	bool taken = stream_lock(&c->slot->rx);
+	struct turn t;
+	sigset_t saved;
+
+	engine_lock(&saved);
+	t = rx_lock(c);
+	t.saved = saved;
+	return t;
+}
+
+static void end(struct connection *c, const struct turn *t)
+{
+	rx_unlock(c, t);
+	engine_unlock(&t->saved);
+}
+
+static bool is_undecided(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE;
+}
+
+/* looks: a knock may stay out. */
+static void step(struct connection *c, int fd, bool looks, uint64_t now)
+{
 	bool begins = connection_phase(c) == PHASE_CONNECTING;
-	bool skips = !begins && connection_phase(c) == PHASE_HANDSHAKE &&
+	bool skips = is_undecided(c) &&
 		     connection_clc(c)->state == CLC_SKIP_ANSWER;
 
 	if (begins)
-		client_connected(c, fd);
+		client_connected(c, fd, now);
 	knock_tidy(c);
-	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_pending(c) &&
-	    !knock_was_taken(c, fd) &&
-	    !(patient && handshake_awaits_knock(c))) {
-		settle_knock(c, fd);
+	if (is_undecided(c) && knock_is_pending(c) && !knock_was_taken(c, fd) &&
+	    !(looks && handshake_awaits_knock(c, now))) {
+		settle_knock(c, fd, now);
 		begins = true;
 	}
-	if (connection_phase(c) == PHASE_HANDSHAKE && unclaimed(c))
+	if (is_undecided(c) && unclaimed(c))
 		leave_unclaimed(c, fd);
-	if (connection_phase(c) == PHASE_HANDSHAKE && c->handshake.deferred)
-		leave_quiet(c, fd);
+	if (is_undecided(c) && c->handshake.deferred)
+		leave_quiet(c, fd, now);
 	/* Nobody can have answered what was sent only now. */
-	else if (connection_phase(c) == PHASE_HANDSHAKE && !unclaimed(c) &&
-		 !knock_is_pending(c) &&
+	else if (is_undecided(c) && !unclaimed(c) && !knock_is_pending(c) &&
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
-		messages_read(c, fd);
+		messages_read(c, fd, now);
 	/* It is too late for this one, but the acceptor is at work. */
 	if (connection_phase(c) == PHASE_ACTIVE ||
 	    (skips && connection_phase(c) == PHASE_NATIVE))
-		handshake_was_met(c);
-	drop_entry_when_over(c);
-	stream_unlock(&c->slot->rx, taken);
-	return connection_phase(c);
+		handshake_note_answer(c, now);
 }
 
 uint32_t handshake_step_locked(struct connection *c, int fd)
 {
-	return step(c, fd, false);
-}
+	struct turn t = rx_lock(c);
 
-static uint32_t lock_and_step(struct connection *c, int fd, bool patient)
-{
-	sigset_t saved;
-	uint32_t phase;
-
-	engine_lock(&saved);
-	phase = step(c, fd, patient);
-	engine_unlock(&saved);
-	return phase;
+	step(c, fd, false, t.now);
+	rx_unlock(c, &t);
+	return connection_phase(c);
 }
 
 uint32_t handshake_step(struct connection *c, int fd)
 {
-	return lock_and_step(c, fd, false);
+	struct turn t = begin(c);
+
+	step(c, fd, false, t.now);
+	end(c, &t);
+	return connection_phase(c);
 }
 
-uint32_t handshake_look(struct connection *c, int fd)
+/* A client that was quiet begins now, or never. */
+static void speak(struct connection *c, int fd, uint64_t now)
 {
-	return lock_and_step(c, fd, true);
+	if (!c->handshake.deferred)
+		return;
+	if (now - c->handshake.begun_ns > QUIET_MS * NS_PER_MS) {
+		handshake_end_offer(c, fd, REASON_TIMEOUT, now);
+		return;
+	}
+	c->handshake.deferred = false;
+	c->handshake.begun_ns = now;
+	start_client(c, fd, now);
+}
+
+void handshake_speak(struct connection *c, int fd)
+{
+	struct turn t;
+
+	if (!c->handshake.deferred)
+		return;
+	t = begin(c);
+	speak(c, fd, t.now);
+	end(c, &t);
+}
+
+struct handshake_view handshake_look(struct connection *c, int fd,
+				     bool asks_output)
+{
+	struct turn t = begin(c);
+	struct handshake_view view = {.turn = HANDSHAKE_TELL};
+
+	step(c, fd, true, t.now);
+	/* A loop that is to write does its other work meanwhile. */
+	if (asks_output)
+		speak(c, fd, t.now);
+	/* Only a look that asks for it may run into the time-out. */
+	if (asks_output && is_undecided(c))
+		view.turn = handshake_look_output(c, t.now);
+	view.phase = connection_phase(c);
+	end(c, &t);
+	return view;
+}
+
+bool handshake_is_deferred(const struct connection *c)
+{
+	return c->handshake.deferred;
 }
 
 int handshake_error_of(struct connection *c, int fd, int error)
 {
-	sigset_t saved;
 	int before = errno;
-	bool forgiven;
-	bool taken;
+	struct turn t = begin(c);
+	bool forgiven = is_undecided(c) && !c->handshake.deferred &&
+			!knock_is_pending(c) && !unclaimed(c) &&
+			messages_forgive(c, fd, error, t.now);
 
-	engine_lock(&saved);
-	taken = stream_lock(&c->slot->rx);
-	forgiven = connection_phase(c) == PHASE_HANDSHAKE &&
-		   !c->handshake.deferred && !knock_is_pending(c) &&
-		   !unclaimed(c) && messages_forgive(c, fd, error);
-	drop_entry_when_over(c);
-	stream_unlock(&c->slot->rx, taken);
-	engine_unlock(&saved);
+	end(c, &t);
 	errno = before;
 	return forgiven ? 0 : error;
 }
 
-uint32_t handshake_speak(struct connection *c, int fd)
+/* Both locks held. */
+static void give_in(struct connection *c, int fd, uint32_t reason, uint64_t now)
 {
-	sigset_t saved;
-	bool taken;
-
-	engine_lock(&saved);
-	taken = stream_lock(&c->slot->rx);
-	if (c->handshake.deferred &&
-	    sys_now_ns() - c->handshake.begun_ns > QUIET_MS * 1000000u) {
-		handshake_end_offer(c, fd, REASON_TIMEOUT);
-	} else if (c->handshake.deferred) {
-		c->handshake.deferred = false;
-		start_client(c, fd);
-	}
-	stream_unlock(&c->slot->rx, taken);
-	engine_unlock(&saved);
-	return connection_phase(c);
-}
-
-static void abort_locked(struct connection *c, int fd, uint32_t reason)
-{
-	bool taken = stream_lock(&c->slot->rx);
-
 	if (connection_phase(c) == PHASE_CONNECTING) {
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
 		connection_drop_knock(c);
-	} else if (connection_phase(c) == PHASE_HANDSHAKE) {
-		handshake_end_offer(c, fd, reason);
+	} else if (is_undecided(c)) {
+		handshake_end_offer(c, fd, reason, now);
 	}
-	drop_entry_when_over(c);
-	stream_unlock(&c->slot->rx, taken);
 }
 
 void handshake_abort(struct connection *c, int fd, uint32_t reason)
 {
-	sigset_t saved;
+	struct turn t = begin(c);
 
-	engine_lock(&saved);
-	handshake_step_locked(c, fd);
-	abort_locked(c, fd, reason);
-	engine_unlock(&saved);
+	step(c, fd, false, t.now);
+	give_in(c, fd, reason, t.now);
+	end(c, &t);
 }
 
 /* The client offered SMC, and will say more at its next call. */
 static bool is_proposal_due(struct connection *c)
 {
-	return connection_phase(c) == PHASE_HANDSHAKE &&
+	return is_undecided(c) &&
 	       connection_clc(c)->state == CLC_AWAIT_PROPOSAL;
 }
 
@@ -437,100 +483,89 @@ bool handshake_is_silent(struct connection *c, bool asks_output)
 {
 	const struct clc *machine = connection_clc(c);
 
-	return connection_phase(c) == PHASE_HANDSHAKE &&
-	       c->slot->role == STATUS_SERVER && c->unread == 0 &&
-	       !machine->deadline_ms &&
+	return is_undecided(c) && c->slot->role == STATUS_SERVER &&
+	       c->unread == 0 && !machine->deadline_ms &&
 	       (machine->state == CLC_LATE ||
 		(machine->state == CLC_AWAIT_PROPOSAL && !asks_output));
 }
 
-/* A Proposal would only be followed by a Decline. */
-static void leave_unsaid(struct connection *c, int fd)
-{
-	bool taken = stream_lock(&c->slot->rx);
-
-	if (knock_is_pending(c) && knock_take_back(c, fd))
-		handshake_stay_native(c, REASON_CLOSED);
-	stream_unlock(&c->slot->rx, taken);
-}
-
 bool handshake_leave(struct connection *c, int fd)
 {
-	uint64_t until;
+	struct turn t = begin(c);
 	bool leaves;
-	sigset_t saved;
 
-	engine_lock(&saved);
-	leave_unsaid(c, fd);
-	handshake_step_locked(c, fd);
+	/* A Proposal would only be followed by a Decline. */
+	if (knock_is_pending(c) && knock_take_back(c, fd))
+		handshake_stay_native(c, REASON_CLOSED);
+	step(c, fd, false, t.now);
 	leaves = messages_await_confirm(c);
 	if (leaves)
 		connection_use_smc(c);
 	else
-		abort_locked(c, fd, REASON_CLOSED);
-	engine_unlock(&saved);
+		give_in(c, fd, REASON_CLOSED, t.now);
+	end(c, &t);
 	/* A Proposal may be on its way: it must be read, or the close would
 	 * reset the client's connection. */
-	until = sys_now_ns() + CROSSING_MS * 1000000u;
-	while (is_proposal_due(c) && sys_now_ns() < until) {
-		handshake_wait_until(fd, until);
-		handshake_step(c, fd);
-	}
+	handshake_step_until(c, fd, t.now + CROSSING_MS * NS_PER_MS,
+			     is_proposal_due, handshake_step);
 	return leaves;
 }
 
 void handshake_before_reset(struct connection *c, int fd)
 {
-	if (connection_phase(c) == PHASE_HANDSHAKE)
+	if (is_undecided(c))
 		handshake_step(c, fd);
 }
 
 void handshake_left(struct connection *c, int fd)
 {
-	uint64_t until = sys_now_ns() + CROSSING_MS * 1000000u;
-
 	if (!messages_confirm_is_due(c))
 		return;
-	handshake_wait_until(fd, until);
+	handshake_wait_until(fd, sys_now_ns() + CROSSING_MS * NS_PER_MS);
 	messages_drop(fd);
 }
 
 /* What the client has not read it need not answer. */
 bool handshake_withdraw(struct connection *c, int fd)
 {
-	sigset_t saved;
-	bool taken, done;
+	struct turn t = begin(c);
+	bool done = messages_withdraw(c, fd, t.now);
 
-	engine_lock(&saved);
-	taken = stream_lock(&c->slot->rx);
-	done = messages_withdraw(c, fd);
-	stream_unlock(&c->slot->rx, taken);
-	engine_unlock(&saved);
+	end(c, &t);
 	return done;
 }
 
 void handshake_give_up(struct connection *c, int fd)
 {
-	sigset_t saved;
-	bool taken;
+	struct turn t = begin(c);
 
-	engine_lock(&saved);
-	taken = stream_lock(&c->slot->rx);
-	if (connection_phase(c) == PHASE_HANDSHAKE)
-		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
-	drop_entry_when_over(c);
-	stream_unlock(&c->slot->rx, taken);
-	engine_unlock(&saved);
+	if (is_undecided(c))
+		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL,
+				   t.now);
+	end(c, &t);
 }
 
 /* ---- fork ---- */
+
+static void abort_locked(struct connection *c, int fd, uint32_t reason)
+{
+	struct turn t = rx_lock(c);
+
+	give_in(c, fd, reason, t.now);
+	rx_unlock(c, &t);
+}
+
+static bool must_wait(struct connection *c)
+{
+	return handshake_way(c, true) == WAY_AGAIN && !c->handshake.deferred;
+}
 
 /* Engine lock held. Once the Accept is sent all is in shared memory, and
  * either process can go on; before that only we could. */
 void handshake_before_fork(void)
 {
 	uint64_t until =
-	    sys_now_ns() + process.handshake_ms * 1000000ull / FORK_PART;
+	    sys_now_ns() + process.handshake_ms * NS_PER_MS / FORK_PART;
 
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
@@ -538,11 +573,8 @@ void handshake_before_fork(void)
 		if (!c || connection_phase(c) > PHASE_HANDSHAKE)
 			continue;
 		handshake_step_locked(c, fd);
-		while (handshake_way(c, true) == WAY_AGAIN &&
-		       !c->handshake.deferred && sys_now_ns() < until) {
-			handshake_wait_until(fd, until);
-			handshake_step_locked(c, fd);
-		}
+		handshake_step_until(c, fd, until, must_wait,
+				     handshake_step_locked);
 		if (connection_phase(c) == PHASE_CONNECTING ||
 		    handshake_way(c, true) == WAY_AGAIN)
 			abort_locked(c, fd, REASON_FORK);

@@ -38,9 +38,8 @@
 #include <time.h>
 
 #include "smc_r/connection/connection.h"
+#include "smc_r/protocol/handshake_clock.h"
 
-#define HIDDEN_MS   5   /* since TCP was connected, as far as we know */
-#define KNOCK_MS    2   /* for an acceptor that may not hear it */
 #define CROSSING_MS 20  /* for a message that is on its way */
 #define QUIET_MS    800 /* deferred.h: after that it is too late to propose */
 
@@ -79,15 +78,24 @@ uint32_t handshake_step(struct connection *c, int fd);
 int handshake_error_of(struct connection *c, int fd, int error);
 /* Engine lock held. */
 uint32_t handshake_step_locked(struct connection *c, int fd);
-/* Does handshake_step() for a caller that only looks, and looks again when the
- * bell rings: a knock stays out for as long as it is waited for. */
-uint32_t handshake_look(struct connection *c, int fd);
-/* Is it, still? No lock needed. */
-bool handshake_awaits_knock(const struct connection *c);
+/*
+ * Does handshake_step() for a caller that only looks, and looks again when the
+ * bell rings: a knock stays out for as long as it is waited for. asks_output:
+ * the program asks whether it can write, so that a client that was quiet begins
+ * now; turn says what it is told, and on HANDSHAKE_GIVE_UP the caller aborts.
+ */
+struct handshake_view {
+	uint32_t phase;
+	enum handshake_turn turn;
+};
+struct handshake_view handshake_look(struct connection *c, int fd,
+				     bool asks_output);
+/* Does the knock stay out? No lock needed. */
+bool handshake_awaits_knock(const struct connection *c, uint64_t now);
 
-/* A client that was quiet (deferred.h) begins now, or never. Returns the phase
- * after it. */
-uint32_t handshake_speak(struct connection *c, int fd);
+/* Is it a client that is quiet (deferred.h)? That begins now, or never. */
+bool handshake_is_deferred(const struct connection *c);
+void handshake_speak(struct connection *c, int fd);
 /* A server calls it when it accepts: has the client said nothing in its time?
  * Then this is TCP, but for a Proposal that is on its way. */
 bool handshake_is_unheard(struct connection *c, int fd);
@@ -102,8 +110,12 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 
 /* Tells what a call would do now. */
 enum way handshake_way(struct connection *c, bool write);
-/* Waits until bytes come or the time is over (sys_now_ns). */
-void handshake_wait_until(int fd, uint64_t until_ns);
+/* Waits until bytes come or the time is over (sys_now_ns). False: it was. */
+bool handshake_wait_until(int fd, uint64_t until_ns);
+/* Steps until then as bytes come, for as long as something is due. */
+void handshake_step_until(struct connection *c, int fd, uint64_t until_ns,
+			  bool (*is_due)(struct connection *),
+			  uint32_t (*step)(struct connection *, int));
 
 /* Ends it: this connection stays on TCP as soon as that can be. */
 void handshake_abort(struct connection *c, int fd, uint32_t reason);
@@ -127,15 +139,8 @@ bool handshake_withdraw(struct connection *c, int fd);
 /* TCP at once, whatever is owed. */
 void handshake_give_up(struct connection *c, int fd);
 
-/* The clock of what follows begins. */
-void handshake_start_clock(struct connection *c);
-/* The acceptor has answered. */
-void handshake_was_met(struct connection *c);
-
-/* Readiness asks: is it hidden from the program that it can write? */
-bool handshake_hides_output(struct connection *c, int fd);
-/* Tells when that changes by itself, by the clock of sys_now_ns; over, if it
- * has. */
+/* Tells when what a look says changes by itself, by the clock of sys_now_ns;
+ * over, if it has. */
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
 /* Milliseconds until then; 0: no more. *now: of that clock, or 0 until somebody
  * has to know it. */

@@ -18,24 +18,8 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
+#define NS_PER_MS  1000000u
 #define SELF_STEPS 4 /* messages of both ends, one by one */
-
-/* The Proposal did not come by the stream; the machine does not care. */
-static void start_claimed(struct connection *c, int fd, uint8_t *bytes,
-			  uint32_t n, uint32_t reason)
-{
-	struct clc_message m;
-	struct clc_action a;
-
-	handshake_begin(c, true);
-	/* The answer is a Decline then. */
-	if (reason)
-		clc_abort(connection_clc(c), reason, handshake_now_ms());
-	memset(&m, 0, sizeof(m));
-	a = clc_feed(connection_clc(c), bytes, n, &m, handshake_now_ms());
-	messages_look_behind(c, fd, &m);
-	messages_carry_out(c, fd, a, &m);
-}
 
 /* It tells how the client's offer came, if it came, and where to. */
 struct arrival {
@@ -50,23 +34,44 @@ struct arrival {
 	uint8_t bytes[REGISTRY_PROPOSAL_MAX];
 };
 
+/* The Proposal did not come by the stream; the machine does not care. */
+static void start_claimed(struct connection *c, int fd, struct arrival *arrived,
+			  uint32_t reason)
+{
+	uint64_t now = c->handshake.begun_ns;
+	struct clc_message m;
+	struct clc_action a;
+
+	handshake_begin(c, true);
+	/* The answer is a Decline then. */
+	if (reason)
+		clc_abort(connection_clc(c), reason, now / NS_PER_MS);
+	memset(&m, 0, sizeof(m));
+	a = clc_feed(connection_clc(c), arrived->bytes, arrived->claimed, &m,
+		     now / NS_PER_MS);
+	messages_look_behind(c, fd, &m);
+	messages_carry_out(c, fd, a, &m, now);
+}
+
 static void take_up(struct connection *c, int fd, struct arrival *a,
 		    uint32_t reason)
 {
 	bool taken = stream_lock(&c->slot->rx);
 
+	handshake_start_clock(c);
 	if (a->claimed)
-		start_claimed(c, fd, a->bytes, a->claimed, reason);
+		start_claimed(c, fd, a, reason);
 	else if (a->agreed)
 		handshake_begin(c, true);
 	else
 		handshake_stay_native(c, REASON_PEER_NO_SMC);
 	if (connection_phase(c) == PHASE_HANDSHAKE) {
 		if (reason && !a->claimed)
-			handshake_end_offer(c, fd, reason);
-		else if (a->knocks && knock_answer(c, fd, &a->knock))
-			handshake_was_met(c);
-		messages_read(c, fd);
+			handshake_end_offer(c, fd, reason,
+					    c->handshake.begun_ns);
+		else if (a->knocks)
+			knock_answer(c, fd, &a->knock);
+		messages_read(c, fd, c->handshake.begun_ns);
 	}
 	stream_unlock(&c->slot->rx, taken);
 }
@@ -112,6 +117,11 @@ static void describe(struct connection *c, const struct socket_history *t,
 	connection_set_peer(c, peer);
 }
 
+static bool is_undecided(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE;
+}
+
 /*
  * There is no memory for a connection whose client may send CLC. It is declined
  * here, and waited for, as long as a message may be on its way. A client that
@@ -122,7 +132,6 @@ static void refuse(int fd, struct arrival *a,
 		   const struct sockaddr_storage *peer)
 {
 	struct socket_history t = socket_history_of(fd);
-	uint64_t until = sys_now_ns() + CROSSING_MS * 1000000u;
 	struct passing_connection p;
 	struct connection *c = &p.connection;
 	struct connection *kept = NULL;
@@ -130,10 +139,9 @@ static void refuse(int fd, struct arrival *a,
 	connection_init_passing(&p, t.options);
 	describe(c, &t, a, peer);
 	take_up(c, fd, a, REASON_MEMORY);
-	while (connection_phase(c) == PHASE_HANDSHAKE && sys_now_ns() < until) {
-		handshake_wait_until(fd, until);
-		handshake_step_locked(c, fd);
-	}
+	handshake_step_until(c, fd,
+			     c->handshake.begun_ns + CROSSING_MS * NS_PER_MS,
+			     is_undecided, handshake_step_locked);
 	if (connection_phase(c) != PHASE_HANDSHAKE)
 		return;
 	kept = connection_keep_passing(&p);

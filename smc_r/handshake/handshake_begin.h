@@ -16,20 +16,21 @@
 
 #include "smc_r/connection/connection.h"
 
-/* The clock of the CLC machine. */
-uint64_t handshake_now_ms(void);
+/* It begins now. */
+void handshake_start_clock(struct connection *c);
 
 /* Does this address belong to this host? */
 bool handshake_is_here(const struct in6_addr *where);
 
-/* From here on CLC messages follow. */
+/* From here on CLC messages follow. Its clock was started. */
 void handshake_begin(struct connection *c, bool server);
 /* Neither side is committed to anything: the connection is TCP, without a word.
  */
 void handshake_stay_native(struct connection *c, uint32_t reason);
 /* An offer in the registry that nobody claimed commits nobody, nor does one of
  * which nothing was said; else the machine decides what is to be said. */
-void handshake_end_offer(struct connection *c, int fd, uint32_t reason);
+void handshake_end_offer(struct connection *c, int fd, uint32_t reason,
+			 uint64_t now);
 
 /* TCP is connected, and the program's connect() waited for that: a step that
  * leaves a knock to the next call. */

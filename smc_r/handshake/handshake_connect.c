@@ -106,7 +106,7 @@ static struct connection *begin_client(int fd, const struct sockaddr *a,
 	if (!c)
 		return NULL;
 	c->lingers = t->lingers;
-	c->handshake.begun_ns = sys_now_ns();
+	handshake_start_clock(c);
 	fill_peer(c, a, n);
 	if (t->unsuitable || segment_is_crowded())
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);

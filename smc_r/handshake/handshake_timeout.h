@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * handshake_timeout: for how long a write waits for the acceptor. For how long
- * a handshake hides that the program can write is in handshake.h; both learn
- * from the same answers. Nobody but handshake_wait.c includes it.
+ * handshake_timeout: what the clock says of a handshake (handshake_clock.h),
+ * from what this process knows of the connection and of its port. Nobody but
+ * handshake.c and handshake_wait.c includes it.
  *
- * Times are those of sys_now_ns. Locking: none.
+ * Times are those of sys_now_ns. Locking: none, but for handshake_look_output.
  */
 #ifndef SMC_R_HANDSHAKE_TIMEOUT_H
 #define SMC_R_HANDSHAKE_TIMEOUT_H
@@ -13,14 +13,27 @@
 #include <stdint.h>
 
 #include "smc_r/connection/connection.h"
+#include "smc_r/protocol/handshake_clock.h"
 
-/* A write waits until then; wait: it may block. */
-uint64_t handshake_write_until(const struct connection *c, bool wait);
-/* It waits longer while the acceptor is at work. since: the write began to
- * wait. */
-uint64_t handshake_write_on(const struct connection *c, uint64_t since,
-			    uint64_t until);
-/* It waited in vain. */
-void handshake_write_missed(const struct connection *c, bool wait);
+/* The handshake begins: would this process have to accept it? */
+void handshake_note_own(struct connection *c);
+/* The acceptor has answered. */
+void handshake_note_answer(const struct connection *c, uint64_t now);
+/* A wait of that kind was in vain. */
+void handshake_note_timeout(const struct connection *c,
+			    enum handshake_asker asker, uint64_t now);
+
+/* What a question that begins now is judged by. */
+struct handshake_clock handshake_clock_of(const struct connection *c,
+					  enum handshake_asker asker,
+					  uint64_t now);
+/* It waits longer while the acceptor is at work. */
+struct handshake_verdict handshake_judge_on(const struct connection *c,
+					    struct handshake_clock *k,
+					    uint64_t now);
+
+/* A poll asks whether the program can write, and tells what this says. Engine
+ * lock held. */
+enum handshake_turn handshake_look_output(struct connection *c, uint64_t now);
 
 #endif

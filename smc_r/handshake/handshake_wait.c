@@ -52,27 +52,47 @@ static void sleep_end(void *c)
 	sleepers_leave(place_for_data(c));
 }
 
-/* Sleeps as a read of the TCP socket does: time-outs, signals and restarts are
- * the kernel's. Wakes when there is one byte more than the message so far. */
-static int wait_for_message(struct connection *c, int fd, uint32_t seen)
+/* Sleeps until then. 0: as a read of the TCP socket does, whose time-outs,
+ * signals and restarts are the kernel's; it wakes when there is one byte more
+ * than the message so far. */
+static int wait_for_message(struct connection *c, int fd, uint32_t seen,
+			    uint64_t until)
 {
 	uint8_t bytes[CLC_BYTES_MAX];
 	size_t have = c->unread;
 	volatile ssize_t n = 0;
 
-	if (have >= sizeof(bytes))
+	if (!until && have >= sizeof(bytes))
 		return 0;
 	pthread_cleanup_push(sleep_end, c);
 	if (sleep_begin(c, seen)) {
 		inject_nap();
-		n = real.recvfrom(fd, bytes, have + 1, MSG_PEEK | MSG_WAITALL,
-				  NULL, NULL);
+		if (until)
+			handshake_wait_until(fd, until);
+		else
+			n = real.recvfrom(fd, bytes, have + 1,
+					  MSG_PEEK | MSG_WAITALL, NULL, NULL);
 	}
 	pthread_cleanup_pop(1);
 	if (n < 0 && (errno == ECONNRESET || errno == EPIPE) &&
 	    handshake_error_of(c, fd, errno) == 0)
 		return 0;
 	return n < 0 ? -1 : 0;
+}
+
+/* A connection that is closed meanwhile goes on under another number. */
+static int wait_as_call(struct connection *c, int fd, uint32_t seen,
+			uint64_t until, struct sleeper *call)
+{
+	volatile int result;
+
+	if (!call)
+		return wait_for_message(c, fd, seen, until);
+	sleeper_begin(call, NULL);
+	pthread_cleanup_push(sleeper_end, call);
+	result = wait_for_message(c, fd, seen, until);
+	pthread_cleanup_pop(0);
+	return result;
 }
 
 /*
@@ -99,40 +119,25 @@ static bool spin_for_message(int fd, size_t have)
 	return false;
 }
 
-void handshake_wait_until(int fd, uint64_t until_ns)
+bool handshake_wait_until(int fd, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	uint64_t now = sys_now_ns();
-	struct timespec t = {0, 0};
+	struct timespec left;
 
 	if (now >= until_ns)
-		return;
-	t.tv_sec = (time_t)((until_ns - now) / 1000000000u);
-	t.tv_nsec = (long)((until_ns - now) % 1000000000u);
-	real.ppoll(&p, 1, &t, NULL);
+		return false;
+	left = sys_timespec(until_ns - now);
+	real.ppoll(&p, 1, &left, NULL);
+	return true;
 }
 
-/* The first look of a call that may wait. */
-static void begin_waiting(struct connection *c, int fd, bool is_patient)
+void handshake_step_until(struct connection *c, int fd, uint64_t until_ns,
+			  bool (*is_due)(struct connection *),
+			  uint32_t (*step)(struct connection *, int))
 {
-	if (is_patient && knock_is_pending(c))
-		knock_await(c);
-	handshake_step(c, fd);
-}
-
-/* A connection that is closed meanwhile goes on under another number. */
-static int wait_as_call(struct connection *c, int fd, uint32_t seen,
-			struct sleeper *call)
-{
-	volatile int result;
-
-	if (!call)
-		return wait_for_message(c, fd, seen);
-	sleeper_begin(call, NULL);
-	pthread_cleanup_push(sleeper_end, call);
-	result = wait_for_message(c, fd, seen);
-	pthread_cleanup_pop(0);
-	return result;
+	while (is_due(c) && handshake_wait_until(fd, until_ns))
+		step(c, fd);
 }
 
 enum way handshake_for_read(struct connection *c, int fd, bool wait,
@@ -149,22 +154,13 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 	       !connection_reads_no_more(c)) {
 		first_burst_end();
 		if (!spin_for_message(fd, c->unread) &&
-		    wait_as_call(c, fd, seen, call) < 0)
+		    wait_as_call(c, fd, seen, 0, call) < 0)
 			return WAY_ERROR;
 		fd = connection_fd(c, fd);
 		seen = atomic_load(&c->slot->messages);
 		handshake_step(c, fd);
 	}
 	return way == WAY_AGAIN && connection_reads_no_more(c) ? WAY_END : way;
-}
-
-static void wait_counted(struct connection *c, int fd, uint32_t seen,
-			 uint64_t until)
-{
-	pthread_cleanup_push(sleep_end, c);
-	if (sleep_begin(c, seen))
-		handshake_wait_until(fd, until);
-	pthread_cleanup_pop(1);
 }
 
 /* Data now goes ahead of what the machine would still say. */
@@ -178,55 +174,55 @@ static void note_write(struct connection *c)
 	engine_unlock(&saved);
 }
 
-static void wait_counted_as_call(struct connection *c, int fd, uint32_t seen,
-				 uint64_t until, struct sleeper *call)
+/* Waits for the acceptor, as long as that pays. False: it is to go on over TCP.
+ */
+static bool wait_to_write(struct connection *c, int *fd,
+			  enum handshake_asker asker, uint32_t seen,
+			  struct sleeper *call)
 {
-	if (!call) {
-		wait_counted(c, fd, seen, until);
-		return;
+	uint64_t now = sys_now_ns();
+	struct handshake_clock k = handshake_clock_of(c, asker, now);
+	struct handshake_verdict v;
+
+	for (;; now = sys_now_ns()) {
+		if (handshake_way(c, true) != WAY_AGAIN)
+			return true;
+		v = handshake_judge_on(c, &k, now);
+		if (v.turn == HANDSHAKE_GIVE_UP)
+			break;
+		if (!spin_for_message(*fd, c->unread))
+			wait_as_call(c, *fd, seen, v.until_ns, call);
+		*fd = connection_fd(c, *fd);
+		seen = atomic_load(&c->slot->messages);
+		handshake_step(c, *fd);
 	}
-	sleeper_begin(call, NULL);
-	pthread_cleanup_push(sleeper_end, call);
-	wait_counted(c, fd, seen, until);
-	pthread_cleanup_pop(0);
+	/* A wait that took no time is no reason to take none later. */
+	if (v.until_ns > k.asked_ns)
+		handshake_note_timeout(c, asker, now);
+	return false;
 }
 
 enum way handshake_for_write(struct connection *c, int fd, bool wait,
 			     struct sleeper *call)
 {
 	uint32_t seen = atomic_load(&c->slot->messages);
-	uint64_t until = 0;
-	uint64_t since = 0;
 	enum way way;
 
-	/* handshake_for_read() tells why this comes first. */
-	begin_waiting(c, fd, wait);
-	if (c->handshake.deferred)
-		handshake_speak(c, fd);
+	/* A call that would only wait makes a step, too: handshake_for_read()
+	 * tells why. */
+	if (wait && knock_is_pending(c))
+		knock_await(c);
+	handshake_step(c, fd);
+	handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {
-		since = sys_now_ns();
-		until = handshake_write_until(c, wait);
 		if (wait)
 			first_burst_begin(c);
-	}
-	while ((way = handshake_way(c, true)) == WAY_AGAIN) {
-		if (wait)
-			until = handshake_write_on(c, since, until);
-		if (sys_now_ns() >= until) {
-			/* A wait that took no time is no reason to take none
-			 * later. */
-			if (until > since)
-				handshake_write_missed(c, wait);
+		if (!wait_to_write(
+			c, &fd, wait ? HANDSHAKE_WRITE : HANDSHAKE_WRITE_NOW,
+			seen, call))
 			handshake_abort(c, fd, REASON_TIMEOUT);
-			way = handshake_way(c, true);
-			break;
-		}
-		if (!spin_for_message(fd, c->unread))
-			wait_counted_as_call(c, fd, seen, until, call);
-		fd = connection_fd(c, fd);
-		seen = atomic_load(&c->slot->messages);
-		handshake_step(c, fd);
 	}
+	way = handshake_way(c, true);
 	if (way == WAY_KERNEL && connection_phase(c) == PHASE_HANDSHAKE)
 		note_write(c);
 	return way;
@@ -268,7 +264,7 @@ void handshake_for_successor(struct connection *c, int fd)
 		/* TCP looks readable for ever. */
 		if (connection_reads_no_more(c))
 			sys_nap(1000000);
-		wait_counted(c, fd, seen, end);
+		wait_for_message(c, fd, seen, end);
 		seen = atomic_load(&c->slot->messages);
 	}
 }

@@ -18,7 +18,8 @@
 #include "smc_r/peer/offer.h"
 #include "smc_r/protocol/reason.h"
 
-#define SLEEPERS_MS     100u
+#define NS_PER_MS       1000000u
+#define SLEEPERS_NAPS   1400 /* a tenth of a second, as long as naps are */
 #define SLEEPERS_NAP_NS 20000
 #define EYECATCHER      4 /* bytes; with them it is a message */
 /* A third of what a client waits for an answer that is for nobody else. */
@@ -103,15 +104,9 @@ void messages_look_behind(struct connection *c, int fd,
  * in its sleep, or left it by longjmp, is counted for ever, hence the limit. */
 static void await_sleepers(const struct connection *c)
 {
-	uint64_t end = 0;
-
-	while (atomic_load(&c->slot->rx.sleepers) > 0) {
-		if (end == 0)
-			end = sys_now_ns() + SLEEPERS_MS * 1000000u;
-		else if (sys_now_ns() >= end)
-			return;
+	for (int i = 0; i < SLEEPERS_NAPS && atomic_load(&c->slot->rx.sleepers);
+	     i++)
 		sys_nap(SLEEPERS_NAP_NS);
-	}
 }
 
 static void take_bytes(struct connection *c, int fd, uint8_t *bytes, size_t n)
@@ -124,14 +119,14 @@ static void take_bytes(struct connection *c, int fd, uint8_t *bytes, size_t n)
 	atomic_fetch_add(&c->slot->taken, (uint16_t)n);
 }
 
-static void look_at_clock(struct connection *c, int fd)
+static void look_at_clock(struct connection *c, int fd, uint64_t now)
 {
 	struct clc *machine = connection_clc(c);
-	uint64_t now = sys_now_ns() / 1000000u;
 
-	if (machine->deadline_ms && now >= machine->deadline_ms &&
+	if (machine->deadline_ms && now / NS_PER_MS >= machine->deadline_ms &&
 	    connection_phase(c) == PHASE_HANDSHAKE)
-		messages_carry_out(c, fd, clc_time(machine, now), NULL);
+		messages_carry_out(c, fd, clc_time(machine, now / NS_PER_MS),
+				   NULL, now);
 }
 
 /* A connection that was not accepted was reset because its listener went, as it
@@ -209,7 +204,7 @@ static long look_at_bytes(struct connection *c, int fd,
 	return n == 0 && !*ended ? -EAGAIN : n;
 }
 
-void messages_read(struct connection *c, int fd)
+void messages_read(struct connection *c, int fd, uint64_t now)
 {
 	struct clc *machine = connection_clc(c);
 	uint8_t bytes[CLC_BYTES_MAX];
@@ -227,16 +222,15 @@ void messages_read(struct connection *c, int fd)
 		if (n == -EAGAIN || n == -EINTR)
 			break;
 		if (n <= 0) {
-			messages_end(c, fd, forgiven);
+			messages_end(c, fd, forgiven, now);
 			return;
 		}
-		a = clc_feed(machine, bytes, (size_t)n, &m,
-			     sys_now_ns() / 1000000u);
+		a = clc_feed(machine, bytes, (size_t)n, &m, now / NS_PER_MS);
 		if (a.take) {
 			take_bytes(c, fd, bytes, a.take);
 			note_end(c, fd, &m, ended, bytes + a.take, n - a.take);
 		}
-		messages_carry_out(c, fd, a, &m);
+		messages_carry_out(c, fd, a, &m, now);
 		/* Nobody can have answered what was sent only now. */
 		if (a.take == n && messages_await_confirm(c))
 			break;
@@ -248,13 +242,13 @@ void messages_read(struct connection *c, int fd)
 		/* A message that will never be complete. */
 		if (n >= EYECATCHER)
 			take_bytes(c, fd, bytes, (size_t)n);
-		messages_carry_out(c, fd, clc_closed(machine), NULL);
+		messages_carry_out(c, fd, clc_closed(machine), NULL, now);
 		return;
 	}
-	look_at_clock(c, fd);
+	look_at_clock(c, fd, now);
 }
 
-bool messages_forgive(struct connection *c, int fd, int error)
+bool messages_forgive(struct connection *c, int fd, int error, uint64_t now)
 {
 	int there = 0;
 
@@ -262,8 +256,8 @@ bool messages_forgive(struct connection *c, int fd, int error)
 		return false;
 	SYS_CALL3(SYS_ioctl, fd, FIONREAD, &there);
 	if (there > 0 || !messages_alone(c, fd))
-		messages_read(c, fd);
+		messages_read(c, fd, now);
 	else
-		messages_end(c, fd, messages_forgive_error(c, error));
+		messages_end(c, fd, messages_forgive_error(c, error), now);
 	return connection_was_left(c);
 }

@@ -12,6 +12,7 @@
  * up.
  *
  * Locking: engine lock and the connection's rx lock held by the caller.
+ * now: as of sys_now_ns.
  *
  * Declines: a server that sent its Accept may write into the ring at once; if a
  * Decline comes, those bytes go to TCP before anything else. A client that
@@ -37,12 +38,12 @@
 
 /* Reads what is there, without waiting. Leaves in c->unread how many bytes
  * were seen and left: the beginning of a message. */
-void messages_read(struct connection *c, int fd);
+void messages_read(struct connection *c, int fd, uint64_t now);
 
 /* m: the message that led to the action, NULL when there was none; it was read
  * by messages_read, or messages_look_behind was called. */
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
-			const struct clc_message *m);
+			const struct clc_message *m, uint64_t now);
 
 /* A message that did not come by the stream: has its sender ended since? */
 void messages_look_behind(struct connection *c, int fd,
@@ -58,13 +59,13 @@ bool messages_confirm_is_due(struct connection *c);
  * not acted on it: then the connection is TCP's, and nothing of ours follows on
  * it. Otherwise its Confirm is on its way.
  */
-bool messages_withdraw(struct connection *c, int fd);
+bool messages_withdraw(struct connection *c, int fd, uint64_t now);
 /* Takes what lies in the queue of TCP: all of it is ours. */
 void messages_drop(int fd);
 
 /* The socket had this error, and has it no more. True: the programs, which know
  * of no message, would have had none, and it is the end that was read. */
-bool messages_forgive(struct connection *c, int fd, int error);
+bool messages_forgive(struct connection *c, int fd, int error, uint64_t now);
 
 /* The stream is TCP's from here on. Its kernel took our messages for a dialogue
  * and would delay its ACKs, which a program's first bytes would wait for, as

@@ -231,7 +231,7 @@ static uint32_t answer_client(struct connection *c, int fd,
 }
 
 static struct clc_action prepare(struct connection *c, int fd,
-				 const struct clc_message *m)
+				 const struct clc_message *m, uint64_t now_ms)
 {
 	struct clc *machine = connection_clc(c);
 	uint32_t reason;
@@ -243,8 +243,8 @@ static struct clc_action prepare(struct connection *c, int fd,
 		reason = attach_client(c, fd, m);
 	}
 	if (reason)
-		return clc_abort(machine, reason, sys_now_ns() / 1000000u);
-	return clc_commit(machine, sys_now_ns() / 1000000u);
+		return clc_abort(machine, reason, now_ms);
+	return clc_commit(machine, now_ms);
 }
 
 /* ---- ends ---- */
@@ -292,7 +292,7 @@ static void end_left(struct connection *c, int fd)
 	end_forgiven(c);
 }
 
-void messages_end(struct connection *c, int fd, bool forgiven)
+void messages_end(struct connection *c, int fd, bool forgiven, uint64_t now)
 {
 	if (forgiven && messages_await_confirm(c) &&
 	    decide(c, ACCEPT_WITHDRAWN))
@@ -300,7 +300,8 @@ void messages_end(struct connection *c, int fd, bool forgiven)
 	else if (messages_await_confirm(c) && connection_says_shut(c))
 		connection_use_smc(c);
 	else
-		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
+		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL,
+				   now);
 }
 
 /* ---- SMC ---- */
@@ -342,10 +343,10 @@ static bool confirm_is_right(struct connection *c, const struct clc_message *m)
 }
 
 void messages_carry_out(struct connection *c, int fd, struct clc_action a,
-			const struct clc_message *m)
+			const struct clc_message *m, uint64_t now)
 {
 	if (a.next == CLC_PREPARE && m) {
-		a = prepare(c, fd, m);
+		a = prepare(c, fd, m, now / 1000000u);
 		if (c->rmb)
 			buffer_limit_tell(c, fd);
 	}
@@ -392,12 +393,12 @@ bool messages_await_confirm(struct connection *c)
 	       connection_clc(c)->state == CLC_AWAIT_CONFIRM;
 }
 
-bool messages_withdraw(struct connection *c, int fd)
+bool messages_withdraw(struct connection *c, int fd, uint64_t now)
 {
 	if (!messages_await_confirm(c) || !decide(c, ACCEPT_RESENDS))
 		return false;
 	inject_nap();
 	c->withdrawn = true;
-	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL);
+	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL, now);
 	return true;
 }

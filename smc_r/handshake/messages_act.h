@@ -21,6 +21,6 @@ bool messages_forgive_error(struct connection *c, int error);
 int messages_take_error(int fd);
 
 /* The end of the stream; or our own, which no word of the client's follows. */
-void messages_end(struct connection *c, int fd, bool forgiven);
+void messages_end(struct connection *c, int fd, bool forgiven, uint64_t now);
 
 #endif

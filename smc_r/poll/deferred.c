@@ -53,7 +53,7 @@ void deferred_accepted(int fd)
 		return;
 	n = await_input(fd);
 	if (n > 0)
-		port_history_note_answer(&firsts, port);
+		port_history_note_answer(&firsts, port, now, true);
 	else if (n == 0)
 		port_history_note_timeout(&firsts, port, now,
 					  sys_now_ns() / NS_PER_MS);

@@ -140,7 +140,7 @@ int socket_shutdown(struct connection *c, int fd, int how)
 	uint32_t phase = connection_phase(c);
 
 	/* On TCP its end alone is said: deferred.h. */
-	if (c->handshake.deferred)
+	if (handshake_is_deferred(c))
 		handshake_abort(c, fd, REASON_CLOSED);
 	if (phase == PHASE_CONNECTING || phase == PHASE_HANDSHAKE) {
 		if (handshake_for_write(c, fd, true, NULL) != WAY_RING)

@@ -9,6 +9,7 @@
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
 #include "smc_r/stream/stream.h"
 #include "smc_r/wait/direction.h"
 #include "smc_r/wait/stall.h"
@@ -36,14 +37,28 @@ static bool is_knock_in_vain(const struct connection *c, uint32_t bits)
 	       (bits & (ALL_IN | POLLRDHUP | POLLERR | POLLHUP));
 }
 
+/* Is it hidden that the program can write? */
+static bool hides_output(struct connection *c, int fd, enum handshake_turn turn)
+{
+	switch (turn) {
+	case HANDSHAKE_KNOCK:
+	case HANDSHAKE_HIDE:
+		return true;
+	case HANDSHAKE_TELL:
+		break;
+	case HANDSHAKE_GIVE_UP:
+		handshake_abort(c, fd, REASON_TIMEOUT);
+		return handshake_way(c, true) == WAY_AGAIN;
+	}
+	return is_full_already(c);
+}
+
 static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 {
-	uint32_t phase = handshake_look(c, fd);
+	struct handshake_view view = handshake_look(c, fd, asked & ALL_OUT);
+	uint32_t phase = view.phase;
 	uint32_t bits = 0;
 
-	/* A loop that is to write does its other work meanwhile. */
-	if (c->handshake.deferred && (asked & ALL_OUT))
-		phase = handshake_speak(c, fd);
 	if (phase != PHASE_ACTIVE)
 		bits = kernel_bits(fd, ALL);
 	if (phase == PHASE_HANDSHAKE && is_knock_in_vain(c, bits)) {
@@ -59,9 +74,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 	 */
 	if (!(bits & (POLLERR | POLLHUP)) && !connection_reads_no_more(c))
 		bits &= ~(uint32_t)(ALL_IN | POLLRDHUP);
-	/* Only a look that asks for it may run into the timeout. */
-	if ((asked & ALL_OUT) &&
-	    (handshake_hides_output(c, fd) || is_full_already(c)))
+	if ((asked & ALL_OUT) && hides_output(c, fd, view.turn))
 		bits &= ~(uint32_t)ALL_OUT;
 	return bits;
 }

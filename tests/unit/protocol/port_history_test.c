@@ -36,11 +36,11 @@ Test(port_history, it_is_given_again_after_a_while)
 {
 	uint64_t now = miss_all(5000, 10);
 
-	/* Misses go on: they do not lengthen it. */
+	/* Others time out later: that does not lengthen it. */
 	port_history_note_timeout(&g, PORT, now, now + 500);
-	cr_assert(is_full(PORT, 5010 + PORT_HISTORY_MS - 1));
-	miss_all(5010 + PORT_HISTORY_MS, 10);
-	cr_assert(is_full(PORT, 5010 + PORT_HISTORY_MS + 30));
+	cr_assert(is_full(PORT, now + PORT_HISTORY_MS - 1));
+	miss_all(now + PORT_HISTORY_MS, 10);
+	cr_assert(is_full(PORT, now + PORT_HISTORY_MS + 30));
 }
 
 Test(port_history, those_that_wait_beside_each_other_are_one)
@@ -59,7 +59,9 @@ Test(port_history, an_answer_in_time_gives_it_back)
 {
 	uint64_t now = miss_all(5000, 10);
 
-	port_history_note_answer(&g, PORT);
+	port_history_note_answer(&g, PORT, now, false);
+	cr_assert(is_full(PORT, now));
+	port_history_note_answer(&g, PORT, now, true);
 	cr_assert_not(is_full(PORT, now));
 	miss_all(now, 10);
 	cr_assert(is_full(PORT, now + 30));
@@ -72,19 +74,17 @@ Test(port_history, times_may_be_large_and_waits_long)
 	port_history_note_timeout(&g, PORT, now, now + 900);
 	port_history_note_timeout(&g, PORT, now + 900, now + 1800);
 	port_history_note_timeout(&g, PORT, now + 1800, now + 1899);
-	cr_assert(is_full(PORT, now + 1899));
-	cr_assert_not(is_full(PORT, now + 1900));
+	cr_assert(is_full(PORT, now + 2898));
+	cr_assert_not(is_full(PORT, now + 2899));
 	port_history_note_timeout(&g, PORT, now, now + 90000);
 	cr_assert_not(is_full(PORT, now + 90000));
 }
 
-Test(pace, it_knows_when_a_port_was_answered_last)
+Test(port_history, it_knows_when_a_port_was_answered_last)
 {
-	static struct port_answers p;
-
-	cr_assert_eq(port_answers_last(&p, PORT), 0);
-	port_answers_note(&p, PORT, 5000);
-	port_answers_note(&p, PORT, 1ull << 40);
-	cr_assert_eq(port_answers_last(&p, PORT), 1ull << 40);
-	cr_assert_eq(port_answers_last(&p, PORT + 1), 0);
+	cr_assert_eq(port_history_answered(&g, PORT), 0);
+	port_history_note_answer(&g, PORT, 5000, true);
+	port_history_note_answer(&g, PORT, 1ull << 40, false);
+	cr_assert_eq(port_history_answered(&g, PORT), 1ull << 40);
+	cr_assert_eq(port_history_answered(&g, PORT + 1), 0);
 }
