@@ -18,6 +18,9 @@
 #      a later folder, and inside a folder only files whose names begin with the
 #      same word call a later one.
 #   6. Files that call each other in a circle are at most six (table below).
+#   7. The fields of a struct that is part of another one are named, as
+#      ->PART.FIELD, only in the files and folders of its room that "Fields:" in
+#      the comment ahead of it lists. The part has the name of a member.
 # Prints one line for each breach; exits 1 if there was any.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -326,6 +329,46 @@ objects_of $files
 		}
 		exit bad
 	}' || bad=1
+
+# Parts: the room of each, its name, its fields, and who may name them.
+# shellcheck disable=SC2086,SC2016
+find $rooms -name '*.h' -exec awk '
+	/^ \* Fields:/ {
+		listing = 1
+		list = ""
+		sub(/Fields:/, "")
+	}
+	listing {
+		listing = !/\*\//
+		gsub(/\*\/|^ \*/, "")
+		list = list " " $0
+	}
+	/^struct [a-z_]+ \{$/ && list != "" {
+		part = $2
+		may[part] = list
+		list = ""
+	}
+	/^\}/ { part = "" }
+	part != "" && match($0, /[a-z_]+;/) {
+		fields[part] = fields[part] "|" substr($0, RSTART, RLENGTH - 1)
+	}
+	/^\tstruct [a-z_]+ [a-z_]+;/ && ($2 in may) {
+		room = FILENAME
+		sub(/\/.*/, "", room)
+		sub(/;.*/, "", $3)
+		print room, $3, substr(fields[$2], 2), may[$2]
+	}' {} + |
+	while read -r room part fields may; do
+		grep -rnoE --include='*.[ch]' -e "->$part\.($fields)\>" "$room" |
+			while IFS= read -r use; do
+				for name in $may; do
+					case $use in
+					"$room/$name"*) continue 2 ;;
+					esac
+				done
+				printf '%s\n' "$use: is not for this file"
+			done
+	done | grep . && bad=1
 
 # What is known and was not met.
 unmet=$(printf '%s\n' "$known" | awk -v seen="$seen" '

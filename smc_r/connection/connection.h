@@ -73,6 +73,10 @@ enum knock_state {
 	KNOCK_SETTLED, /* decided, while a thread looked at the elements */
 };
 
+/*
+ * Fields: handshake/ connection/connection.c epoll/epoll_attach.c
+ *	   poll/poll_sleep.c
+ */
 struct knock {
 	_Atomic uint32_t state;   /* enum knock_state */
 	_Atomic uint32_t lookers; /* threads of ours, without the lock */
@@ -80,9 +84,12 @@ struct knock {
 	struct knocks k;          /* what is not held was given back */
 };
 
-/* What decides for how long the handshake is waited for, and hidden from a
- * program that asks whether it can write. Files that name its fields:
- * handshake/ */
+/*
+ * What decides for how long the handshake is waited for, and hidden from a
+ * program that asks whether it can write: handshake_clock.h
+ *
+ * Fields: handshake/
+ */
 struct handshake_wait {
 	uint64_t begun_ns;
 	uint64_t late_ns;   /* the first look after that; 0: none */

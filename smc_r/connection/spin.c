@@ -36,11 +36,32 @@ void spin_hit(uint32_t *score)
 	spin_score_hit(score);
 }
 
-void spin_missed(uint32_t *score, const struct spin *s)
+static void missed(uint32_t *score, const struct spin *s, uint64_t now)
 {
-	uint64_t now = sys_now_ns();
-
 	segment_count(spin_misses);
 	spin_score_missed(score, now - s->start_ns,
 			  contention_is_bad(&contention, now));
+}
+
+void spin_slept(uint32_t *score, const struct spin *s)
+{
+	if (s->start_ns)
+		missed(score, s, sys_now_ns());
+}
+
+bool spin_for(uint32_t *score, bool shares, bool (*is_there)(const void *),
+	      const void *what)
+{
+	struct spin s;
+
+	if (!spin_begin(&s, score, shares, UINT64_MAX))
+		return false;
+	do {
+		if (is_there(what)) {
+			spin_hit(score);
+			return true;
+		}
+	} while (spin_step(&s));
+	missed(score, &s, s.now_ns);
+	return false;
 }

@@ -24,9 +24,14 @@ bool spin_begin(struct spin *s, uint32_t *score, bool shares,
  * which begins with a look. */
 bool spin_step(struct spin *s);
 
+/* All of it, for a wait that looks at nothing else: did `is_there` come? */
+bool spin_for(uint32_t *score, bool shares, bool (*is_there)(const void *what),
+	      const void *what);
+
 /* The spin was ended by what it waited for. */
 void spin_hit(uint32_t *score);
-/* The spin was not, and the whole wait, with its sleep, is over now. */
-void spin_missed(uint32_t *score, const struct spin *s);
+/* The spin was not, and the wait is over now, with its sleep; if there was a
+ * spin at all. */
+void spin_slept(uint32_t *score, const struct spin *s);
 
 #endif

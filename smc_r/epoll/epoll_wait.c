@@ -233,10 +233,10 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 		return n;
 	for (;;) {
 		n = sleep_round(e, events, max, until, mask);
-		if (n != 0 && s.start_ns)
-			spin_missed(&e->spin_score, &s);
-		if (n != 0)
+		if (n != 0) {
+			spin_slept(&e->spin_score, &s);
 			return n;
+		}
 		if (until->for_ever)
 			continue;
 		now = sys_now_ns();

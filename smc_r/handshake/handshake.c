@@ -42,6 +42,11 @@ bool handshake_is_here(const struct in6_addr *where)
 	       settings_has_address(where);
 }
 
+bool handshake_is_undecided(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE;
+}
+
 void handshake_start_clock(struct connection *c)
 {
 	c->handshake.begun_ns = sys_now_ns();
@@ -52,8 +57,7 @@ void handshake_begin(struct connection *c, bool server)
 	struct clc_config config = {.server = server,
 				    .peer_is_ours = is_on_this_host(c->slot)};
 
-	clc_init(connection_clc(c), &config,
-		 c->handshake.begun_ns / NS_PER_MS);
+	clc_init(connection_clc(c), &config, c->handshake.begun_ns / NS_PER_MS);
 	handshake_note_own(c);
 	atomic_store(&c->slot->phase, PHASE_HANDSHAKE);
 }
@@ -124,10 +128,8 @@ static void start_client(struct connection *c, int fd, uint64_t now)
 static bool read_peer(struct connection *c, int fd)
 {
 	struct sockaddr_storage a;
-	socklen_t n = sizeof(a);
 
-	memset(&a, 0, sizeof(a));
-	if (SYS_CALL3(SYS_getpeername, fd, &a, &n) < 0)
+	if (!handshake_socket_name(SYS_getpeername, fd, &a))
 		return false;
 	connection_set_peer(c, &a);
 	return true;
@@ -136,10 +138,8 @@ static bool read_peer(struct connection *c, int fd)
 static void read_local(struct connection *c, int fd)
 {
 	struct sockaddr_storage a;
-	socklen_t n = sizeof(a);
 
-	memset(&a, 0, sizeof(a));
-	SYS_CALL3(SYS_getsockname, fd, &a, &n);
+	handshake_socket_name(SYS_getsockname, fd, &a);
 	connection_set_local(c, &a);
 }
 
@@ -329,32 +329,29 @@ static void end(struct connection *c, const struct turn *t)
 	engine_unlock(&t->saved);
 }
 
-static bool is_undecided(struct connection *c)
-{
-	return connection_phase(c) == PHASE_HANDSHAKE;
-}
-
 /* looks: a knock may stay out. */
 static void step(struct connection *c, int fd, bool looks, uint64_t now)
 {
 	bool begins = connection_phase(c) == PHASE_CONNECTING;
-	bool skips = is_undecided(c) &&
+	bool skips = handshake_is_undecided(c) &&
 		     connection_clc(c)->state == CLC_SKIP_ANSWER;
 
 	if (begins)
 		client_connected(c, fd, now);
 	knock_tidy(c);
-	if (is_undecided(c) && knock_is_pending(c) && !knock_was_taken(c, fd) &&
+	if (handshake_is_undecided(c) && knock_is_pending(c) &&
+	    !knock_was_taken(c, fd) &&
 	    !(looks && handshake_awaits_knock(c, now))) {
 		settle_knock(c, fd, now);
 		begins = true;
 	}
-	if (is_undecided(c) && unclaimed(c))
+	if (handshake_is_undecided(c) && unclaimed(c))
 		leave_unclaimed(c, fd);
-	if (is_undecided(c) && c->handshake.deferred)
+	if (handshake_is_undecided(c) && c->handshake.deferred)
 		leave_quiet(c, fd, now);
 	/* Nobody can have answered what was sent only now. */
-	else if (is_undecided(c) && !unclaimed(c) && !knock_is_pending(c) &&
+	else if (handshake_is_undecided(c) && !unclaimed(c) &&
+		 !knock_is_pending(c) &&
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
 		   !c->offer_entry))
 		messages_read(c, fd, now);
@@ -418,7 +415,7 @@ struct handshake_view handshake_look(struct connection *c, int fd,
 	if (asks_output)
 		speak(c, fd, t.now);
 	/* Only a look that asks for it may run into the time-out. */
-	if (asks_output && is_undecided(c))
+	if (asks_output && handshake_is_undecided(c))
 		view.turn = handshake_look_output(c, t.now);
 	view.phase = connection_phase(c);
 	end(c, &t);
@@ -434,7 +431,7 @@ int handshake_error_of(struct connection *c, int fd, int error)
 {
 	int before = errno;
 	struct turn t = begin(c);
-	bool forgiven = is_undecided(c) && !c->handshake.deferred &&
+	bool forgiven = handshake_is_undecided(c) && !c->handshake.deferred &&
 			!knock_is_pending(c) && !unclaimed(c) &&
 			messages_forgive(c, fd, error, t.now);
 
@@ -449,7 +446,7 @@ static void give_in(struct connection *c, int fd, uint32_t reason, uint64_t now)
 	if (connection_phase(c) == PHASE_CONNECTING) {
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
 		connection_drop_knock(c);
-	} else if (is_undecided(c)) {
+	} else if (handshake_is_undecided(c)) {
 		handshake_end_offer(c, fd, reason, now);
 	}
 }
@@ -466,7 +463,7 @@ void handshake_abort(struct connection *c, int fd, uint32_t reason)
 /* The client offered SMC, and will say more at its next call. */
 static bool is_proposal_due(struct connection *c)
 {
-	return is_undecided(c) &&
+	return handshake_is_undecided(c) &&
 	       connection_clc(c)->state == CLC_AWAIT_PROPOSAL;
 }
 
@@ -483,7 +480,7 @@ bool handshake_is_silent(struct connection *c, bool asks_output)
 {
 	const struct clc *machine = connection_clc(c);
 
-	return is_undecided(c) && c->slot->role == STATUS_SERVER &&
+	return handshake_is_undecided(c) && c->slot->role == STATUS_SERVER &&
 	       c->unread == 0 && !machine->deadline_ms &&
 	       (machine->state == CLC_LATE ||
 		(machine->state == CLC_AWAIT_PROPOSAL && !asks_output));
@@ -513,7 +510,7 @@ bool handshake_leave(struct connection *c, int fd)
 
 void handshake_before_reset(struct connection *c, int fd)
 {
-	if (is_undecided(c))
+	if (handshake_is_undecided(c))
 		handshake_step(c, fd);
 }
 
@@ -539,21 +536,13 @@ void handshake_give_up(struct connection *c, int fd)
 {
 	struct turn t = begin(c);
 
-	if (is_undecided(c))
+	if (handshake_is_undecided(c))
 		messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL,
 				   t.now);
 	end(c, &t);
 }
 
 /* ---- fork ---- */
-
-static void abort_locked(struct connection *c, int fd, uint32_t reason)
-{
-	struct turn t = rx_lock(c);
-
-	give_in(c, fd, reason, t.now);
-	rx_unlock(c, &t);
-}
 
 static bool must_wait(struct connection *c)
 {
@@ -569,14 +558,17 @@ void handshake_before_fork(void)
 
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
+		struct turn t;
 
 		if (!c || connection_phase(c) > PHASE_HANDSHAKE)
 			continue;
 		handshake_step_locked(c, fd);
 		handshake_step_until(c, fd, until, must_wait,
 				     handshake_step_locked);
+		t = rx_lock(c);
 		if (connection_phase(c) == PHASE_CONNECTING ||
 		    handshake_way(c, true) == WAY_AGAIN)
-			abort_locked(c, fd, REASON_FORK);
+			give_in(c, fd, REASON_FORK, t.now);
+		rx_unlock(c, &t);
 	}
 }

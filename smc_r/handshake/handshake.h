@@ -7,8 +7,9 @@
  * its own. connect() returns when TCP is connected. A write waits for the peer,
  * process.handshake_ms at most, and then the connection stays on TCP. A program
  * that must not wait is told that it can write when the peer has answered, or
- * after HIDDEN_MS; sooner when the time of its own wait is over (half of it in
- * an epoll instance), or where acceptors are late (port_history.h).
+ * after 5 ms; sooner when the time of its own wait is over (half of it in an
+ * epoll instance), or where waits were in vain (port_history.h). The clock is
+ * judged in one place: handshake_clock.h.
  *
  * Locking: takes the engine lock, and the connection's rx lock inside it.
  *
@@ -142,9 +143,6 @@ void handshake_give_up(struct connection *c, int fd);
 /* Tells when what a look says changes by itself, by the clock of sys_now_ns;
  * over, if it has. */
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
-/* Milliseconds until then; 0: no more. *now: of that clock, or 0 until somebody
- * has to know it. */
-int handshake_left_ms(const struct connection *c, uint64_t *now);
 /* A wait for readiness ends by its time-out: one for output that only we hid
  * would have ended on TCP at once. True: it is told from now on. */
 bool handshake_tells_output(struct connection *c);

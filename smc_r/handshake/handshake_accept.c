@@ -91,7 +91,7 @@ static void ask(int fd, struct arrival *a)
 	if (a->state >= 0 && answer.port) {
 		memcpy(&a->local, answer.address, sizeof(a->local));
 		a->port = (uint16_t)answer.port;
-	} else if (handshake_local_name(fd, &a->name)) {
+	} else if (handshake_socket_name(SYS_getsockname, fd, &a->name)) {
 		connection_name(&a->name, &a->local, &a->port);
 	}
 }
@@ -117,11 +117,6 @@ static void describe(struct connection *c, const struct socket_history *t,
 	connection_set_peer(c, peer);
 }
 
-static bool is_undecided(struct connection *c)
-{
-	return connection_phase(c) == PHASE_HANDSHAKE;
-}
-
 /*
  * There is no memory for a connection whose client may send CLC. It is declined
  * here, and waited for, as long as a message may be on its way. A client that
@@ -141,7 +136,7 @@ static void refuse(int fd, struct arrival *a,
 	take_up(c, fd, a, REASON_MEMORY);
 	handshake_step_until(c, fd,
 			     c->handshake.begun_ns + CROSSING_MS * NS_PER_MS,
-			     is_undecided, handshake_step_locked);
+			     handshake_is_undecided, handshake_step_locked);
 	if (connection_phase(c) != PHASE_HANDSHAKE)
 		return;
 	kept = connection_keep_passing(&p);

@@ -5,7 +5,7 @@
  *
  * Locking: engine lock, and the connection's rx lock inside it, but for
  *          handshake_is_served, which is called without the engine lock, and
- *          handshake_local_name, which needs none.
+ *          handshake_socket_name, which needs none.
  */
 #ifndef SMC_R_HANDSHAKE_BEGIN_H
 #define SMC_R_HANDSHAKE_BEGIN_H
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/connection.h"
+
+bool handshake_is_undecided(struct connection *c);
 
 /* It begins now. */
 void handshake_start_clock(struct connection *c);
@@ -38,7 +40,7 @@ void handshake_connected(struct connection *c, int fd);
 
 /* What begins now is SMC-R's by address and port. */
 bool handshake_is_served(const struct in6_addr *local, uint16_t server_port);
-/* getsockname(2). */
-bool handshake_local_name(int fd, struct sockaddr_storage *a);
+/* call: SYS_getsockname or SYS_getpeername. False: there is none. */
+bool handshake_socket_name(long call, int fd, struct sockaddr_storage *a);
 
 #endif

@@ -19,15 +19,22 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-static uint16_t port_of(const struct sockaddr *a, socklen_t n)
-{
-	const struct sockaddr_in *v4 = (const void *)a;
+/* Where connect() goes to. */
+struct target {
+	struct sockaddr_storage name;
+	struct in6_addr where;
+	uint16_t port; /* 0: none of ours */
+};
 
-	/* The port stands at the same place in both families. */
-	if (n >= sizeof(*v4) &&
-	    (a->sa_family == AF_INET || a->sa_family == AF_INET6))
-		return ntohs(v4->sin_port);
-	return 0;
+static struct target target_of(const struct sockaddr *a, socklen_t n)
+{
+	struct target to = {.port = 0};
+
+	if (n < sizeof(struct sockaddr_in))
+		return to;
+	memcpy(&to.name, a, n < sizeof(to.name) ? n : sizeof(to.name));
+	connection_name(&to.name, &to.where, &to.port);
+	return to;
 }
 
 static void offer_by_registry(struct connection *c, int fd)
@@ -64,36 +71,8 @@ static uint32_t file_flags(int fd)
 	       (flags & O_APPEND ? SOCKET_APPENDS : 0);
 }
 
-static void copy_name(struct sockaddr_storage *copy, const struct sockaddr *a,
-		      socklen_t n)
-{
-	memset(copy, 0, sizeof(*copy));
-	memcpy(copy, a, n < sizeof(*copy) ? n : sizeof(*copy));
-}
-
-static void fill_peer(struct connection *c, const struct sockaddr *a,
-		      socklen_t n)
-{
-	struct sockaddr_storage copy;
-
-	copy_name(&copy, a, n);
-	connection_set_peer(c, &copy);
-}
-
-static bool is_near(const struct sockaddr *a, socklen_t n)
-{
-	struct sockaddr_storage copy;
-	struct in6_addr where = IN6ADDR_ANY_INIT;
-	uint16_t port;
-
-	copy_name(&copy, a, n);
-	connection_name(&copy, &where, &port);
-	return handshake_is_here(&where);
-}
-
 /* Engine lock held. marked: the offer is made already. */
-static struct connection *begin_client(int fd, const struct sockaddr *a,
-				       socklen_t n,
+static struct connection *begin_client(int fd, const struct target *to,
 				       const struct socket_history *t,
 				       uint32_t flags, bool marked)
 {
@@ -101,17 +80,17 @@ static struct connection *begin_client(int fd, const struct sockaddr *a,
 	const struct snapshot *s = settings_now(&reason);
 	struct connection *c = NULL;
 
-	if (s && settings_match(s, NULL, port_of(a, n)) == REASON_NONE)
+	if (s && settings_match(s, NULL, to->port) == REASON_NONE)
 		c = connection_new(STATUS_CLIENT, t->options | flags, false);
 	if (!c)
 		return NULL;
 	c->lingers = t->lingers;
 	handshake_start_clock(c);
-	fill_peer(c, a, n);
+	connection_set_peer(c, &to->name);
 	if (t->unsuitable || segment_is_crowded())
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_NO_SMC);
 	else
-		make_offer(c, fd, port_of(a, n), marked);
+		make_offer(c, fd, to->port, marked);
 	fdtable_set(fd, &c->entry);
 	return c;
 }
@@ -149,22 +128,20 @@ static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
 }
 
 /* Engine lock held. The connection that begins, or NULL. */
-static struct connection *begin_near(int fd, const struct sockaddr *a,
-				     socklen_t n,
+static struct connection *begin_near(int fd, const struct target *to,
 				     const struct socket_history *t,
 				     uint32_t flags, int *visit)
 {
-	uint16_t port = port_of(a, n);
 	struct connection *c;
 	struct knocks k;
 	bool knocks;
 
-	*visit = knock_at(fd, port, flags, &k);
+	*visit = knock_at(fd, to->port, flags, &k);
 	knocks = *visit == 0;
 	if (*visit == -EAGAIN)
-		*visit = offer_mark_visitor(fd, port, NULL);
+		*visit = offer_mark_visitor(fd, to->port, NULL);
 	c = *visit == -ENOENT ? NULL
-			      : begin_client(fd, a, n, t, flags, *visit == 0);
+			      : begin_client(fd, to, t, flags, *visit == 0);
 	if (!knocks)
 		return c;
 	if (c && atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED)
@@ -190,7 +167,7 @@ static int visit_unlocked(int fd, uint16_t port)
 enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 				       socklen_t n)
 {
-	uint16_t port = port_of(a, n);
+	struct target to = target_of(a, n);
 	struct connection *c;
 	struct socket_history t;
 	uint32_t flags;
@@ -198,23 +175,23 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	int visit = -EAGAIN;
 	sigset_t saved;
 
-	if (port == 0 || !settings_may_match(port))
+	if (to.port == 0 || !settings_may_match(to.port))
 		return PROSPECT_NOT_OURS;
 	t = socket_history_of(fd);
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
-	near = is_near(a, n) && !t.unsuitable;
+	near = handshake_is_here(&to.where) && !t.unsuitable;
 	/* This needs no lock, and is mostly the end of it. */
-	if (near && !linkgroup_knock_is_likely(port))
-		visit = visit_unlocked(fd, port);
+	if (near && !linkgroup_knock_is_likely(to.port))
+		visit = visit_unlocked(fd, to.port);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
 	flags = file_flags(fd);
 	engine_lock(&saved);
 	if (near && visit == -EAGAIN)
-		c = begin_near(fd, a, n, &t, flags, &visit);
+		c = begin_near(fd, &to, &t, flags, &visit);
 	else
-		c = begin_client(fd, a, n, &t, flags, visit == 0);
+		c = begin_client(fd, &to, &t, flags, visit == 0);
 	marked = c && (atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED);
 	engine_unlock(&saved);
 	if (visit == -ENOENT)
@@ -222,14 +199,6 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	if (visit == 0 && !marked)
 		offer_unmark(fd);
 	return c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
-}
-
-static bool is_connected(int fd)
-{
-	struct sockaddr_storage a;
-	socklen_t n = sizeof(a);
-
-	return SYS_CALL3(SYS_getpeername, fd, &a, &n) == 0;
 }
 
 /* What begins now is SMC-R's by address and port. No lock needed. */
@@ -246,12 +215,12 @@ bool handshake_is_served(const struct in6_addr *local, uint16_t server_port)
 	return settings_may_match(server_port) && settings_has_address(local);
 }
 
-bool handshake_local_name(int fd, struct sockaddr_storage *a)
+bool handshake_socket_name(long call, int fd, struct sockaddr_storage *a)
 {
 	socklen_t n = sizeof(*a);
 
 	memset(a, 0, sizeof(*a));
-	return SYS_CALL3(SYS_getsockname, fd, a, &n) == 0;
+	return SYS_CALL3(call, fd, a, &n) == 0;
 }
 
 void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
@@ -259,16 +228,18 @@ void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 {
 	struct passthrough p = {.role = STATUS_CLIENT,
 				.reason = REASON_PEER_NO_SMC};
+	struct target to = target_of(a, n);
 	struct sockaddr_storage name;
 
-	if (result < 0 && (error != EINPROGRESS || !is_connected(fd)))
+	if (result < 0 && (error != EINPROGRESS ||
+			   !handshake_socket_name(SYS_getpeername, fd, &name)))
 		return;
-	no_smc_cache_confirm(port_of(a, n));
-	if (!handshake_local_name(fd, &name))
+	no_smc_cache_confirm(to.port);
+	if (!handshake_socket_name(SYS_getsockname, fd, &name))
 		return;
 	connection_name(&name, &p.local, &p.local_port);
-	copy_name(&name, a, n);
-	connection_name(&name, &p.peer, &p.peer_port);
+	p.peer = to.where;
+	p.peer_port = to.port;
 	if (handshake_is_served(&p.local, p.peer_port))
 		passthrough_keep(fd, &p);
 }

@@ -7,7 +7,6 @@
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/os/process.h"
-#include "smc_r/os/sys.h"
 #include "smc_r/protocol/port_history.h"
 
 /* More clients of this process that begin beside each other are a crowd: in
@@ -17,9 +16,6 @@
 #define NS_PER_MS 1000000ull
 
 static struct port_history history;
-/* Writes that must not block share its entry, whatever their ports are, as they
- * keep a whole program from its other work. */
-#define ANY_PORT 0
 
 static uint64_t limit_ns(void)
 {
@@ -29,11 +25,6 @@ static uint64_t limit_ns(void)
 static bool is_client(const struct connection *c)
 {
 	return c->slot->role == STATUS_CLIENT;
-}
-
-static uint16_t port_of(const struct connection *c, enum handshake_asker asker)
-{
-	return asker == HANDSHAKE_WRITE_NOW ? ANY_PORT : c->slot->peer_port;
 }
 
 /* A listener that a fork left to others as well is not ours alone. */
@@ -53,32 +44,18 @@ void handshake_note_own(struct connection *c)
 
 void handshake_note_answer(const struct connection *c, uint64_t now)
 {
-	bool in_time = now - c->handshake.begun_ns < limit_ns() / 2;
-
-	if (!is_client(c))
-		return;
-	port_history_note_answer(&history, c->slot->peer_port, now / NS_PER_MS,
-				 in_time);
-	if (in_time)
-		port_history_note_answer(&history, ANY_PORT, now / NS_PER_MS,
-					 true);
+	if (is_client(c))
+		port_history_note_answer(
+		    &history, c->slot->peer_port, now / NS_PER_MS,
+		    now - c->handshake.begun_ns < limit_ns() / 2);
 }
 
-void handshake_note_timeout(const struct connection *c,
-			    enum handshake_asker asker, uint64_t now)
+void handshake_note_timeout(const struct connection *c, uint64_t now)
 {
 	if (is_client(c))
-		port_history_note_timeout(&history, port_of(c, asker),
+		port_history_note_timeout(&history, c->slot->peer_port,
 					  c->handshake.begun_ns / NS_PER_MS,
 					  now / NS_PER_MS);
-}
-
-static uint64_t answered_ns(const struct connection *c)
-{
-	return is_client(c) ? port_history_answered(&history,
-						    c->slot->peer_port) *
-				  NS_PER_MS
-			    : 0;
 }
 
 /* Only this thread would accept, and it comes to that as it goes on. A loop
@@ -99,7 +76,6 @@ struct handshake_clock handshake_clock_of(const struct connection *c,
 	    .begun_ns = c->handshake.begun_ns,
 	    .asked_ns = now,
 	    .late_ns = c->handshake.late_ns,
-	    .answered_ns = answered_ns(c),
 	    .crowd = c->handshake.in_crowd,
 	    .own = is_own(c, asker),
 	    .told = c->handshake.told,
@@ -109,26 +85,20 @@ struct handshake_clock handshake_clock_of(const struct connection *c,
 		k.knock = c->knock.k.all_acceptors_known
 			      ? HANDSHAKE_KNOCK_SURE
 			      : HANDSHAKE_KNOCK_UNSURE;
-	if (is_client(c))
-		k.timeouts = port_history_timeouts(&history, port_of(c, asker),
-						   now / NS_PER_MS);
+	if (!is_client(c))
+		return k;
+	k.timeouts = port_history_timeouts(&history, c->slot->peer_port,
+					   now / NS_PER_MS);
+	k.answered_ns =
+	    port_history_answered(&history, c->slot->peer_port) * NS_PER_MS;
 	return k;
-}
-
-struct handshake_verdict handshake_judge_on(const struct connection *c,
-					    struct handshake_clock *k,
-					    uint64_t now)
-{
-	k->answered_ns = answered_ns(c);
-	return handshake_judge(k, now);
 }
 
 /* ---- polls ---- */
 
 static struct handshake_verdict judge(const struct connection *c, uint64_t now)
 {
-	struct handshake_clock k =
-	    handshake_clock_of(c, HANDSHAKE_POLL, now);
+	struct handshake_clock k = handshake_clock_of(c, HANDSHAKE_POLL, now);
 
 	return handshake_judge(&k, now);
 }
@@ -151,7 +121,7 @@ enum handshake_turn handshake_look_output(struct connection *c, uint64_t now)
 	if (turn < HANDSHAKE_TELL)
 		return w->told ? HANDSHAKE_TELL : turn;
 	if (!w->told && w->in_crowd && !is_own(c, HANDSHAKE_POLL))
-		handshake_note_timeout(c, HANDSHAKE_POLL, now);
+		handshake_note_timeout(c, now);
 	w->told = true;
 	return turn;
 }
@@ -191,17 +161,5 @@ bool handshake_tells_alone(struct connection *c)
 
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
 {
-	return judge(c, now).until_ns;
-}
-
-int handshake_left_ms(const struct connection *c, uint64_t *now)
-{
-	uint64_t next;
-
-	if (*now == 0)
-		*now = sys_now_ns();
-	next = handshake_changes_ns(c, *now);
-	return c->handshake.deferred || *now >= next
-		   ? 0
-		   : (int)((next - *now) / NS_PER_MS) + 1;
+	return c->handshake.deferred ? 0 : judge(c, now).until_ns;
 }

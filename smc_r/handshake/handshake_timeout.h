@@ -19,18 +19,13 @@
 void handshake_note_own(struct connection *c);
 /* The acceptor has answered. */
 void handshake_note_answer(const struct connection *c, uint64_t now);
-/* A wait of that kind was in vain. */
-void handshake_note_timeout(const struct connection *c,
-			    enum handshake_asker asker, uint64_t now);
+/* A wait that was as long as a write's was in vain. */
+void handshake_note_timeout(const struct connection *c, uint64_t now);
 
-/* What a question that begins now is judged by. */
+/* What a question is judged by that begins now. */
 struct handshake_clock handshake_clock_of(const struct connection *c,
 					  enum handshake_asker asker,
 					  uint64_t now);
-/* It waits longer while the acceptor is at work. */
-struct handshake_verdict handshake_judge_on(const struct connection *c,
-					    struct handshake_clock *k,
-					    uint64_t now);
 
 /* A poll asks whether the program can write, and tells what this says. Engine
  * lock held. */

@@ -95,28 +95,23 @@ static int wait_as_call(struct connection *c, int fd, uint32_t seen,
 	return result;
 }
 
+static bool has_bytes(const void *fd)
+{
+	return sys_poll(*(const int *)fd, POLLIN, 0);
+}
+
 /*
  * The peer is about to answer: it was just woken, or just sent. Waiting awake
  * saves both of us a sleep that costs more than all messages together. A look
- * is a system call here, so the bound is what counts.
+ * is a system call here, so the bound is what counts. The peer may have been
+ * woken on this very core.
  */
 static bool spin_for_message(int fd, size_t have)
 {
 	static uint32_t score;
-	struct spin s;
 
-	/* More of a piece cannot be seen without taking an error. The peer may
-	 * have been woken on this very core. */
-	if (have > 0 || !spin_begin(&s, &score, true, UINT64_MAX))
-		return false;
-	do {
-		if (sys_poll(fd, POLLIN, 0)) {
-			spin_hit(&score);
-			return true;
-		}
-	} while (spin_step(&s));
-	spin_missed(&score, &s);
-	return false;
+	/* More of a piece cannot be seen without taking an error. */
+	return have == 0 && spin_for(&score, true, has_bytes, &fd);
 }
 
 bool handshake_wait_until(int fd, uint64_t until_ns)
@@ -187,7 +182,9 @@ static bool wait_to_write(struct connection *c, int *fd,
 	for (;; now = sys_now_ns()) {
 		if (handshake_way(c, true) != WAY_AGAIN)
 			return true;
-		v = handshake_judge_on(c, &k, now);
+		/* It waits longer while the acceptor is at work. */
+		k.answered_ns = handshake_clock_of(c, asker, now).answered_ns;
+		v = handshake_judge(&k, now);
 		if (v.turn == HANDSHAKE_GIVE_UP)
 			break;
 		if (!spin_for_message(*fd, c->unread))
@@ -198,7 +195,7 @@ static bool wait_to_write(struct connection *c, int *fd,
 	}
 	/* A wait that took no time is no reason to take none later. */
 	if (v.until_ns > k.asked_ns)
-		handshake_note_timeout(c, asker, now);
+		handshake_note_timeout(c, now);
 	return false;
 }
 
@@ -217,9 +214,9 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 	if (handshake_way(c, true) == WAY_AGAIN) {
 		if (wait)
 			first_burst_begin(c);
-		if (!wait_to_write(
-			c, &fd, wait ? HANDSHAKE_WRITE : HANDSHAKE_WRITE_NOW,
-			seen, call))
+		if (!wait_to_write(c, &fd,
+				   wait ? HANDSHAKE_WRITE : HANDSHAKE_WRITE_NOW,
+				   seen, call))
 			handshake_abort(c, fd, REASON_TIMEOUT);
 	}
 	way = handshake_way(c, true);

@@ -22,6 +22,11 @@
  * or a fork: a Proposal would be no sooner there. */
 #define AWAIT_SURE_MS 10
 
+/* Most of them naps: a tenth of a second, as long as naps are. */
+#define TAKING_LOOKS  2500
+#define TAKING_YIELDS 1500
+#define TAKING_NAP_NS 50000
+
 /* ---- client ---- */
 
 void knock_begin(struct connection *c, const struct knocks *k)
@@ -68,21 +73,9 @@ static enum knocking look(const struct connection *c)
 	return now;
 }
 
-static bool spin_for_answer(const struct connection *c)
+static bool has_answer(const void *c)
 {
-	static uint32_t score;
-	struct spin s;
-
-	if (!spin_begin(&s, &score, true, UINT64_MAX))
-		return false;
-	do {
-		if (look(c) != KNOCKING_WAITS) {
-			spin_hit(&score);
-			return true;
-		}
-	} while (spin_step(&s));
-	spin_missed(&score, &s);
-	return false;
+	return look(c) != KNOCKING_WAITS;
 }
 
 static bool all_will_ring(const struct connection *c)
@@ -115,10 +108,11 @@ static void sleep_for_answer(struct connection *c)
 
 void knock_await(struct connection *c)
 {
+	static uint32_t score;
 	bool is_out = look_begin(c);
 
 	pthread_cleanup_push(look_end, c);
-	if (is_out && look(c) == KNOCKING_WAITS && !spin_for_answer(c))
+	if (is_out && !has_answer(c) && !spin_for(&score, true, has_answer, c))
 		sleep_for_answer(c);
 	pthread_cleanup_pop(1);
 }
@@ -129,7 +123,7 @@ bool knock_has_answer(struct connection *c)
 
 	if (!knock_is_pending(c))
 		return false;
-	has = look_begin(c) && look(c) != KNOCKING_WAITS;
+	has = look_begin(c) && has_answer(c);
 	look_end(c);
 	return has;
 }
@@ -144,15 +138,15 @@ bool knock_hear(struct connection *c)
 	return will;
 }
 
-/* Waits until the server that takes the element is done. One that was killed
- * meanwhile has ended its connections, too. */
+/* Waits until the server that takes the element is done, in a moment. One that
+ * was killed meanwhile has ended its connections, too. */
 static void await_taking(const struct knocked *at, uint64_t token)
 {
-	uint64_t end = sys_now_ns() + 100 * 1000000ull;
-
-	while (linkgroup_knock_look(at, token) == KNOCKING_TAKING &&
-	       sys_now_ns() < end)
-		sched_yield();
+	for (int i = 0; i < TAKING_LOOKS &&
+			linkgroup_knock_look(at, token) == KNOCKING_TAKING;
+	     i++)
+		i < TAKING_YIELDS ? (void)sched_yield()
+				  : sys_nap(TAKING_NAP_NS);
 }
 
 /* The one that was not to be had any more, or -1. */
@@ -208,8 +202,7 @@ static bool decide(struct connection *c, int fd)
 
 bool knock_was_taken(struct connection *c, int fd)
 {
-	return knock_is_pending(c) && look(c) != KNOCKING_WAITS &&
-	       decide(c, fd);
+	return knock_is_pending(c) && has_answer(c) && decide(c, fd);
 }
 
 bool knock_take_back(struct connection *c, int fd)
@@ -253,7 +246,7 @@ void knock_learn(struct connection *c)
 
 /* ---- server ---- */
 
-bool knock_answer(struct connection *c, int fd,
+void knock_answer(struct connection *c, int fd,
 		  const struct option_knock *knock)
 {
 	struct rmb *rmb;
@@ -261,7 +254,7 @@ bool knock_answer(struct connection *c, int fd,
 	bool asleep;
 
 	if (!linkgroup_take_knocked(knock, &rmb, &element, &asleep))
-		return false;
+		return;
 	inject_nap();
 	connection_attach(c, rmb, element, SIDE_SERVER);
 	atomic_store(&c->control->confirmed, atomic_load(&c->control->epoch));
@@ -271,5 +264,4 @@ bool knock_answer(struct connection *c, int fd,
 	segment_count(knocks);
 	connection_use_smc(c);
 	linkgroup_knock_answer(rmb, element, asleep);
-	return true;
 }

@@ -62,9 +62,9 @@ void knock_learn(struct connection *c);
 
 /* ---- server ---- */
 
-/* Takes what the client of this new connection knocked at. True: it is active.
- */
-bool knock_answer(struct connection *c, int fd,
+/* Takes what the client of this new connection knocked at, if that is possible:
+ * it is active then. */
+void knock_answer(struct connection *c, int fd,
 		  const struct option_knock *knock);
 
 #endif

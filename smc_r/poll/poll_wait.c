@@ -69,33 +69,27 @@ static void start_clock(struct poll_call *p)
 		p->end_ns = sys_end_in_ns(p->wait_ns);
 }
 
-/* The time is over. */
-static int look_overdue(struct poll_call *p)
+/* Connections that hide that they can be written to are told, as far as `tells`
+ * says so; behind: only those that stand behind a listener which has something
+ * to accept. */
+static int look_told(struct poll_call *p, int ready, bool behind,
+		     bool (*tells)(struct connection *))
 {
-	bool any = false;
+	bool may = !behind, any = false;
 
 	for (nfds_t i = 0; i < p->n; i++) {
-		struct connection *c = poll_member(p->fds[i].fd);
+		short hidden = p->fds[i].events & ~p->fds[i].revents &
+			       (POLLOUT | POLLWRNORM);
+		struct connection *c;
 
-		if (c && (p->fds[i].events & (POLLOUT | POLLWRNORM)))
-			any |= handshake_tells_output(c);
+		if (behind && listener_of(p->fds[i].fd))
+			may |= p->fds[i].revents & (POLLIN | POLLRDNORM);
+		if (!hidden || !may)
+			continue;
+		c = poll_member(p->fds[i].fd);
+		any |= c && tells(c);
 	}
-	return any ? poll_look_all(p->fds, p->all, p->n) : 0;
-}
-
-/* A connection to ourselves, which nobody accepts while we sleep here: nothing
- * else is ready, so that it is as writable as it will be. */
-static int look_alone(struct poll_call *p)
-{
-	bool any = false;
-
-	for (nfds_t i = 0; i < p->n; i++) {
-		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
-		struct connection *c = asked ? poll_member(p->fds[i].fd) : NULL;
-
-		any |= c && handshake_tells_alone(c);
-	}
-	return any ? poll_look_all(p->fds, p->all, p->n) : 0;
+	return any ? poll_look_all(p->fds, p->all, p->n) : ready;
 }
 
 static int wait_rounds(struct poll_call *p)
@@ -116,60 +110,21 @@ static int wait_rounds(struct poll_call *p)
 	if (ready != 0 || p->only_looks || !poll_only_members(p->fds, p->n) ||
 	    poll_left_ns(p) == 0)
 		ready = poll_look_all(p->fds, p->all, p->n);
+	/* A connection to ourselves, which nobody accepts while we sleep here:
+	 * nothing else is ready, so that it is as writable as it will be. */
 	if (ready == 0)
-		ready = look_alone(p);
+		ready = look_told(p, 0, false, handshake_tells_alone);
 	if (ready != 0)
 		return ready;
 	start_clock(p);
 	while (poll_left_ns(p) > 0) {
 		ready = poll_sleep(p);
 		if (ready != 0 && p->spun)
-			spin_missed(&p->spun->spin_score, &p->spin);
+			spin_slept(&p->spun->spin_score, &p->spin);
 		if (ready != 0)
 			return ready;
 	}
-	return look_overdue(p);
-}
-
-/* A poll that only looks is told all that TCP would tell. Only in a poll that
- * would have waited does what else is ready take the place of a connection that
- * hides. */
-static int look_through(struct poll_call *p, int ready)
-{
-	bool any = false;
-
-	for (nfds_t i = 0; i < p->n; i++) {
-		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
-		struct connection *c;
-
-		if (!asked || (p->fds[i].revents & asked))
-			continue;
-		c = poll_member(p->fds[i].fd);
-		if (c)
-			any |= handshake_tells_output(c);
-	}
-	return any ? poll_look_all(p->fds, p->all, p->n) : ready;
-}
-
-/* On TCP a connection to ourselves can be written to with the very poll that
- * tells of it at the listener. So it is told where that is ahead of it in the
- * array, which programs go through in its order. */
-static int look_behind_listener(struct poll_call *p, int ready)
-{
-	bool accepts = false, any = false;
-
-	for (nfds_t i = 0; i < p->n; i++) {
-		short asked = p->fds[i].events & (POLLOUT | POLLWRNORM);
-		struct connection *c;
-
-		if (listener_of(p->fds[i].fd))
-			accepts |= p->fds[i].revents & (POLLIN | POLLRDNORM);
-		if (!asked || !accepts)
-			continue;
-		c = poll_member(p->fds[i].fd);
-		any |= c && handshake_tells_first(c);
-	}
-	return any ? poll_look_all(p->fds, p->all, p->n) : ready;
+	return look_told(p, 0, false, handshake_tells_output);
 }
 
 static int call(struct poll_call p)
@@ -194,10 +149,16 @@ static int call(struct poll_call p)
 		p.notes = (short *)(void *)(p.all + p.n * POLL_PER_FD);
 	}
 	result = wait_rounds(&p);
+	/* A poll that only looks is told all that TCP would tell. Only in one
+	 * that would have waited does what else is ready take the place of a
+	 * connection that hides; but on TCP a connection to ourselves can be
+	 * written to with the very poll that tells of it at the listener. So it
+	 * is told where that is ahead of it in the array, which programs go
+	 * through in its order. */
 	if (p.only_looks && result > 0)
-		result = look_through(&p, result);
+		result = look_told(&p, result, false, handshake_tells_output);
 	else if (result > 0 && connections_starting() == 1)
-		result = look_behind_listener(&p, result);
+		result = look_told(&p, result, true, handshake_tells_first);
 	if (p.n > ON_STACK) {
 		int error = errno;
 

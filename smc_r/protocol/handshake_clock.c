@@ -10,9 +10,9 @@
 #define OWN_NS    (1 * MS)
 /* They divide the limit, or multiply it. A write that must not block waits all
  * the same, less than a busy host's scheduler takes to let the acceptor run. */
-#define PART    2u
-#define BACKOFF 4u
-#define MOST    5u
+#define PART      2u
+#define BACKOFF   4u
+#define MOST      5u
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -27,10 +27,9 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 /* Until when the acceptor counts as at work. */
 static uint64_t working_until(const struct handshake_clock *k, uint64_t since)
 {
-	return k->answered_ns == 0
-		   ? 0
-		   : sooner(k->answered_ns + k->limit_ns / PART,
-			    since + k->limit_ns * MOST);
+	return k->answered_ns == 0 ? 0
+				   : sooner(k->answered_ns + k->limit_ns / PART,
+					    since + k->limit_ns * MOST);
 }
 
 static uint64_t hidden_until(const struct handshake_clock *k)

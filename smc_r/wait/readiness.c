@@ -227,12 +227,14 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 
 int readiness_left_ms(struct connection *c, bool output, uint64_t *now)
 {
-	int left;
+	uint64_t next;
 
 	if (connection_phase(c) != PHASE_HANDSHAKE)
 		return output ? stall_left_ms(c) : -1;
-	left = handshake_left_ms(c, now);
-	return left > 0 ? left : -1;
+	if (*now == 0)
+		*now = sys_now_ns();
+	next = handshake_changes_ns(c, *now);
+	return *now < next ? (int)((next - *now) / 1000000u) + 1 : -1;
 }
 
 bool readiness_arm(struct connection *c, uint32_t events)

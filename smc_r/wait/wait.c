@@ -81,12 +81,6 @@ static bool spin(struct connection *c, uint64_t seen,
 	return false;
 }
 
-static void spin_judge(struct connection *c, const struct spin *s)
-{
-	if (s->start_ns)
-		spin_missed(&c->spin_score, s);
-}
-
 /* ---- sleeping ---- */
 
 /* Among the rings that the first thread took there may be one for a thread that
@@ -151,7 +145,7 @@ int wait_for_input(struct connection *c, int fd, size_t need,
 	result = sleep_for_input(c, fd, need, timeout, has_part);
 	pthread_cleanup_pop(0);
 	sleeper_wake(call);
-	spin_judge(c, &s);
+	spin_slept(&c->spin_score, &s);
 	return result;
 }
 
@@ -201,6 +195,6 @@ int wait_for_output(struct connection *c, int fd,
 	result = sleep_for_output(c, fd, timeout, has_part);
 	pthread_cleanup_pop(0);
 	sleeper_wake(call);
-	spin_judge(c, &s);
+	spin_slept(&c->spin_score, &s);
 	return result;
 }
