@@ -170,12 +170,12 @@ int rendezvous_accept(int listener)
 	return (int)fd;
 }
 
-pid_t rendezvous_peer_pid(int channel)
+struct rendezvous_peer rendezvous_peer(int channel)
 {
 	struct ucred c = {0, 0, 0};
 
 	sys_getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &c, sizeof(c));
-	return c.pid;
+	return (struct rendezvous_peer){c.pid, c.uid};
 }
 
 union rights {
@@ -247,6 +247,29 @@ static int take_rights(struct msghdr *h, int *fds)
 	return failed;
 }
 
+/* Is what can be judged without its descriptors what it must be? */
+static bool is_message(const struct rendezvous_message *m, long n)
+{
+	return n == (long)sizeof(*m) && m->magic == RENDEZVOUS_MAGIC &&
+	       m->version == RENDEZVOUS_VERSION &&
+	       rmb_size_is_valid(m->elements, m->rmbe_bytes,
+				 m->overflow_bytes) &&
+	       (m->bells == BELLS_ONE || m->bells == BELLS_APART);
+}
+
+int rendezvous_peek(int channel, struct rendezvous_message *m)
+{
+	/* The length of a message that is longer is told, too. */
+	long n = SYS_CALL6(SYS_recvfrom, channel, m, sizeof(*m),
+			   MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT, 0, 0);
+
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return -ECONNRESET;
+	return is_message(m, n) ? 0 : -EPROTO;
+}
+
 int rendezvous_receive(int channel, struct rendezvous_message *m,
 		       int fds[RENDEZVOUS_FDS_MAX])
 {
@@ -269,11 +292,7 @@ int rendezvous_receive(int channel, struct rendezvous_message *m,
 		return (int)n;
 	if (count < 0)
 		return count;
-	if (n == (long)sizeof(*m) &&
-	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-	    m->magic == RENDEZVOUS_MAGIC && m->version == RENDEZVOUS_VERSION &&
-	    rmb_size_is_valid(m->elements, m->rmbe_bytes, m->overflow_bytes) &&
-	    (m->bells == BELLS_ONE || m->bells == BELLS_APART) &&
+	if (is_message(m, n) && !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    count == (int)RENDEZVOUS_FDS(m->elements, m->bells))
 		return count;
 	while (count > 0)

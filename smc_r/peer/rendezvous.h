@@ -62,7 +62,13 @@ void rendezvous_sweep(uint32_t directory);
 int rendezvous_connect(const uint8_t id[8]);
 /* The next channel that somebody made to us, or -EAGAIN. */
 int rendezvous_accept(int listener);
-pid_t rendezvous_peer_pid(int channel);
+/* Which process is at its other end, and whose; zeros where that is not known.
+ */
+struct rendezvous_peer {
+	pid_t pid;
+	uint32_t user;
+};
+struct rendezvous_peer rendezvous_peer(int channel);
 
 /* fds stay the caller's. 0 or -errno. */
 int rendezvous_send(int channel, const struct rendezvous_message *m,
@@ -74,5 +80,8 @@ int rendezvous_send(int channel, const struct rendezvous_message *m,
  */
 int rendezvous_receive(int channel, struct rendezvous_message *m,
 		       int fds[RENDEZVOUS_FDS_MAX]);
+/* Reads that message without its descriptors, and it stays the next one: 0, or
+ * as above. */
+int rendezvous_peek(int channel, struct rendezvous_message *m);
 
 #endif

@@ -79,6 +79,22 @@ relay() { # way, family
 	[ "$smc_new" = 2 ]
 }
 
+# ---- channels that somebody else made ----
+
+@test "a client takes no memory and few descriptors of servers that no Accept named" {
+	need python3
+	local channels spare mapped
+	run smc_run python3 "$BATS_TEST_DIRNAME/strangers.py" 300
+	echo "$output"
+	[ "$status" = 0 ]
+	read -r channels _ _ spare _ mapped <<<"$output"
+	[ "$channels" -ge 200 ]
+	[ "$spare" -le 64 ]
+	[ "$mapped" = False ]
+	smc_count
+	[ "$smc_new" = 6 ]
+}
+
 # ---- files that somebody else made ----
 
 # What may lie under a name, made by nobody, or by root for nobody.

@@ -75,7 +75,7 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 		return REASON_MEMORY;
 	}
 	g->channel = channel;
-	g->peer_pid = rendezvous_peer_pid(channel);
+	g->peer_pid = rendezvous_peer(channel).pid;
 	*out = g;
 	return REASON_NONE;
 }
@@ -352,8 +352,7 @@ void linkgroup_out_of_step(struct rmb *r)
 
 	if (!g || g->side != SIDE_SERVER || g->channel < 0)
 		return;
-	private_fd_close(g->channel);
-	g->channel = -1;
+	linkgroup_list_hang_up(g);
 }
 
 void linkgroup_forked(void)

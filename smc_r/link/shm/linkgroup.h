@@ -61,6 +61,8 @@ struct linkgroup {
 	uint8_t proof[NONCE_BYTES];
 	int channel;       /* control channel, -1 when the peer is gone */
 	uint64_t since_ns; /* client: no word of the server since, or 0 */
+	bool waits;        /* client: no Accept has named it yet */
+	uint32_t peer_user;
 	int32_t peer_pid;
 	uint32_t number;      /* for the tools */
 	uint32_t connections; /* elements in use */

@@ -18,11 +18,16 @@
 #include "smc_r/status/segment.h"
 
 #define SILENCE_NS      1000000000u /* a new channel may be silent */
-#define SILENT_MAX      8           /* servers given that time at once */
 /* A stranger may bring more for as long as we look, and others wait meanwhile:
  * what is left is for the next look. */
 #define KNOCKS_A_LOOK   8192u
 #define MESSAGES_A_LOOK 64u
+/* So many channels may wait for the Accept that names them: of one user, of all
+ * together, and of those that have said nothing. Where there are more the
+ * oldest give way. */
+#define WAITING_USER    32u
+#define WAITING_ALL     128u
+#define SILENT_MAX      8u
 
 /* Returns 0, or why a message was lost. */
 static int read_channel(struct linkgroup *g)
@@ -48,82 +53,129 @@ static uint32_t reason_of(int error)
 }
 
 /* The first message of a server tells whose channel it is. It may come some
- * time after the channel, as another one makes us look. 0, or why it was lost.
- */
-static int hear_server(struct linkgroup *g, uint64_t timeout_ns)
+ * time after the channel, as another one makes us look. It stays in the socket,
+ * with the descriptors that it brings: anybody can send one. */
+static void hear_server(struct linkgroup *g)
 {
 	struct rendezvous_message m;
-	int fds[RENDEZVOUS_FDS_MAX];
-	int count = rendezvous_receive(g->channel, &m, fds);
+	int result = rendezvous_peek(g->channel, &m);
 
-	if (count == -EAGAIN && sys_now_ns() - g->since_ns < timeout_ns)
-		return 0;
-	if (count <= 0 ||
+	if (result == -EAGAIN && sys_now_ns() - g->since_ns < SILENCE_NS)
+		return;
+	if (result < 0 ||
 	    memcmp(m.client_id, identity_own(), PEER_ID_BYTES) != 0) {
-		int result = count < 0 ? count : 0;
-
-		while (count > 0)
-			private_fd_close(fds[--count]);
-		private_fd_close(g->channel);
-		g->channel = -1;
-		return result;
+		linkgroup_list_hang_up(g);
+		return;
 	}
 	g->since_ns = 0;
-	g->peer_pid = rendezvous_peer_pid(g->channel);
 	memcpy(g->peer_id, m.server_id, PEER_ID_BYTES);
 	memcpy(g->nonce, m.nonce, NONCE_BYTES);
 	memcpy(g->proof, m.proof, NONCE_BYTES);
-	linkgroup_rmb_adopt(g, &m, fds, count);
-	segment_count(first_contacts);
+}
+
+/* The newest stand first on the list. */
+static void bound_waiting(uint32_t user)
+{
+	unsigned of_user = 0, silent = 0, all = 0;
+
+	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
+		if (!g->waits || g->channel < 0)
+			continue;
+		all++;
+		of_user += g->peer_user == user;
+		silent += g->since_ns != 0;
+		if (all > WAITING_ALL ||
+		    (g->peer_user == user && of_user > WAITING_USER) ||
+		    (g->since_ns && silent > SILENT_MAX))
+			linkgroup_list_hang_up(g);
+	}
+	linkgroup_list_bury();
+}
+
+/* Takes the next channel that somebody made to us, which stands first on the
+ * list then, unless it was closed. 0 or -errno. */
+static int accept_one(void)
+{
+	static const uint8_t nobody[PEER_ID_BYTES];
+	struct rendezvous_peer peer;
+	struct linkgroup *g;
+	int channel = identity_accept();
+
+	if (channel < 0)
+		return channel;
+	g = linkgroup_list_new(SIDE_CLIENT, nobody);
+	if (!g) {
+		private_fd_close(channel);
+		return -ENOMEM;
+	}
+	peer = rendezvous_peer(channel);
+	g->channel = channel;
+	g->peer_pid = peer.pid;
+	g->peer_user = peer.user;
+	g->waits = true;
+	g->since_ns = sys_now_ns();
+	linkgroup_list_add(g);
+	hear_server(g);
+	bound_waiting(peer.user);
 	return 0;
 }
 
-/* Takes channels that servers have made since. 0, or why one was lost. */
-static int accept_all(void)
+static bool is_named(const struct linkgroup *g, const uint8_t *peer_id,
+		     const uint8_t *nonce)
 {
-	static const uint8_t nobody[PEER_ID_BYTES];
-	unsigned silent = 0;
-	int lost = 0;
-	int channel = -EAGAIN;
-
-	for (unsigned i = 0; i < KNOCKS_A_LOOK; i++) {
-		struct linkgroup *g;
-
-		channel = identity_accept();
-		if (channel < 0)
-			break;
-		g = linkgroup_list_new(SIDE_CLIENT, nobody);
-		if (!g) {
-			private_fd_close(channel);
-			lost = -ENOMEM;
-			continue;
-		}
-		g->channel = channel;
-		g->since_ns = sys_now_ns();
-		linkgroup_list_add(g);
-	}
-	/* The newest first: of a flood of strangers, few are waited for. */
-	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
-		int result;
-
-		if (!g->since_ns || g->channel < 0)
-			continue;
-		result = hear_server(g, silent < SILENT_MAX ? SILENCE_NS : 0);
-		silent += g->since_ns && g->channel >= 0;
-		lost = result < 0 ? result : lost;
-	}
-	return channel >= 0 || channel == -EAGAIN ? lost : channel;
+	return g->side == SIDE_CLIENT && !g->since_ns &&
+	       memcmp(g->peer_id, peer_id, PEER_ID_BYTES) == 0 &&
+	       memcmp(g->nonce, nonce, NONCE_BYTES) == 0;
 }
 
 static struct linkgroup *find_by_nonce(const uint8_t *peer_id,
 				       const uint8_t *nonce)
 {
-	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
-		if (g->side == SIDE_CLIENT &&
-		    memcmp(g->peer_id, peer_id, PEER_ID_BYTES) == 0 &&
-		    memcmp(g->nonce, nonce, NONCE_BYTES) == 0)
+	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
+		if (g->since_ns && g->channel >= 0)
+			hear_server(g);
+		if (is_named(g, peer_id, nonce))
 			return g;
+	}
 	return NULL;
+}
+
+/* Takes channels until this one comes. NULL: *lost is why, if one was lost, or
+ * 0. */
+static struct linkgroup *find_new(const uint8_t *peer_id, const uint8_t *nonce,
+				  int *lost)
+{
+	linkgroup_list_drop_dead();
+	for (unsigned i = 0; i < KNOCKS_A_LOOK; i++) {
+		int result = accept_one();
+		struct linkgroup *g = linkgroup_list_first();
+
+		if (result < 0 && result != -EAGAIN)
+			*lost = result;
+		if (result < 0 && result != -ENOMEM)
+			break;
+		if (g && is_named(g, peer_id, nonce))
+			return g;
+	}
+	return NULL;
+}
+
+/* The Accept has named it: what came over it is the server's. A first message
+ * that is lost for want of descriptors does not come again. */
+static struct rmb *hear_of_rmb(struct linkgroup *g, uint32_t number, int *lost)
+{
+	struct rmb *r;
+
+	linkgroup_rmb_trim(g);
+	*lost = read_channel(g);
+	r = linkgroup_rmb_find(g, number);
+	if (g->waits && r) {
+		segment_count(first_contacts);
+		linkgroup_list_named(g);
+	} else if (g->waits) {
+		linkgroup_list_hang_up(g);
+	}
+	return r;
 }
 
 uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
@@ -139,19 +191,13 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 	 * are none in its own table. */
 	if (process_may_be_foreign())
 		return REASON_FORK;
-	if (!g) {
-		linkgroup_list_drop_dead();
-		lost = accept_all();
-		g = find_by_nonce(peer_id, nonce);
-	}
+	if (!g)
+		g = find_new(peer_id, nonce, &lost);
 	if (!g)
 		return reason_of(lost);
 	r = linkgroup_rmb_find(g, rmb_number);
-	if (!r) {
-		linkgroup_rmb_trim(g);
-		lost = read_channel(g);
-		r = linkgroup_rmb_find(g, rmb_number);
-	}
+	if (!r)
+		r = hear_of_rmb(g, rmb_number, &lost);
 	if (!r)
 		return reason_of(lost);
 	if (element >= r->map.elements)

@@ -28,28 +28,29 @@ void linkgroup_list_free(struct linkgroup *g)
 		next = r->next;
 		linkgroup_rmb_free(r);
 	}
+	linkgroup_list_hang_up(g);
+	pool_put(g, sizeof(*g));
+}
+
+void linkgroup_list_hang_up(struct linkgroup *g)
+{
 	if (g->channel >= 0)
 		private_fd_close(g->channel);
-	pool_put(g, sizeof(*g));
+	g->channel = -1;
 }
 
 static bool peer_is_gone(struct linkgroup *g)
 {
-	return g->channel < 0 ||
-	       sys_poll(g->channel, 0, 0) & (POLLHUP | POLLERR | POLLNVAL);
+	return sys_poll(g->channel, 0, 0) & (POLLHUP | POLLERR | POLLNVAL);
 }
 
-void linkgroup_list_drop_dead(void)
+void linkgroup_list_bury(void)
 {
 	struct linkgroup **at = &groups;
 
 	while (*at) {
 		struct linkgroup *g = *at;
 
-		if (g->channel >= 0 && peer_is_gone(g)) {
-			private_fd_close(g->channel);
-			g->channel = -1;
-		}
 		if (g->channel < 0 && g->connections == 0) {
 			*at = g->next;
 			linkgroup_list_free(g);
@@ -57,6 +58,14 @@ void linkgroup_list_drop_dead(void)
 		}
 		at = &g->next;
 	}
+}
+
+void linkgroup_list_drop_dead(void)
+{
+	for (struct linkgroup *g = groups; g; g = g->next)
+		if (g->channel >= 0 && peer_is_gone(g))
+			linkgroup_list_hang_up(g);
+	linkgroup_list_bury();
 }
 
 struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id)
@@ -85,6 +94,11 @@ void linkgroup_list_add(struct linkgroup *g)
 {
 	g->next = groups;
 	groups = g;
+}
+
+void linkgroup_list_named(struct linkgroup *g)
+{
+	g->waits = false;
 }
 
 void linkgroup_list_forked(void)

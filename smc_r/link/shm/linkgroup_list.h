@@ -16,13 +16,18 @@ void linkgroup_list_free(struct linkgroup *g);
 
 /* The list owns it from here on. */
 void linkgroup_list_add(struct linkgroup *g);
+/* A channel that waited is a server's: an Accept has named it. */
+void linkgroup_list_named(struct linkgroup *g);
 struct linkgroup *linkgroup_list_first(void);
 /* The group with this living peer in which we have this side, or NULL. */
 struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id);
 
-/* Closes the channels of peers that are gone, and frees those of their groups
- * that have no connection left. Costs one poll a
- * group, so it is done when one is made or sought. */
+/* The peer is gone, or the group is not to be used again. */
+void linkgroup_list_hang_up(struct linkgroup *g);
+/* Frees the groups that were hung up and have no connection left. */
+void linkgroup_list_bury(void);
+/* Hangs up where the peer is gone, and buries. Costs one poll a group, so it is
+ * done when one is made or sought. */
 void linkgroup_list_drop_dead(void);
 
 /* In the child of a fork: empties the list. */

@@ -49,8 +49,8 @@ Test(rendezvous, a_process_is_found_by_its_peer_id)
 	cr_assert_geq(channel, 0);
 	accepted = rendezvous_accept(listener);
 	cr_assert_geq(accepted, 0);
-	cr_assert_eq(rendezvous_peer_pid(channel), getpid());
-	cr_assert_eq(rendezvous_peer_pid(accepted), getpid());
+	cr_assert_eq(rendezvous_peer(channel).pid, getpid());
+	cr_assert_eq(rendezvous_peer(accepted).pid, getpid());
 	cr_assert_not_null(fdtable_kind(listener, FDENTRY_PRIVATE));
 	cr_assert_not_null(fdtable_kind(channel, FDENTRY_PRIVATE));
 	cr_assert_not_null(fdtable_kind(accepted, FDENTRY_PRIVATE));
@@ -199,9 +199,13 @@ Test(rendezvous, a_message_brings_its_descriptors_hidden)
 	memset(m.nonce, 7, sizeof(m.nonce));
 	some_descriptors(fds, THREE);
 	cr_assert_eq(rendezvous_receive(other_end, &got, in), -EAGAIN);
+	cr_assert_eq(rendezvous_peek(other_end, &got), -EAGAIN);
 	cr_assert_eq(rendezvous_send(one_end, &m, fds, THREE), 0);
 	close_all(fds, THREE);
 	before = place_descriptors();
+	cr_assert_eq(rendezvous_peek(other_end, &got), 0);
+	cr_assert_arr_eq(&got, &m, sizeof(m));
+	cr_assert_eq(place_descriptors(), before);
 	cr_assert_eq(rendezvous_receive(other_end, &got, in), THREE);
 	cr_assert_eq(place_descriptors(), before + THREE);
 	cr_assert_arr_eq(&got, &m, sizeof(m));
@@ -211,6 +215,7 @@ Test(rendezvous, a_message_brings_its_descriptors_hidden)
 		private_fd_close(in[i]);
 	}
 	private_fd_close(one_end);
+	cr_assert_eq(rendezvous_peek(other_end, &got), -ECONNRESET);
 	cr_assert_eq(rendezvous_receive(other_end, &got, in), -ECONNRESET);
 }
 
