@@ -9,6 +9,7 @@
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_shared.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -94,6 +95,9 @@ void epoll_draw_cookie(struct epoll *e)
 	    sizeof(cookie))
 		/* The lowest bits tell the cookies of an instance apart. */
 		e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
+	if (e->hears_deaths)
+		sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, linkgroup_deaths(),
+			      EPOLLIN | EPOLLET, e->cookie | EPOLL_DEATHS);
 	if (e->shadow >= 0) {
 		sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, e->shadow,
 			      EPOLLIN | EPOLLET, e->cookie);
@@ -155,8 +159,44 @@ int epoll_make_shadow(struct epoll *e)
 	return result;
 }
 
+/* A child of a fork has deaths of its own. */
+static bool hears_deaths(const struct epoll *e)
+{
+	return e->hears_deaths == atomic_load(&process.forks) + 1;
+}
+
+/* An instance that has something of ours has shadows as well: so another
+ * process that has it does not take it as it is. */
+static void begin_hearing(struct epoll *e, int deaths)
+{
+	sigset_t saved;
+
+	engine_lock(&saved);
+	if (!hears_deaths(e) && !e->given && epoll_is_settled(e) &&
+	    (e->shadow >= 0 || e->forks == atomic_load(&process.forks)) &&
+	    epoll_make_shadow(e) == 0)
+		put_in(e->fd, deaths, e->cookie | EPOLL_DEATHS);
+	e->hears_deaths = atomic_load(&process.forks) + 1;
+	engine_unlock(&saved);
+}
+
+void epoll_hear_deaths(struct epoll *e)
+{
+	int deaths = linkgroup_deaths();
+
+	if (__builtin_expect(deaths >= 0 && !hears_deaths(e), 0))
+		begin_hearing(e, deaths);
+	if (__builtin_expect(e->bereaved, 0)) {
+		e->bereaved = false;
+		linkgroup_deaths_heard();
+	}
+}
+
 void epoll_remove_shadow(struct epoll *e)
 {
+	if (hears_deaths(e))
+		sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, linkgroup_deaths(), 0, 0);
+	e->hears_deaths = 0;
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, e->shadow, 0, 0);
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, e->bells, 0, 0);
 	epoll_drop_shadow(e);

@@ -24,6 +24,11 @@ int epoll_make_shadow(struct epoll *e);
 /* Takes them out of E, for all processes. */
 void epoll_remove_shadow(struct epoll *e);
 
+/* Before a sleep in e: puts the deaths of peers into it, if this thread is to
+ * hear of them, and gives back what those held that e has heard of. Takes the
+ * lock itself, if there is something to do. */
+void epoll_hear_deaths(struct epoll *e);
+
 /* Draws another cookie: the program uses this one. */
 void epoll_draw_cookie(struct epoll *e);
 

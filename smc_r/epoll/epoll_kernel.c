@@ -23,6 +23,10 @@ static void note_sign(struct epoll *e, uint64_t data)
 		e->rung = true;
 		return;
 	}
+	if (data == (e->cookie | EPOLL_DEATHS)) {
+		e->bereaved = true;
+		return;
+	}
 	e->undrained = true;
 	epoll_nested_woken(e, data);
 }

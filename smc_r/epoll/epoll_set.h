@@ -91,6 +91,7 @@ _Static_assert(offsetof(struct epoll_member, next) == 64, "one line");
 #define EPOLL_NESTED_MAX 8
 #define EPOLL_COOKIES    16u /* two for the shadows, some for those */
 #define EPOLL_RUNG       14u /* what is added for B */
+#define EPOLL_DEATHS     13u /* ... for the deaths of peers */
 
 /* An instance of ours that is registered in another one. */
 struct epoll_nested {
@@ -150,6 +151,9 @@ struct epoll {
 	bool moved;                   /* members became the kernel's */
 	bool filled;                  /* members filled the last array */
 	bool told;                    /* the kernel had something of its own */
+	bool bereaved;                /* a peer has died: linkgroup_deaths.h */
+	uint32_t hears_deaths; /* process.forks, plus one, when they were put
+				* into E; 0: they are not */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };

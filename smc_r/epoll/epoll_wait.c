@@ -191,6 +191,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	struct epoll_armed armed;
 	int ms, n;
 
+	epoll_hear_deaths(e);
 	if (!epoll_begin_sleep(e, until->sleeper))
 		return EPOLL_CHANGED;
 	/* What woke us last time may have been the end of a peer as well. This
@@ -312,6 +313,8 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	struct wait_call call = {.timeout = timeout, .mask = mask};
 	int n;
 
+	if (__builtin_expect(e->bereaved, 0))
+		epoll_hear_deaths(e);
 	if (relaxed_load(&e->shared->sleepers))
 		epoll_begin_look(e, &call.sleeper);
 	n = wait_members(e, events, max, &call);
@@ -402,6 +405,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	bool woken = false;
 	int n;
 
+	epoll_hear_deaths(e);
 	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
 	/* From here on a thread that adds a member wakes us. */

@@ -40,6 +40,7 @@ struct listener {
 	bool given;         /* somebody without the engine may accept, too */
 	bool deferred;      /* it has TCP_DEFER_ACCEPT: deferred.h */
 	bool listed;        /* in the registry */
+	uint8_t looks_only; /* so many accepts: it is not waited at */
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
 	uint32_t forks;     /* process.forks when it was met */

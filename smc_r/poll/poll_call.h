@@ -40,6 +40,7 @@ struct poll_call {
 	bool rung;           /* the last slice was ended by a ring */
 	bool slept;          /* what the kernel said of all is in there */
 	bool gathered;       /* but not of each bell */
+	nfds_t deaths;       /* entry of linkgroup_deaths(), 0: none */
 	unsigned slice_ms;   /* the next one */
 	struct sleeper call; /* this sleep */
 };

@@ -3,12 +3,15 @@
 #include "smc_r/poll/poll_call.h"
 
 #include <errno.h>
+#include <sys/single_threaded.h>
 
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/socket/socket_listen.h"
 #include "smc_r/wait/readiness.h"
 
 #define ASK_KERNEL_NS 50000u
@@ -25,6 +28,14 @@ struct epoll *poll_instance(int fd)
 	return epoll_has_members(e) ? e : NULL;
 }
 
+/* A thread beside the one that sleeps at a listener ends connections, and may
+ * never call us again. */
+bool poll_hears_deaths(int fd)
+{
+	return linkgroup_deaths_matter() ||
+	       (!__libc_single_threaded && listener_of(fd));
+}
+
 bool poll_is_member(int fd)
 {
 	return poll_member(fd) || poll_instance(fd);
@@ -33,7 +44,7 @@ bool poll_is_member(int fd)
 bool poll_has_members(const struct pollfd *fds, nfds_t n)
 {
 	for (nfds_t i = 0; i < n; i++)
-		if (poll_is_member(fds[i].fd))
+		if (poll_is_member(fds[i].fd) || poll_hears_deaths(fds[i].fd))
 			return true;
 	return false;
 }

@@ -16,6 +16,7 @@
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/knock.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
@@ -236,6 +237,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 static void prepare(struct poll_call *p)
 {
 	nfds_t at = p->n;
+	int deaths;
 
 	p->crowded = p->unfenced = p->slept = p->gathered = false;
 	for (nfds_t i = 0; i < p->n; i++) {
@@ -251,7 +253,20 @@ static void prepare(struct poll_call *p)
 		if (c)
 			at = add_member(p, at, c, i);
 	}
+	p->deaths = 0;
+	deaths = linkgroup_deaths();
+	if (deaths >= 0 && at < p->room) {
+		p->deaths = at;
+		at = add(p->all, at, deaths, POLLIN);
+	}
 	p->entries = at;
+}
+
+/* A peer may have died while we slept. */
+static void hear_deaths(const struct poll_call *p, int ready)
+{
+	if (ready > 0 && p->deaths && !p->gathered && p->all[p->deaths].revents)
+		linkgroup_deaths_heard();
 }
 
 /* Nothing was ready. False: a message was taken since we looked (messages.h).
@@ -479,6 +494,7 @@ static int sleep_now(struct poll_call *p)
 		inject_step(STEP_LOOKED);
 		ready = call_kernel(p, entries, left);
 		p->slept = ready >= 0;
+		hear_deaths(p, ready);
 	}
 	error = errno;
 	inject_step(STEP_WOKEN);

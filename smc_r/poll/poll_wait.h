@@ -14,7 +14,9 @@
 #include <time.h>
 
 bool poll_is_member(int fd);
-/* Is any of these ours? If not, the caller asks the kernel. */
+/* Is a thread that sleeps for this descriptor to hear when a peer dies? */
+bool poll_hears_deaths(int fd);
+/* Is any of these one or the other? If not, the caller asks the kernel. */
 bool poll_has_members(const struct pollfd *fds, nfds_t n);
 
 /* Does ppoll(2). timeout NULL: for ever. */

@@ -88,7 +88,7 @@ bool select_has_members(int n, const fd_set *r, const fd_set *w,
 		return false;
 	for (int fd = 0; fd < n; fd++)
 		if ((is_set(r, fd) || is_set(w, fd) || is_set(x, fd)) &&
-		    poll_is_member(fd))
+		    (poll_is_member(fd) || poll_hears_deaths(fd)))
 			return true;
 	return false;
 }

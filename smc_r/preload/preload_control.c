@@ -23,6 +23,7 @@
 #include "smc_r/poll/deferred.h"
 #include "smc_r/preload/engine.h"
 #include "smc_r/protocol/reason.h"
+#include "smc_r/socket/accept_wait.h"
 #include "smc_r/socket/sandbox.h"
 #include "smc_r/socket/socket_close.h"
 #include "smc_r/socket/socket_io.h"
@@ -245,7 +246,10 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	int error;
 
 	memset(&peer, 0, sizeof(peer));
-	result = kernel_accepts(fd, (struct sockaddr *)&peer, &l, flags);
+	result = accept_wait(fd);
+	if (result == 0)
+		result =
+		    kernel_accepts(fd, (struct sockaddr *)&peer, &l, flags);
 	if (result < 0)
 		return result;
 	error = errno;
@@ -278,7 +282,9 @@ static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		a = (struct sockaddr *)&own;
 		n = &l;
 	}
-	result = kernel_accepts(fd, a, n, flags);
+	result = accept_wait(fd);
+	if (result == 0)
+		result = kernel_accepts(fd, a, n, flags);
 	if (result < 0 || !may_be_tcp(a, *n) || !may_begin(fd))
 		return result;
 	error = errno;

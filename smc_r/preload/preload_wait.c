@@ -12,6 +12,7 @@
 #include "smc_r/epoll/epoll_set.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/pages.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/poll/poll_wait.h"
@@ -250,7 +251,7 @@ static bool is_only_kernels(const struct epoll *e)
 	return __libc_single_threaded && e->shadow < 0 &&
 	       !epoll_has_members(e) && epoll_is_settled(e) &&
 	       e->forks == atomic_load(&process.forks) &&
-	       linkgroup_rest_ms() < 0;
+	       linkgroup_rest_ms() < 0 && !linkgroup_deaths_matter();
 }
 
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/single_threaded.h>
 #include <sys/socket.h>
 
 #include "smc_r/connection/bell_monitor.h"
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/tcp_end.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/real.h"
@@ -142,21 +144,31 @@ static bool is_nonblocking(struct connection *c, int fd)
 	return true;
 }
 
+/* With several threads another one sleeps at a listener, and may hear of deaths
+ * more cheaply. -1: none matters. */
+static int deaths_beside(void)
+{
+	return __libc_single_threaded ? linkgroup_deaths() : -1;
+}
+
 /* With a time-out a signal ends the sleep in any case, as it does for TCP, and
  * so does a stop. So the end of TCP alone can end it as well. */
 static int wait_beside_tcp(struct connection *c, int fd, int bell,
 			   const struct timespec *timeout)
 {
-	struct pollfd p[2] = {
+	struct pollfd p[3] = {
 	    {.fd = bell, .events = POLLIN},
 	    {.fd = connection_fd(c, fd), .events = tcp_end_events(c)},
+	    {.fd = deaths_beside(), .events = POLLIN},
 	};
-	int n = stoppable_poll(p, 2, timeout);
+	int n = stoppable_poll(p, 3, timeout);
 
 	if (n < 0)
 		return -errno;
 	if (n == 0)
 		return BELL_TIMEOUT;
+	if (p[2].revents)
+		linkgroup_deaths_heard();
 	/* Closed by another thread: the bell will tell. */
 	if (p[1].revents & POLLNVAL)
 		return bell_wait(bell, timeout);
@@ -166,16 +178,21 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 }
 
 /* The kernel restarts no such sleep by itself. */
-static int listen_for(struct connection *c, int monitor,
+static int listen_for(struct connection *c, int bell, int deaths,
 		      const struct wait_sleep *s)
 {
-	struct pollfd p = {.fd = monitor, .events = POLLIN};
-	int n = s->has_part ? stoppable_poll(&p, 1, NULL)
-			    : real.ppoll(&p, 1, NULL, NULL);
+	struct pollfd p[2] = {
+	    {.fd = bell, .events = POLLIN},
+	    {.fd = deaths, .events = POLLIN},
+	};
+	int n = s->has_part ? stoppable_poll(p, 2, NULL)
+			    : real.ppoll(p, 2, NULL, NULL);
 
 	if (n < 0)
 		return interrupted(c, s);
-	return bell_monitor_drain(c, monitor) ? BELL_HUNG_UP : BELL_RUNG;
+	if (p[1].revents)
+		linkgroup_deaths_heard();
+	return bell_monitor_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
 }
 
 /* The kernel restarts it, but for a call that it would not begin again. */
@@ -214,6 +231,7 @@ static int sleep_by_ring(struct connection *c, int fd, int bell, int stall_ms,
 {
 	struct timespec stall = {stall_ms / 1000,
 				 (long)(stall_ms % 1000) * 1000000};
+	int deaths = s->limited ? -1 : deaths_beside();
 	bool stalls =
 	    stall_ms >= 0 && (!s->limited || is_longer(&s->left, &stall));
 	int result;
@@ -223,8 +241,8 @@ static int sleep_by_ring(struct connection *c, int fd, int bell, int stall_ms,
 		    wait_beside_tcp(c, fd, bell, stalls ? &stall : &s->left);
 	else if (stalls)
 		result = wait_for_stall(c, bell, stall_ms, s);
-	else if (bell_monitor_is(c, bell))
-		result = listen_for(c, bell, s);
+	else if (bell_monitor_is(c, bell) || deaths >= 0)
+		result = listen_for(c, bell, deaths, s);
 	else
 		result = wait_for_ring(c, bell, s);
 	if (result == BELL_RUNG)

@@ -248,6 +248,18 @@ memory_group() { # bytes
 	done
 }
 
+# Each way in which a server may sleep, and a client: two lines say what was left
+# of the dead, one that nothing woke it.
+@test "what the dead held is given back while the survivor sleeps" {
+	need python3
+	run smc_run python3 "$BATS_TEST_DIRNAME/bereaved.py"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(grep -c "descriptors -*[0-9]* RMBs 0$" <<<"$output")" = 20 ]
+	[ "$(grep -c "descriptors [1-9]" <<<"$output")" = 0 ]
+	[ "$(grep -c "wakes 0$" <<<"$output")" = 10 ]
+}
+
 @test "a server that is killed between two requests leaves the end of file" {
 	need python3
 	local killed=$BATS_TEST_DIRNAME/killed_idle.py

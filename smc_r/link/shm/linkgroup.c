@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
@@ -293,7 +294,11 @@ static void note_give(struct linkgroup *g, bool trim)
 {
 	uint64_t now = sys_now_ns();
 
-	g->connections--;
+	linkgroup_end_use(g);
+	if (g->channel < 0) {
+		linkgroup_list_bury();
+		return;
+	}
 	if (trim || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
 		linkgroup_rmb_trim(g);
 	if (g->spare)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
 #include "smc_r/os/process.h"
@@ -207,7 +208,7 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 		return REASON_SYNC;
 	r->busy |= 1u << element;
 	r->references++;
-	g->connections++;
+	linkgroup_begin_use(g);
 	*rmb = r;
 	return REASON_NONE;
 }

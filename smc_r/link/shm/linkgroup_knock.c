@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
 #include "smc_r/memory/bell.h"
@@ -111,7 +112,7 @@ static void take(struct knocked *at, struct rmb *r, uint32_t element)
 	at->bell = r->bells[element].data;
 	r->busy |= 1u << element;
 	r->references++;
-	r->group->connections++;
+	linkgroup_begin_use(r->group);
 }
 
 static bool knock_somewhere(struct linkgroup *g, uint64_t token,
@@ -220,7 +221,7 @@ void linkgroup_knock_give(struct knocked *at, bool reuse)
 
 	r->references--;
 	if (r->group)
-		r->group->connections--;
+		linkgroup_end_use(r->group);
 	r->busy &= ~(1u << at->element);
 	if (reuse)
 		atomic_store(&element_of(at)->knock, KNOCK_OPEN);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
@@ -34,6 +35,7 @@ void linkgroup_list_free(struct linkgroup *g)
 
 void linkgroup_list_hang_up(struct linkgroup *g)
 {
+	linkgroup_deaths_forget(g);
 	if (g->channel >= 0)
 		private_fd_close(g->channel);
 	g->channel = -1;
@@ -53,9 +55,13 @@ void linkgroup_list_bury(void)
 
 		if (g->channel < 0 && g->connections == 0) {
 			*at = g->next;
+			if (!g->waits)
+				linkgroup_deaths_count(-1);
 			linkgroup_list_free(g);
 			continue;
 		}
+		if (g->channel < 0)
+			linkgroup_rmb_trim(g);
 		at = &g->next;
 	}
 }
@@ -90,21 +96,31 @@ struct linkgroup *linkgroup_list_new(int side, const uint8_t *peer_id)
 	return g;
 }
 
+static void begin_watch(struct linkgroup *g)
+{
+	linkgroup_deaths_watch(g);
+	linkgroup_deaths_count(1);
+}
+
 void linkgroup_list_add(struct linkgroup *g)
 {
 	g->next = groups;
 	groups = g;
+	if (!g->waits)
+		begin_watch(g);
 }
 
 void linkgroup_list_named(struct linkgroup *g)
 {
 	g->waits = false;
+	begin_watch(g);
 }
 
 void linkgroup_list_forked(void)
 {
 	struct linkgroup *g = groups;
 
+	linkgroup_deaths_forked();
 	groups = NULL;
 	while (g) {
 		struct linkgroup *next = g->next;

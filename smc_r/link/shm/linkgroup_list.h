@@ -24,7 +24,8 @@ struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id);
 
 /* The peer is gone, or the group is not to be used again. */
 void linkgroup_list_hang_up(struct linkgroup *g);
-/* Frees the groups that were hung up and have no connection left. */
+/* Frees the groups that were hung up and have no connection left, and the RMBs
+ * of the others where no connection is. */
 void linkgroup_list_bury(void);
 /* Hangs up where the peer is gone, and buries. Costs one poll a group, so it is
  * done when one is made or sought. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_knock.h"
 #include "smc_r/memory/bell.h"
 #include "smc_r/memory/headroom.h"
@@ -338,7 +339,7 @@ void linkgroup_rmb_take(struct rmb *r, uint32_t i)
 	atomic_fetch_add(&rmb_element(&r->map, i)->epoch, 1);
 	r->busy |= 1u << i;
 	r->references++;
-	r->group->connections++;
+	linkgroup_begin_use(r->group);
 }
 
 /* RMBs that nobody uses are given back, unless the next connections are likely
@@ -385,9 +386,25 @@ static void trim_client(struct linkgroup *g)
 	}
 }
 
+/* Nobody asks for it again; processes that it is lent to have it as well. */
+static void trim_dead(struct linkgroup *g)
+{
+	struct rmb *next;
+
+	for (struct rmb *r = g->rmbs; r; r = next) {
+		next = r->next;
+		if (r->references > 0)
+			continue;
+		rmb_unlink(g, r);
+		linkgroup_rmb_free(r);
+	}
+}
+
 void linkgroup_rmb_trim(struct linkgroup *g)
 {
-	if (g->side == SIDE_SERVER)
+	if (g->channel < 0)
+		trim_dead(g);
+	else if (g->side == SIDE_SERVER)
 		trim_server(g);
 	else
 		trim_client(g);

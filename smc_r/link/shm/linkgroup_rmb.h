@@ -41,7 +41,8 @@ void linkgroup_rmb_take(struct rmb *r, uint32_t i);
 uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
 
 /* Gives back the RMBs that nobody needs: as server, unless the next connections
- * are likely to want them; as client, those that the server retired. */
+ * are likely to want them; as client, those that the server retired; when the
+ * group was hung up, all of them. */
 void linkgroup_rmb_trim(struct linkgroup *g);
 /* Gives one back; it stands on no group's list. */
 void linkgroup_rmb_free(struct rmb *r);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* linkgroup_deaths: a process that sleeps hears that a peer has died. */
+#include "smc_r/link/shm/linkgroup_deaths.h"
+
+#include <sys/epoll.h>
+#include <sys/single_threaded.h>
+
+#include "smc_r/link/shm/linkgroup_list.h"
+#include "smc_r/os/fdtable.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/sys.h"
+
+#define HEARD_MAX 64
+
+static _Atomic int deaths = -1;
+static _Atomic int idle; /* groups without a connection */
+
+void linkgroup_deaths_watch(const struct linkgroup *g)
+{
+	/* A channel hangs up whatever is asked for. */
+	if (relaxed_load(&deaths) >= 0 && g->channel >= 0)
+		sys_epoll_ctl(relaxed_load(&deaths), EPOLL_CTL_ADD, g->channel,
+			      EPOLLET, (uint64_t)(uintptr_t)g);
+}
+
+void linkgroup_deaths_forget(const struct linkgroup *g)
+{
+	if (relaxed_load(&deaths) >= 0 && g->channel >= 0)
+		sys_epoll_ctl(relaxed_load(&deaths), EPOLL_CTL_DEL, g->channel,
+			      0, 0);
+}
+
+static void make(void)
+{
+	long fd;
+
+	private_fd_begin();
+	fd = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
+	if (fd >= 0)
+		fd = private_fd((int)fd);
+	private_fd_end();
+	if (fd < 0)
+		return;
+	atomic_store(&deaths, (int)fd);
+	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
+		if (!g->waits)
+			linkgroup_deaths_watch(g);
+}
+
+bool linkgroup_deaths_matter(void)
+{
+	return relaxed_load(&idle) > 0 && !process.confined;
+}
+
+int linkgroup_deaths(void)
+{
+	sigset_t saved;
+
+	if (!linkgroup_deaths_matter() &&
+	    (__libc_single_threaded || process.confined ||
+	     fdtable_connections_end() == 0))
+		return -1;
+	if (__builtin_expect(relaxed_load(&deaths) < 0, 0) &&
+	    !process_may_be_foreign()) {
+		engine_lock(&saved);
+		if (relaxed_load(&deaths) < 0)
+			make();
+		engine_unlock(&saved);
+	}
+	return relaxed_load(&deaths);
+}
+
+/* A group is freed under the lock only, and forgotten before. */
+void linkgroup_deaths_heard(void)
+{
+	struct epoll_event events[HEARD_MAX];
+	sigset_t saved;
+	long n;
+
+	if (process.confined || process_may_be_foreign())
+		return;
+	engine_lock(&saved);
+	do {
+		n = SYS_CALL6(SYS_epoll_pwait, relaxed_load(&deaths), events,
+			      HEARD_MAX, 0, 0, 0);
+		for (long i = 0; i < n; i++)
+			linkgroup_list_hang_up(
+			    (void *)(uintptr_t)events[i].data.u64);
+	} while (n == HEARD_MAX);
+	linkgroup_list_bury();
+	engine_unlock(&saved);
+}
+
+void linkgroup_begin_use(struct linkgroup *g)
+{
+	if (g->connections++ == 0)
+		linkgroup_deaths_count(-1);
+}
+
+void linkgroup_end_use(struct linkgroup *g)
+{
+	if (--g->connections == 0)
+		linkgroup_deaths_count(1);
+}
+
+void linkgroup_deaths_count(int groups)
+{
+	relaxed_add(&idle, groups);
+}
+
+/* The parent goes on with the instance that both have. */
+void linkgroup_deaths_forked(void)
+{
+	int fd = atomic_exchange(&deaths, -1);
+
+	if (fd >= 0)
+		private_fd_close(fd);
+	atomic_store(&idle, 0);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * linkgroup_deaths: a process that sleeps hears that a peer has died.
+ *
+ * A group without connections holds memory and descriptors for the next one.
+ * When its peer has died there is none, and only the channel tells, by hanging
+ * up. So all channels sit in one epoll instance, the deaths, and a thread that
+ * goes to sleep in a call of ours watches that as well, where there is such a
+ * group, or where other threads may leave one while it sleeps.
+ *
+ * The instance is made when the first thread is to watch it, and nobody wakes
+ * up where nobody dies.
+ */
+#ifndef SMC_R_LINKGROUP_DEATHS_H
+#define SMC_R_LINKGROUP_DEATHS_H
+
+#include <stdbool.h>
+
+#include "smc_r/link/shm/linkgroup.h"
+
+/* The descriptor that becomes readable when a peer has died, for a thread that
+ * goes to sleep; -1: it need not watch. Takes the engine lock, the first time.
+ */
+int linkgroup_deaths(void);
+/* Is there a group that only a peer's death makes useless? No lock needed. */
+bool linkgroup_deaths_matter(void);
+/* It is readable: gives back what the dead held. Takes the engine lock. */
+void linkgroup_deaths_heard(void);
+
+/* ---- engine lock held ---- */
+
+/* The group's channel is watched from here on, and no more. */
+void linkgroup_deaths_watch(const struct linkgroup *g);
+void linkgroup_deaths_forget(const struct linkgroup *g);
+
+/* A group that stands on the list has one connection more, or less. */
+void linkgroup_begin_use(struct linkgroup *g);
+void linkgroup_end_use(struct linkgroup *g);
+/* So many groups more, or fewer, stand there without any. */
+void linkgroup_deaths_count(int groups);
+
+/* In the child of a fork. */
+void linkgroup_deaths_forked(void);
+
+#endif
