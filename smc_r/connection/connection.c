@@ -452,16 +452,20 @@ void connection_release(struct connection *c)
 		pool_put_late(c, sizeof(*c));
 }
 
+void connection_drop_if_native(int fd)
+{
+	struct connection *c = connection_of(fd);
+	struct fdentry *e;
+
+	if (c && connection_phase(c) == PHASE_NATIVE && !c->members &&
+	    !atomic_load(&c->callers) && fdtable_clear(fd, &e))
+		connection_release(c);
+}
+
 void connection_drop_native(void)
 {
-	for (int fd = 0; fd < fdtable_program_end(); fd++) {
-		struct connection *c = connection_of(fd);
-		struct fdentry *e;
-
-		if (c && connection_phase(c) == PHASE_NATIVE && !c->members &&
-		    !atomic_load(&c->callers) && fdtable_clear(fd, &e))
-			connection_release(c);
-	}
+	for (int fd = 0; fd < fdtable_program_end(); fd++)
+		connection_drop_if_native(fd);
 }
 
 static struct connection *kept;

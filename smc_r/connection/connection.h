@@ -389,6 +389,7 @@ void connection_release(struct connection *c);
 /* Forgets all that are plain TCP by now and have no call asleep: they need
  * nothing of us. */
 void connection_drop_native(void);
+void connection_drop_if_native(int fd); /* the one of this number */
 
 /* The number was closed under a call that sleeps, which goes on with this
  * private descriptor; and the call is over. Engine lock held. */

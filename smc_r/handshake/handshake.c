@@ -109,14 +109,18 @@ static void start_client(struct connection *c, int fd, uint64_t now)
 	struct clc_proposal p;
 	uint32_t reason;
 	const struct snapshot *s = settings_now(&reason);
+	int made = 0;
 
 	handshake_begin(c, false);
 	if (s)
 		reason = settings_match(s, &c->slot->local, c->slot->peer_port);
 	if (!reason && (atomic_load(&c->slot->socket_flags) & SOCKET_NO_SMC))
 		reason = REASON_FORK;
-	if (!reason && proposal_make(&c->slot->local, &p) < 0)
-		reason = REASON_RENDEZVOUS;
+	if (!reason)
+		made = proposal_make(&c->slot->local, &p);
+	if (made < 0)
+		reason =
+		    made == -EMFILE ? REASON_DESCRIPTORS : REASON_RENDEZVOUS;
 	if (reason)
 		handshake_end_offer(c, fd, reason, now);
 	else

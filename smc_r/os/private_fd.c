@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -35,7 +36,12 @@
 #define PLENTY_PART 8u    /* of what the process may have at most */
 #define PLENTY_MAX  4096u /* a user's pipes are limited, too: pipe(7) */
 
+/* What is given back at once, of the soft limit and at least. */
+#define GIVEN_PART 8u
+#define GIVEN_MIN  8u
+
 static _Atomic unsigned private_fd_count;
+static _Atomic int lowest = INT_MAX; /* number that there ever was */
 
 /* The program's own, while it is raised for a while; engine lock. */
 static struct rlimit limit_before;
@@ -118,16 +124,49 @@ static rlim_t high_base(const struct rlimit *l)
 						 : l->rlim_cur / 4;
 }
 
+/* So many may be in use, ours or not, for us to take one more: fd is the lowest
+ * free number. */
+static bool spares(int fd, unsigned more, const struct rlimit *l)
+{
+	rlim_t most = l->rlim_cur - l->rlim_cur / (l->rlim_cur < MANY ? 2 : 8);
+
+	return (rlim_t)fd + more <= most &&
+	       (rlim_t)atomic_load(&private_fd_count) + more <= most + 1;
+}
+
 static long move_high(int fd, const struct rlimit *old)
 {
-	rlim_t base = high_base(old);
-	rlim_t spare = old->rlim_cur / (old->rlim_cur < MANY ? 2 : 8);
-
-	/* fd was the lowest free number: so many are in use, ours or not. */
-	if ((rlim_t)fd >= old->rlim_cur - spare ||
-	    atomic_load(&private_fd_count) > old->rlim_cur - spare)
+	if (!spares(fd, 1, old))
 		return -EMFILE;
-	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base);
+	return SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high_base(old));
+}
+
+bool private_fd_has_room(unsigned more)
+{
+	struct rlimit l;
+	long fd;
+
+	if (limit_get(&l) < 0 || has_above(&l))
+		return true;
+	fd = SYS_CALL3(SYS_eventfd2, 0, EFD_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	sys_close((int)fd);
+	return spares((int)fd, more, &l);
+}
+
+_Atomic int private_fd_few_from = INT_MAX;
+
+static void note_lowest(int fd, const struct rlimit *l)
+{
+	int least = atomic_load(&lowest);
+
+	if ((rlim_t)fd < l->rlim_cur)
+		atomic_store(&private_fd_few_from,
+			     (int)l->rlim_cur - (int)GIVEN_MIN);
+
+	while (fd < least && !atomic_compare_exchange_weak(&lowest, &least, fd))
+		;
 }
 
 int private_fd(int fd)
@@ -151,6 +190,7 @@ int private_fd(int fd)
 		return -EMFILE;
 	}
 	fdtable_reserve((int)moved);
+	note_lowest((int)moved, &old);
 	atomic_fetch_add(&private_fd_count, 1);
 	return (int)moved;
 }
@@ -201,6 +241,23 @@ bool private_fd_has_plenty(unsigned more)
 	most = l.rlim_max / PLENTY_PART;
 	return atomic_load(&private_fd_count) + more <=
 	       (most < PLENTY_MAX ? most : PLENTY_MAX);
+}
+
+unsigned private_fd_in_use(void)
+{
+	return atomic_load(&private_fd_count);
+}
+
+unsigned private_fd_in_the_way(void)
+{
+	struct rlimit l;
+	rlim_t part;
+
+	if (private_fd_in_use() == 0 || limit_get(&l) < 0 ||
+	    (rlim_t)atomic_load(&lowest) >= l.rlim_cur)
+		return 0;
+	part = l.rlim_cur / GIVEN_PART;
+	return part < GIVEN_MIN ? GIVEN_MIN : (unsigned)part;
 }
 
 void private_fd_close(int fd)

@@ -123,8 +123,19 @@ void private_fd_close(int fd);
 /* Closes several, all of them ours: those whose numbers follow each other cost
  * one call. */
 void private_fd_close_all(const int *fds, unsigned count);
+/* Could so many more be had? Before what is of no use without them. */
+bool private_fd_has_room(unsigned more);
 /* Would so many more leave the program, and what follows, plenty? */
 bool private_fd_has_plenty(unsigned more);
+
+/* A program that gets this number, or a higher one, will soon have none left,
+ * and some of ours are in its way. */
+extern _Atomic int private_fd_few_from;
+/* How many are open. */
+unsigned private_fd_in_use(void);
+/* The program has no number left: as many are to be given back then, or 0, as
+ * all of ours lie above its soft limit. Engine lock held. */
+unsigned private_fd_in_the_way(void);
 
 /*
  * Around calls that make many descriptors before they are moved: a program that

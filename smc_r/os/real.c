@@ -141,6 +141,38 @@ static int bare_prctl(int option, ...)
 	return (int)BARE(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 }
 
+static int bare_open(const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return (int)BARE(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static int bare_openat(int dir, const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return (int)BARE(SYS_openat, dir, path, flags, mode);
+}
+
+static int bare_pipe(int *ends)
+{
+	return (int)BARE(SYS_pipe2, ends, 0);
+}
+
+static int bare_eventfd(unsigned count, int flags)
+{
+	return (int)BARE(SYS_eventfd2, count, flags);
+}
+
 static long bare_syscall(long number, ...)
 {
 	va_list ap;
@@ -164,6 +196,10 @@ struct real real = {.preadv2 = bare_preadv2,
 		    .fcntl = bare_fcntl,
 		    .ioctl = bare_ioctl,
 		    .prctl = bare_prctl,
+		    .open = bare_open,
+		    .openat = bare_openat,
+		    .pipe = bare_pipe,
+		    .eventfd = bare_eventfd,
 		    .syscall = bare_syscall,
 		    REAL_CALLS(BARE_ENTRY)};
 
@@ -190,6 +226,9 @@ static void look_up_others(void)
 	LOOK_UP(posix_spawn);
 	LOOK_UP(posix_spawnp);
 	LOOK_UP(posix_spawn_file_actions_adddup2);
+	LOOK_UP(fopen);
+	LOOK_UP(fopen64);
+	LOOK_UP(opendir);
 	LOOK_UP(fdopen);
 	LOOK_UP(fclose);
 	LOOK_UP(freopen);
@@ -215,6 +254,10 @@ void real_init(void)
 	LOOK_UP(fcntl);
 	LOOK_UP(ioctl);
 	LOOK_UP(prctl);
+	LOOK_UP(open);
+	LOOK_UP(openat);
+	LOOK_UP(pipe);
+	LOOK_UP(eventfd);
 	LOOK_UP(syscall);
 	look_up_others();
 }

@@ -12,6 +12,7 @@
 #ifndef SMC_R_REAL_H
 #define SMC_R_REAL_H
 
+#include <dirent.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
@@ -57,6 +58,8 @@
 	CALL(4, int, epoll_ctl, int, int, int, struct epoll_event *)           \
 	CALL(4, int, epoll_wait, int, struct epoll_event *, int, int)          \
 	CALL(3, int, socket, int, int, int)                                    \
+	CALL(4, int, socketpair, int, int, int, int *)                         \
+	CALL(2, int, pipe2, int *, int)                                        \
 	CALL(2, int, listen, int, int)                                         \
 	CALL(3, int, connect, int, const struct sockaddr *, socklen_t)         \
 	CALL(3, int, accept, int, struct sockaddr *, socklen_t *)              \
@@ -92,6 +95,10 @@ struct real {
 	int (*fcntl)(int, int, ...);
 	int (*ioctl)(int, unsigned long, ...);
 	int (*prctl)(int, ...);
+	int (*open)(const char *, int, ...);
+	int (*openat)(int, const char *, int, ...);
+	int (*pipe)(int *);
+	int (*eventfd)(unsigned, int);
 	long (*syscall)(long, ...);
 	/* No system call of their own: null until real_init, or real_need. */
 	int (*execvpe)(const char *, char *const[], char *const[]);
@@ -109,6 +116,9 @@ struct real {
 			    char *const[]);
 	int (*posix_spawn_file_actions_adddup2)(posix_spawn_file_actions_t *,
 						int, int);
+	FILE *(*fopen)(const char *, const char *);
+	FILE *(*fopen64)(const char *, const char *);
+	DIR *(*opendir)(const char *);
 	FILE *(*fdopen)(int, const char *);
 	int (*fclose)(FILE *);
 	FILE *(*freopen)(const char *, const char *, FILE *);

@@ -63,3 +63,9 @@ void identity_close(void)
 	if (listener >= 0)
 		rendezvous_forget(own_id);
 }
+
+void identity_give_back(void)
+{
+	identity_close();
+	identity_forked();
+}

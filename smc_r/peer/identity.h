@@ -29,6 +29,8 @@ int identity_accept(void);
 void identity_forked(void);
 /* At exit: the rendezvous socket's name goes. */
 void identity_close(void);
+/* The socket goes as well; the next need makes another name. */
+void identity_give_back(void);
 
 /* n bytes of the kernel's random numbers. 0 or -EAGAIN. */
 int identity_random(void *out, size_t n);

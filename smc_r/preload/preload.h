@@ -16,6 +16,7 @@
 
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/os/real.h"
+#include "smc_r/socket/scarcity.h"
 #include "smc_r/socket/socket_close.h"
 
 #define PRELOAD __attribute__((visibility("default")))

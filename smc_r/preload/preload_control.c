@@ -39,6 +39,7 @@ static int fresh(int fd)
 {
 	if (fd < 0)
 		return fd;
+	scarcity_note(fd);
 	socket_number_is_new(fd);
 	if (__builtin_expect(passthrough_is(fd), 0))
 		passthrough_drop(fd);
@@ -63,7 +64,9 @@ PRELOAD int socket(int domain, int type, int protocol)
 		domain = protocol == 0 ? AF_INET : AF_INET6;
 		protocol = IPPROTO_TCP;
 	}
-	fd = fresh(real.socket(domain, type, protocol));
+	do
+		fd = fresh(real.socket(domain, type, protocol));
+	while (scarcity_again(fd < 0));
 	if (fd >= 0 && !process.off)
 		socket_history_made(fd, domain, type, protocol);
 	return fd;
@@ -220,8 +223,13 @@ static bool can_tell(const struct sockaddr *a, const socklen_t *n)
 
 static int kernel_accepts(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
-	return fresh(flags == BY_ACCEPT ? real.accept(fd, a, n)
-					: real.accept4(fd, a, n, flags));
+	int result;
+
+	do
+		result = flags == BY_ACCEPT ? real.accept(fd, a, n)
+					    : real.accept4(fd, a, n, flags);
+	while (scarcity_again(result < 0));
+	return fresh(result);
 }
 
 static void begin_accepted(int listener, int fd,
@@ -422,7 +430,9 @@ PRELOAD int dup(int fd)
 	int result;
 
 	passthrough_share(fd);
-	result = real.dup(fd);
+	do
+		result = real.dup(fd);
+	while (scarcity_again(result < 0));
 	if (passthrough_is(result))
 		passthrough_drop(result);
 	socket_history_copied(fd, result);

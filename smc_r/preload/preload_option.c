@@ -86,7 +86,9 @@ PRELOAD int fcntl(int fd, int command, ...)
 		begin_signals(c, fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		passthrough_share(fd);
-	result = real.fcntl(fd, command, argument);
+	do
+		result = real.fcntl(fd, command, argument);
+	while (scarcity_again(result < 0));
 	if (result >= 0 && fdtable)
 		return after_fcntl(fd, command, argument, result);
 	return result;

@@ -178,8 +178,11 @@ PRELOAD_ALIAS(__select, select);
 
 PRELOAD int epoll_create1(int flags)
 {
-	int fd = real.epoll_create1(flags);
+	int fd;
 
+	do
+		fd = real.epoll_create1(flags);
+	while (scarcity_again(fd < 0));
 	if (fd >= 0 && fdtable)
 		epoll_created(fd);
 	return fd;
@@ -187,8 +190,11 @@ PRELOAD int epoll_create1(int flags)
 
 PRELOAD int epoll_create(int size)
 {
-	int fd = real.epoll_create(size);
+	int fd;
 
+	do
+		fd = real.epoll_create(size);
+	while (scarcity_again(fd < 0));
 	if (fd >= 0 && fdtable)
 		epoll_created(fd);
 	return fd;

@@ -32,6 +32,12 @@ int home_users(void)
 	return users;
 }
 
+void home_give_back(void)
+{
+	private_fd_close(users);
+	users = -1;
+}
+
 /* ---- a new one ---- */
 
 static int make_part(uint32_t name, const char *part, unsigned mode)

@@ -6,7 +6,7 @@
  * user makes it, under a random name, and it stays. Where no BPF program keeps
  * accounts, there is only the one that the owner of the run directory has.
  *
- * Ownership: the descriptor of users/ is kept for the life of the process.
+ * Ownership: the descriptor of users/ is kept, but for home_give_back().
  * Locking:   engine lock held by the caller.
  */
 #ifndef SMC_R_HOME_H
@@ -27,5 +27,7 @@ uint32_t home_number(void);
 /* The directory of all users, for paths that begin there: a private descriptor,
  * or -errno. */
 int home_users(void);
+/* Closes it: the next that needs it opens it again. */
+void home_give_back(void);
 
 #endif

@@ -31,6 +31,7 @@ struct segment segments[SEGMENTS_MAX];
 struct status_header *_Atomic segment_own;
 static int status_dir = -1;
 static int own_fd = -1;
+static int proc = -1; /* /proc */
 static char own_name[48];
 static bool sweeping = true;
 
@@ -142,17 +143,22 @@ static int make_own(void)
  * has it once, however often what follows fails. */
 static void keep_proc(void)
 {
-	static bool kept;
-	int fd;
-
-	if (kept)
+	if (proc >= 0)
 		return;
-	fd = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
-			    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd >= 0)
-		fd = private_fd(fd);
-	process_keep_proc(fd < 0 ? -1 : fd);
-	kept = fd >= 0;
+	proc = (int)SYS_CALL4(SYS_openat, AT_FDCWD, "/proc",
+			      O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (proc >= 0)
+		proc = private_fd(proc);
+	process_keep_proc(proc < 0 ? -1 : proc);
+}
+
+void segment_give_back_descriptors(void)
+{
+	private_fd_close(proc);
+	proc = -1;
+	process_keep_proc(-1);
+	totals_forget_lock();
+	home_give_back();
 }
 
 static int open_in_home(void)

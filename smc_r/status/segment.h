@@ -88,6 +88,9 @@ void segment_fork_failed(void);
 int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used);
 void segment_give_back(uint64_t bytes);
 
+/* Closes the descriptors that it can do without, or open again. */
+void segment_give_back_descriptors(void);
+
 /* Is there one that has, or had, a slot of ours? No lock needed. */
 bool segment_is_open(void);
 

@@ -154,6 +154,12 @@ int totals_open(int status_dir)
 	return totals_fd < 0 ? -EMFILE : 0;
 }
 
+void totals_forget_lock(void)
+{
+	private_fd_close(totals_fd);
+	totals_fd = -1;
+}
+
 int totals_forked(int status_dir)
 {
 	if (status_dir >= 0)
@@ -353,8 +359,11 @@ static void move_slots(struct status_slot *slots, uint32_t slot_count)
 int totals_merge(int status_dir, const char *name, struct status_header *h,
 		 struct status_slot *slots, uint32_t slot_count)
 {
-	int result = totals ? lock_within(totals_fd, LOCK_EX) : -EAGAIN;
+	int result;
 
+	if (totals && totals_fd < 0)
+		totals_fd = for_lock(-1, status_dir);
+	result = totals ? lock_within(totals_fd, LOCK_EX) : -EAGAIN;
 	if (result < 0)
 		return result;
 	move_counters(h);

@@ -27,6 +27,9 @@ int totals_open(int status_dir);
 /* Before another directory's are opened: this process has another user now. */
 void totals_leave(void);
 
+/* Closes the descriptor for merges, until the next one. */
+void totals_forget_lock(void);
+
 /* In the child of a fork: open files of its own, so locks of its own. Returns
  * the directory's descriptor from now on. */
 int totals_forked(int status_dir);

@@ -47,6 +47,23 @@ both() { # least number of ends on SMC, argument of edges...
 	both 240 tight 150 1000
 }
 
+# A client and its server use up all their numbers, or open files up to the
+# limit: within two of what they have without the library.
+@test "the program gets the last descriptors" {
+	local what limit plain ours
+	for limit in 64 1024; do
+		for what in sockets unread files; do
+			plain=$("$programs/preload/numbers" $what $limit)
+			ours=$(smc_run "$programs/preload/numbers" $what $limit)
+			echo "$what of $limit: $plain, with the library $ours"
+			[ "${ours% *}" -ge $((${plain% *} - 2)) ]
+			[ "${ours#* }" -ge $((${plain#* } - 2)) ]
+		done
+	done
+	smc_count
+	smc_reasons | grep "^DESCRIPTORS "
+}
+
 # What a client cannot take for want of descriptors is lost to that link group,
 # and to no other.
 @test "few descriptors for a while: the connections after that are on SMC" {

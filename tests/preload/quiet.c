@@ -8,6 +8,7 @@
  *   quiet names		the functions, one a line
  *   quiet play	PORT	calls them
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -220,6 +222,16 @@ static void child_works(void)
 	close(ep);
 }
 
+static int pair[2];
+
+static void close_both(int result)
+{
+	if (result == 0) {
+		close(pair[0]);
+		close(pair[1]);
+	}
+}
+
 static void call_by_number(void)
 {
 	syscall(SYS_read, u[0], block, 1);
@@ -322,6 +334,17 @@ CASE_OF(close_range, dup2(ep, HIGH);
 	close_range(HIGH, HIGH + 5, CLOSE_RANGE_CLOEXEC);
 	close_range(HIGH, HIGH + 5, 0))
 CASE_OF(closefrom, IN_CHILD(fork(), closefrom(HIGH)))
+CASE_OF(open, close(open("/dev/null", O_RDONLY)))
+CASE_OF(open64, close(open64("/dev/null", O_RDONLY)))
+CASE_OF(openat, close(openat(AT_FDCWD, "/dev/null", O_RDONLY)))
+CASE_OF(openat64, close(openat64(AT_FDCWD, "/dev/null", O_RDONLY)))
+CASE_OF(fopen, fclose(fopen("/dev/null", "r")))
+CASE_OF(fopen64, fclose(fopen64("/dev/null", "r")))
+CASE_OF(opendir, closedir(opendir("/")))
+CASE_OF(pipe, close_both(pipe(pair)))
+CASE_OF(pipe2, close_both(pipe2(pair, O_CLOEXEC)))
+CASE_OF(socketpair, close_both(socketpair(AF_UNIX, SOCK_STREAM, 0, pair)))
+CASE_OF(eventfd, close(eventfd(0, EFD_CLOEXEC)))
 CASE_OF(fdopen, fclose(fdopen(dup(file), "r")))
 CASE_OF(fclose, FILE *f = fopen("/dev/null", "w"); fputs("x", f); fclose(f))
 CASE_OF(freopen, fclose(freopen("/dev/null", "r", fopen("/dev/null", "r"))))
@@ -441,6 +464,17 @@ static const struct {
     CASE(__close),
     CASE(close_range),
     CASE(closefrom),
+    CASE(open),
+    CASE(open64),
+    CASE(openat),
+    CASE(openat64),
+    CASE(fopen),
+    CASE(fopen64),
+    CASE(opendir),
+    CASE(pipe),
+    CASE(pipe2),
+    CASE(socketpair),
+    CASE(eventfd),
     CASE(fdopen),
     CASE(fclose),
     CASE(freopen),

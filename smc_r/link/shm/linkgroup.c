@@ -59,8 +59,10 @@ static uint32_t make_server_group(const uint8_t *peer_id,
 	int channel;
 
 	linkgroup_list_drop_dead();
-	if (identity_get(id) < 0)
-		return REASON_RENDEZVOUS;
+	channel = identity_get(id);
+	if (channel < 0)
+		return channel == -EMFILE ? REASON_DESCRIPTORS
+					  : REASON_RENDEZVOUS;
 	channel = rendezvous_connect(peer_id);
 	if (channel == -ECONNREFUSED || channel == -ENOENT)
 		return REASON_OTHER_HOST;
@@ -358,6 +360,18 @@ void linkgroup_out_of_step(struct rmb *r)
 	if (!g || g->side != SIDE_SERVER || g->channel < 0)
 		return;
 	linkgroup_list_hang_up(g);
+}
+
+void linkgroup_shed(void)
+{
+	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
+		linkgroup_rmb_shed(g);
+		if (g->connections > 0 || g->channel < 0)
+			continue;
+		private_fd_close(g->channel);
+		g->channel = -1;
+	}
+	linkgroup_list_drop_dead();
 }
 
 void linkgroup_forked(void)

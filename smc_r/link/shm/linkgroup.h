@@ -140,6 +140,10 @@ void linkgroup_lend(struct rmb *rmb, uint32_t element, struct lease lease);
 int linkgroup_rest_ms(void);
 void linkgroup_rest(void); /* takes the engine lock */
 
+/* Gives back every descriptor that no connection uses: of elements, and of
+ * groups without connections. Engine lock held. */
+void linkgroup_shed(void);
+
 /* In the child of a fork. */
 void linkgroup_forked(void);
 

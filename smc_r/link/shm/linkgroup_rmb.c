@@ -110,16 +110,20 @@ static uint32_t rmbe_size_for(uint64_t used, uint64_t limit)
 static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 			uint32_t *elements, uint32_t *rmbe_bytes)
 {
-	uint64_t room = headroom();
+	uint64_t room = UINT64_MAX;
 	uint64_t used = 0;
 	uint32_t n = g->connections;
 
+	n = n < 1 ? 1 : n > RMB_ELEMENTS_MAX ? RMB_ELEMENTS_MAX : n;
+	while (!private_fd_has_room(BELLS_ONE * n))
+		if ((n /= 2) == 0)
+			return REASON_DESCRIPTORS;
 	/* Asks for nothing: learns what is used. */
 	if (segment_reserve(0, UINT64_MAX, &used) < 0)
 		return REASON_MEMORY;
+	room = headroom();
 	g->plenty = used <= s->max_memory_bytes / 8;
 	g->enough = used <= s->max_memory_bytes / 2;
-	n = n < 1 ? 1 : n > RMB_ELEMENTS_MAX ? RMB_ELEMENTS_MAX : n;
 	for (;;) {
 		uint32_t size = rmbe_size_for(used, s->max_memory_bytes);
 
@@ -408,6 +412,28 @@ void linkgroup_rmb_trim(struct linkgroup *g)
 		trim_server(g);
 	else
 		trim_client(g);
+}
+
+static void shed_elements(struct rmb *r)
+{
+	uint32_t kept = r->busy | r->leaked | r->lent;
+	uint32_t which = 0;
+
+	for (uint32_t i = 0; i < r->map.elements; i++)
+		if (!(kept >> i & 1) &&
+		    (r->side == SIDE_CLIENT ||
+		     linkgroup_knock_shut(rmb_element(&r->map, i))))
+			which |= 1u << i;
+	r->leaked |= which;
+	bells_close_all(r->bells, r->map.elements, which);
+}
+
+void linkgroup_rmb_shed(struct linkgroup *g)
+{
+	g->spare = 0;
+	for (struct rmb *r = g->rmbs; r; r = r->next)
+		shed_elements(r);
+	linkgroup_rmb_trim(g);
 }
 
 void linkgroup_rmb_abandon(struct rmb *r)

@@ -44,6 +44,9 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g);
  * are likely to want them; as client, those that the server retired; when the
  * group was hung up, all of them. */
 void linkgroup_rmb_trim(struct linkgroup *g);
+/* Closes the bells of all elements that no connection of ours has: they are
+ * never used again. */
+void linkgroup_rmb_shed(struct linkgroup *g);
 /* Gives one back; it stands on no group's list. */
 void linkgroup_rmb_free(struct rmb *r);
 /* Runs in the child of a fork: the RMB is the parent's, and stays mapped while
