@@ -11,8 +11,16 @@
 
 #define PATH_BYTES 1024
 #define TEXT_BYTES 4096
-#define SPARE      16u          /* this part of a limit stays the program's */
 #define NO_LIMIT   (1ull << 62) /* version 1 says a number that large */
+
+/*
+ * What stays the program's, and the kernel's for its sockets: half of a small
+ * limit, and a sixteenth of a large one. A group that is full does not fail at
+ * once: the kernel looks for pages to take, at each page that anybody needs.
+ */
+#define SPARE_SMALL 2u
+#define SPARE_LARGE 16u
+#define SPARE_BYTES (128ull << 20) /* between the two */
 
 struct version {
 	const char *directory; /* below the root */
@@ -77,6 +85,15 @@ static uint64_t number_after(const char *text, const char *word)
 	return 0;
 }
 
+static uint64_t spare_of(uint64_t limit)
+{
+	uint64_t small = limit / SPARE_SMALL, large = limit / SPARE_LARGE;
+
+	if (small < SPARE_BYTES)
+		return small;
+	return large > SPARE_BYTES ? large : SPARE_BYTES;
+}
+
 static uint64_t room_of_group(char *path, const struct version *v)
 {
 	static char text[TEXT_BYTES]; /* stacks of threads may be small */
@@ -87,7 +104,7 @@ static uint64_t room_of_group(char *path, const struct version *v)
 	limit = strtoull(text, NULL, 10);
 	if (limit >= NO_LIMIT || !read_file(path, v->usage, text))
 		return UINT64_MAX;
-	used = strtoull(text, NULL, 10) + limit / SPARE;
+	used = strtoull(text, NULL, 10) + spare_of(limit);
 	if (read_file(path, "/memory.stat", text)) {
 		cache = number_after(text, v->cache[0]) +
 			number_after(text, v->cache[1]);
