@@ -24,20 +24,6 @@
 #define SQLITE_WRITERS_START 0x40000000
 #define SQLITE_WRITERS_BYTES 2
 
-static int open_dir(const char *path)
-{
-	char dir[PATH_MAX];
-	char *slash;
-	int fd;
-
-	strcpy(dir, path);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = '\0';
-	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* The name in the directory, with this at its end. */
 static int name_of(const struct store *s, const char *end, char out[PATH_MAX])
 {
@@ -75,7 +61,7 @@ int store_lock(struct store *s)
 
 	if (error)
 		return error;
-	s->dir = open_dir(s->path);
+	s->dir = whole_file_directory(s->path);
 	if (s->dir < 0)
 		return s->dir;
 	s->lock = lock_file_take(s->dir, name, s->lock_wait_ms);

@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+/* Opens the directory that this name, of less than PATH_MAX bytes, is in: a
+ * descriptor or a negative errno. */
+int whole_file_directory(const char *path);
+
 /* Writes all of it and syncs. 0 or a negative errno. */
 int whole_file_write(int fd, const char *bytes, size_t length);
 

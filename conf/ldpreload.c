@@ -93,16 +93,10 @@ static int load(struct ldpreload_edit *edit, const char *path)
 
 static int flush_directory(const char *path)
 {
-	char dir[PATH_MAX];
-	char *slash;
-	int fd;
+	int fd = whole_file_directory(path);
 
-	strcpy(dir, path);
-	slash = strrchr(dir, '/');
-	slash[slash == dir] = '\0';
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	fsync(fd);
 	close(fd);
 	return 0;
