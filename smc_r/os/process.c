@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +73,13 @@ void process_keep_proc(int fd)
 	proc = fd;
 }
 
-/* Opens a path that begins with "/proc/"; -errno. */
+/* A path that begins with "/proc/", for a call that begins at `proc`. */
+#define PATH_IN_PROC(path) ((path) + (proc < 0 ? 0 : 6))
+
+/* Returns -errno. */
 static long open_in_proc(const char *path, int flags)
 {
-	return SYS_CALL4(SYS_openat, proc, proc < 0 ? path : path + 6,
+	return SYS_CALL4(SYS_openat, proc, PATH_IN_PROC(path),
 			 flags | O_CLOEXEC, 0);
 }
 
@@ -101,8 +105,7 @@ static bool read_stat(char text[STAT_BYTES], pid_t pid)
 	char path[32] = "/proc/";
 
 	text_put(text_put_number(path + 6, (uint64_t)pid), "/stat");
-	return read_file(proc, proc < 0 ? path : path + 6, text, STAT_BYTES) >
-	       0;
+	return read_file(proc, PATH_IN_PROC(path), text, STAT_BYTES) > 0;
 }
 
 /* Never NULL. The name in field 2 may hold anything, a ')' too. */
@@ -129,16 +132,16 @@ static bool has_executed(const char *text)
 }
 
 /* The start time; *executed: the process is no copy of its parent any more, or
- * never was. */
-static uint64_t process_life(pid_t pid, bool *executed)
+ * never was. text is the line, or nothing. */
+static uint64_t read_life(char text[STAT_BYTES], pid_t pid, bool *executed)
 {
-	char text[STAT_BYTES];
-
 	*executed = false;
-	if (!read_stat(text, pid))
+	if (!read_stat(text, pid)) {
+		*text = '\0';
 		return SYS_CALL3(SYS_kill, pid, 0, 0) == -ESRCH
 			   ? 0
 			   : PROCESS_HIDDEN;
+	}
 	*executed = has_executed(text);
 	/* The first thread may end and stay a zombie while others work on. */
 	if (is_over(text) &&
@@ -147,11 +150,31 @@ static uint64_t process_life(pid_t pid, bool *executed)
 	return strtoull(stat_field(text, FIELD_START), NULL, 10);
 }
 
+static uint64_t process_life(pid_t pid, bool *executed)
+{
+	char text[STAT_BYTES];
+
+	return read_life(text, pid, executed);
+}
+
 uint64_t process_start_time(pid_t pid)
 {
 	bool executed;
 
 	return process_life(pid, &executed);
+}
+
+/* A descriptor of a process can be read from when all its threads are over. */
+bool process_has_ended(pid_t pid)
+{
+	long fd = SYS_CALL3(SYS_pidfd_open, pid, 0, 0);
+	bool ended;
+
+	if (fd < 0)
+		return process_start_time(pid) == 0;
+	ended = sys_poll((int)fd, POLLIN, 0) != 0;
+	sys_close((int)fd);
+	return ended;
 }
 
 static bool is_same(uint64_t now, uint64_t start)
@@ -162,6 +185,8 @@ static bool is_same(uint64_t now, uint64_t start)
 
 bool process_is_same(pid_t pid, uint64_t start)
 {
+	if (pid == process.pid)
+		return is_same(process.start, start);
 	return is_same(pid > 0 ? process_start_time(pid) : 0, start);
 }
 
@@ -183,28 +208,40 @@ bool process_thread_is_dead(uint32_t tid)
 	return read_stat(text, (pid_t)tid) && is_over(text);
 }
 
-/* Two names: as it was started, which is what ps shows and may be a link to
- * another name; and of the file itself, which a program cannot change. */
-static void find_program(void)
+/* It is the name as it was started, which is what ps shows and may be a link
+ * to another one: field 2, in brackets. */
+static void find_program(const char *stat)
 {
-	char path[512];
-	const char *name = path;
-	long n =
-	    SYS_CALL3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
-	size_t length;
+	const char *from = strchr(stat, '(');
+	const char *end = strrchr(stat, ')');
+	size_t length = from && end > from ? (size_t)(end - from - 1) : 0;
 
+	if (length >= sizeof(process.program))
+		length = sizeof(process.program) - 1;
+	if (length > 0)
+		memcpy(process.program, from + 1, length);
+	process.program[length] = '\0';
+	if (length == 0)
+		text_put(process.program, process_executable());
+}
+
+const char *process_executable(void)
+{
+	static char name[STATUS_PROGRAM_MAX];
+	char path[512];
+	const char *last;
+	long n;
+
+	if (name[0])
+		return name;
+	n = SYS_CALL4(SYS_readlinkat, proc, PATH_IN_PROC("/proc/self/exe"),
+		      path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
-	if (strrchr(path, '/'))
-		name = strrchr(path, '/') + 1;
-	for (size_t i = 0; name[i] && i + 1 < sizeof(process.executable); i++)
-		process.executable[i] = name[i];
-	length = read_file(AT_FDCWD, "/proc/self/comm", process.program,
-			   sizeof(process.program));
-	if (length > 0 && process.program[length - 1] == '\n')
-		process.program[length - 1] = '\0';
-	if (process.program[0] == '\0')
-		memcpy(process.program, process.executable,
-		       sizeof(process.program));
+	last = strrchr(path, '/');
+	last = last ? last + 1 : path;
+	for (size_t i = 0; last[i] && i + 1 < sizeof(name); i++)
+		name[i] = last[i];
+	return name;
 }
 
 static void mark_address_space(void)
@@ -249,9 +286,12 @@ void process_read_environment(void)
 
 void process_begin(void)
 {
+	char text[STAT_BYTES];
+	bool executed;
+
 	process.pid = sys_getpid();
-	process.start = process_start_time(process.pid);
-	find_program();
+	process.start = read_life(text, process.pid, &executed);
+	find_program(text);
 	if (wiped_on_fork == &never_wiped)
 		mark_address_space();
 	atomic_store(&process.begun, true);

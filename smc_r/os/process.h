@@ -26,9 +26,8 @@ struct process {
 	bool confined;      /* it left, and may make no calls but its own */
 	_Atomic bool begun; /* engine_begin() */
 	bool exec_shows; /* /proc would tell, if this fork executed a program */
-	char program[STATUS_PROGRAM_MAX];    /* as it was started */
-	char executable[STATUS_PROGRAM_MAX]; /* last part of the file */
-	unsigned spin_us;                    /* longest spin before a sleep */
+	char program[STATUS_PROGRAM_MAX]; /* as it was started */
+	unsigned spin_us;                 /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
 	unsigned handshake_ms;  /* longest wait for the peer's part of it */
 	_Atomic uint32_t forks; /* that we saw, and that it has come from */
@@ -43,6 +42,9 @@ void process_read_environment(void);
 /* Finds out which process this is; engine_begin() does so at the first connect,
  * listen or accept. */
 void process_begin(void);
+/* The last part of the name of its file, which a program cannot change: "" if
+ * the kernel does not tell. Engine lock held. */
+const char *process_executable(void);
 /* Both, for what uses parts of the engine alone. */
 void process_init(void);
 /* Called before each fork, and in its child. */
@@ -85,6 +87,9 @@ void process_will_share_memory(void);
  * tell (hidepid, no /proc). */
 #define PROCESS_HIDDEN UINT64_MAX
 uint64_t process_start_time(pid_t pid);
+/* Is there none of this number, or only what nobody has waited for? That is
+ * found out without /proc, in a tenth of the time. */
+bool process_has_ended(pid_t pid);
 /* Is it the process that began then? Where that is hidden: better a dead one
  * too many than a living one too few. */
 bool process_is_same(pid_t pid, uint64_t start);
@@ -140,7 +145,8 @@ unsigned private_fd_in_the_way(void);
 /*
  * Around calls that make many descriptors before they are moved: a program that
  * uses nearly all that its soft limit allows has no numbers left for them, but
- * the hard limit may. Engine lock held; they do not nest.
+ * the hard limit may. The limit is asked for once then, and not for each of
+ * them. Engine lock held; they nest.
  */
 void private_fd_begin(void);
 void private_fd_end(void);

@@ -315,7 +315,7 @@ static void sweep_name(const char *name)
 	uint8_t id[8];
 	int fd;
 
-	if (!id_of(id, name) || process_start_time(rendezvous_id_pid(id)) != 0)
+	if (!id_of(id, name) || !process_has_ended(rendezvous_id_pid(id)))
 		return;
 	fd = rendezvous_connect(id);
 	if (fd == -ECONNREFUSED)

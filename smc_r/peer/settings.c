@@ -30,7 +30,7 @@ static bool is_excluded(void)
 {
 	for (unsigned i = 0; i < current.exclude_count; i++)
 		if (strcmp(current.excludes[i], process.program) == 0 ||
-		    strcmp(current.excludes[i], process.executable) == 0)
+		    strcmp(current.excludes[i], process_executable()) == 0)
 			return true;
 	return false;
 }
