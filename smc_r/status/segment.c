@@ -61,13 +61,15 @@ static int size_file(int fd)
 		return -EFBIG;
 	if (SYS_CALL3(SYS_ftruncate, fd, SEGMENT_BYTES, 0) < 0)
 		return -ENOSPC;
-	return give_memory(fd, 0, STATUS_SLOTS_AT);
+	return give_memory(
+	    fd, 0, STATUS_SLOTS_AT + SLOTS_STEP * sizeof(struct status_slot));
 }
 
 static void fill_header(struct status_header *h)
 {
 	h->version = STATUS_VERSION;
 	h->slot_size = sizeof(struct status_slot);
+	h->slot_count = SLOTS_STEP;
 	h->pid = process.pid;
 	h->uid = sys_geteuid();
 	h->start = process.start;
@@ -131,7 +133,8 @@ static int make_own(void)
 		return fd;
 	fd = private_fd(fd);
 	/* In another pid namespace nothing else says that we live. */
-	SYS_CALL3(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
+	if (fd >= 0)
+		totals_lock_within(fd, LOCK_SH);
 	result = fd < 0 ? fd : map_own(fd);
 	if (result < 0) {
 		SYS_CALL3(SYS_unlinkat, status_dir, own_name, 0);

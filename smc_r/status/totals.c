@@ -36,7 +36,7 @@ struct dirent64_kernel {
 
 /* ---- the file ---- */
 
-static int lock_within(int fd, int how)
+int totals_lock_within(int fd, int how)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (SYS_CALL3(SYS_flock, fd, how | LOCK_NB, 0) == 0)
@@ -89,7 +89,7 @@ static int map_totals(int fd, off_t size)
 	if (map == MAP_FAILED)
 		return -errno;
 	if (!is_current(map)) {
-		result = lock_within(fd, LOCK_EX);
+		result = totals_lock_within(fd, LOCK_EX);
 		if (result == 0) {
 			result = make_current(map);
 			SYS_CALL3(SYS_flock, fd, LOCK_UN, 0);
@@ -224,7 +224,7 @@ static void add_segment(int dir, const char *name, void *argument)
 /* A word that says "stale" while we count is for the next one. */
 static int ledger_begin(int dir)
 {
-	int result = totals ? lock_within(dir, LOCK_EX) : -EAGAIN;
+	int result = totals ? totals_lock_within(dir, LOCK_EX) : -EAGAIN;
 	uint64_t sum = 0;
 
 	if (result < 0)
@@ -363,7 +363,7 @@ int totals_merge(int status_dir, const char *name, struct status_header *h,
 
 	if (totals && totals_fd < 0)
 		totals_fd = for_lock(-1, status_dir);
-	result = totals ? lock_within(totals_fd, LOCK_EX) : -EAGAIN;
+	result = totals ? totals_lock_within(totals_fd, LOCK_EX) : -EAGAIN;
 	if (result < 0)
 		return result;
 	move_counters(h);
@@ -450,44 +450,53 @@ static void merge_map(int dir, const char *name, void *map, size_t size,
 		    slots);
 }
 
-static void merge_file(int dir, const char *name, bool even_alive)
+static void merge_file(int dir, const char *name, int fd, size_t size,
+		       bool even_alive)
 {
-	struct stat st;
 	void *map;
-	int fd = open_file(dir, name, O_RDWR, &st);
 
-	if (fd < 0)
+	if (size < STATUS_SLOTS_AT)
 		return;
-	if (st.st_size >= (off_t)STATUS_SLOTS_AT &&
-	    (even_alive ||
-	     SYS_CALL3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0)) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-			   MAP_SHARED, fd, 0);
-		if (map != MAP_FAILED) {
-			merge_map(dir, name, map, (size_t)st.st_size,
-				  even_alive);
-			munmap(map, (size_t)st.st_size);
-		}
-	}
-	sys_close(fd);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return;
+	merge_map(dir, name, map, size, even_alive);
+	munmap(map, size);
 }
 
+static bool has_process(const char *name)
+{
+	return process_is_same((pid_t)strtol(name, NULL, 10),
+			       strtoull(strchr(name, '.') + 1, NULL, 10));
+}
+
+/* Nearly all of them live, and the lock tells that sooner than /proc. */
 static void sweep_one(int dir, const char *name, void *argument)
 {
-	const char *dot = strchr(name, '.');
+	struct stat st;
+	int fd;
 
 	(void)argument;
 	if (!is_segment(name))
 		return;
-	if (!process_is_same((pid_t)strtol(name, NULL, 10),
-			     strtoull(dot + 1, NULL, 10)))
-		merge_file(dir, name, false);
+	fd = open_file(dir, name, O_RDWR, &st);
+	if (fd < 0)
+		return;
+	if (SYS_CALL3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0 &&
+	    !has_process(name))
+		merge_file(dir, name, fd, (size_t)st.st_size, false);
+	sys_close(fd);
 }
 
 void totals_merge_file(int status_dir, const char *name)
 {
-	if (totals)
-		merge_file(status_dir, name, true);
+	struct stat st;
+	int fd = totals ? open_file(status_dir, name, O_RDWR, &st) : -EAGAIN;
+
+	if (fd < 0)
+		return;
+	merge_file(status_dir, name, fd, (size_t)st.st_size, true);
+	sys_close(fd);
 }
 
 void totals_sweep(int status_dir)

@@ -22,6 +22,10 @@
 
 #include "smc_r/os/status.h"
 
+/* flock(2), which waits for 50 ms at most: 0 or -EAGAIN. For files that nobody
+ * but this user can open. */
+int totals_lock_within(int fd, int how);
+
 /* Opens the totals in that directory, home_open()'s: 0 or -errno. */
 int totals_open(int status_dir);
 /* Before another directory's are opened: this process has another user now. */
