@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
-#define PATH_BYTES 1024
-#define TEXT_BYTES 4096
-#define NO_LIMIT   (1ull << 62) /* version 1 says a number that large */
+#define PATH_BYTES   1024
+#define TEXT_BYTES   4096
+#define NO_LIMIT     (1ull << 62) /* version 1 says a number that large */
+/* A group that has no limit has none for so long: to find that out takes a
+ * third of the time in which an RMB is made. */
+#define UNLIMITED_NS 1000000000u
 
 /*
  * What stays the program's, and the kernel's for its sockets: half of a small
@@ -188,5 +192,13 @@ uint64_t headroom_in(const char *groups, const char *root)
 
 uint64_t headroom(void)
 {
-	return headroom_in("/proc/self/cgroup", "/sys/fs/cgroup");
+	static uint64_t unlimited_ns;
+	uint64_t now = sys_now_ns();
+	uint64_t room;
+
+	if (unlimited_ns && now - unlimited_ns < UNLIMITED_NS)
+		return UINT64_MAX;
+	room = headroom_in("/proc/self/cgroup", "/sys/fs/cgroup");
+	unlimited_ns = room == UINT64_MAX ? now : 0;
+	return room;
 }

@@ -10,7 +10,7 @@
  * (memory.limit_in_bytes and so on), up the tree; cgroups(7).
  *
  * Locking: engine lock held by the caller. The answer may be old when it is
- *          used.
+ *          used; that there is no limit is believed for a second.
  */
 #ifndef SMC_R_HEADROOM_H
 #define SMC_R_HEADROOM_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* Returns bytes; UINT64_MAX when there is no limit, or none that can be seen.
- * Opens a few files. */
+ * Opens a few files, unless there was no limit a moment ago. */
 uint64_t headroom(void);
 
 /* Does what headroom() does, with other files than /proc/self/cgroup and
