@@ -43,9 +43,11 @@
 static _Atomic unsigned private_fd_count;
 static _Atomic int lowest = INT_MAX; /* number that there ever was */
 
-/* The program's own, while it is raised for a while; engine lock. */
+/* The program's own, between private_fd_begin() and its end; engine lock. */
 static struct rlimit limit_before;
+static bool limit_is_known;
 static bool limit_is_raised;
+static unsigned begun;
 
 static long limit_get(struct rlimit *l)
 {
@@ -88,16 +90,30 @@ static void limit_lower(const struct rlimit *old)
 
 void private_fd_begin(void)
 {
-	if (limit_get(&limit_before) == 0 &&
-	    limit_before.rlim_max > limit_before.rlim_cur)
-		limit_is_raised = limit_raise(&limit_before);
+	if (begun++ > 0)
+		return;
+	limit_is_known = limit_get(&limit_before) == 0;
+	limit_is_raised = limit_is_known &&
+			  limit_before.rlim_max > limit_before.rlim_cur &&
+			  limit_raise(&limit_before);
 }
 
 void private_fd_end(void)
 {
+	if (--begun > 0)
+		return;
 	if (limit_is_raised)
 		limit_lower(&limit_before);
-	limit_is_raised = false;
+	limit_is_known = limit_is_raised = false;
+}
+
+/* The program's own. */
+static long limit_now(struct rlimit *l)
+{
+	if (!limit_is_known)
+		return limit_get(l);
+	*l = limit_before;
+	return 0;
 }
 
 static long move_above(int fd, const struct rlimit *old)
@@ -174,9 +190,7 @@ int private_fd(int fd)
 	struct rlimit old;
 	long moved = -EMFILE;
 
-	if (limit_is_raised)
-		old = limit_before;
-	if (limit_is_raised || limit_get(&old) == 0) {
+	if (limit_now(&old) == 0) {
 		if (has_above(&old))
 			moved = move_above(fd, &old);
 		if (moved < 0)
@@ -236,7 +250,7 @@ bool private_fd_has_plenty(unsigned more)
 	struct rlimit l;
 	rlim_t most;
 
-	if (limit_get(&l) < 0)
+	if (limit_now(&l) < 0)
 		return false;
 	most = l.rlim_max / PLENTY_PART;
 	return atomic_load(&private_fd_count) + more <=

@@ -8,6 +8,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/rendezvous.h"
+#include "smc_r/status/account.h"
 #include "smc_r/status/home.h"
 #include "smc_r/status/segment.h"
 
@@ -20,25 +21,34 @@ int identity_random(void *out, size_t n)
 }
 
 /* Unlike any other living instance, and unlike our own earlier ones. */
-int identity_get(uint8_t id[PEER_ID_BYTES])
+static int begin(void)
 {
 	uint32_t random;
-	int result;
+	int result = segment_open();
+
+	if (result < 0)
+		return result;
+	if (identity_random(&random, sizeof(random)) < 0)
+		return -EAGAIN;
+	rendezvous_id_make(own_id, home_number(), process.pid, random);
+	rendezvous_sweep(home_number());
+	listener = rendezvous_listen(own_id);
+	account_use(listener);
+	return listener < 0 ? listener : 0;
+}
+
+int identity_get(uint8_t id[PEER_ID_BYTES])
+{
+	int result = 0;
 
 	if (listener < 0) {
-		result = segment_open();
-		if (result < 0)
-			return result;
-		if (identity_random(&random, sizeof(random)) < 0)
-			return -EAGAIN;
-		rendezvous_id_make(own_id, home_number(), process.pid, random);
-		rendezvous_sweep(home_number());
-		listener = rendezvous_listen(own_id);
-		if (listener < 0)
-			return listener;
+		private_fd_begin();
+		result = begin();
+		private_fd_end();
 	}
-	memcpy(id, own_id, PEER_ID_BYTES);
-	return 0;
+	if (result == 0)
+		memcpy(id, own_id, PEER_ID_BYTES);
+	return result;
 }
 
 const uint8_t *identity_own(void)
@@ -53,6 +63,7 @@ int identity_accept(void)
 
 void identity_forked(void)
 {
+	account_use(-1);
 	if (listener >= 0)
 		private_fd_close(listener);
 	listener = -1;

@@ -10,19 +10,33 @@
 #include "smc_r/os/sys.h"
 
 static uint32_t instance; /* 0: none, nothing to ask */
+static int at_hand = -1;
 
 int account_init(const char *rundir)
 {
 	return option_instance(rundir, &instance);
 }
 
+void account_use(int socket)
+{
+	at_hand = socket;
+}
+
 /* The cheapest one: the BPF program looks at the asker only. */
-static int open_socket(void)
+static int take_socket(void)
 {
 	if (!instance)
 		return -EOPNOTSUPP;
+	if (at_hand >= 0)
+		return at_hand;
 	return (int)SYS_CALL3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC,
 			      0);
+}
+
+static void leave_socket(int fd)
+{
+	if (fd != at_hand)
+		sys_close(fd);
 }
 
 /* The kernel knows no such option, whatever it calls that. */
@@ -35,7 +49,7 @@ static int without_bpf(int error)
 int account_read(struct option_account *out)
 {
 	socklen_t length = sizeof(*out);
-	int fd = open_socket();
+	int fd = take_socket();
 	int error;
 
 	if (fd < 0)
@@ -43,7 +57,7 @@ int account_read(struct option_account *out)
 	memset(out, 0, sizeof(*out));
 	error = (int)SYS_CALL6(SYS_getsockopt, fd, OPTION_LEVEL, instance, out,
 			       &length, 0);
-	sys_close(fd);
+	leave_socket(fd);
 	if (!error &&
 	    (length != sizeof(*out) || out->answer != OPTION_ANSWER ||
 	     out->directory >> OPTION_DIRECTORY_BITS || out->share == 0))
@@ -53,14 +67,14 @@ int account_read(struct option_account *out)
 
 static int set(const void *value, socklen_t length)
 {
-	int fd = open_socket();
+	int fd = take_socket();
 	int error;
 
 	if (fd < 0)
 		return fd;
 	error = (int)SYS_CALL6(SYS_setsockopt, fd, OPTION_LEVEL, instance,
 			       value, length, 0);
-	sys_close(fd);
+	leave_socket(fd);
 	return without_bpf(error);
 }
 

@@ -4,7 +4,8 @@
  * is, and the RMB memory that the user's processes hold (option.h).
  *
  * The user is the one that the kernel has for this process outside all user
- * namespaces. Each call makes a socket, asks, and closes it.
+ * namespaces. Each call makes a socket, asks, and closes it, where there is
+ * none at hand.
  *
  * Locking: account_init() before anything else; the others from any thread.
  *
@@ -20,6 +21,10 @@
 
 /* The accounts of which run directory? No system call. 0 or -EINVAL. */
 int account_init(const char *rundir);
+
+/* Asks by this socket of AF_UNIX, which stays the caller's, from now on; -1: by
+ * none. Engine lock held, here and then by all who ask. */
+void account_use(int socket);
 
 /* 0; -EOPNOTSUPP: no BPF program is attached; another -errno. */
 int account_read(struct option_account *out);

@@ -141,19 +141,31 @@ static void note_take(struct linkgroup *g, bool found)
 	}
 }
 
+static uint32_t make_group_and_rmb(const uint8_t *peer_id,
+				   const struct snapshot *s,
+				   struct linkgroup **g)
+{
+	uint32_t reason = make_server_group(peer_id, g);
+
+	if (reason)
+		return reason;
+	reason = linkgroup_rmb_add(*g, s);
+	if (reason)
+		linkgroup_list_free(*g);
+	return reason;
+}
+
 static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
 			      struct rmb **rmb, uint32_t *element)
 {
 	struct linkgroup *g;
-	uint32_t reason = make_server_group(peer_id, &g);
+	uint32_t reason;
 
+	private_fd_begin();
+	reason = make_group_and_rmb(peer_id, s, &g);
+	private_fd_end();
 	if (reason)
 		return reason;
-	reason = linkgroup_rmb_add(g, s);
-	if (reason) {
-		linkgroup_list_free(g);
-		return reason;
-	}
 	linkgroup_list_add(g);
 	segment_count(first_contacts);
 	return take_free(g, rmb, element) ? REASON_NONE : REASON_INTERNAL;

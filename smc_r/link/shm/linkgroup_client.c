@@ -168,7 +168,9 @@ static struct rmb *hear_of_rmb(struct linkgroup *g, uint32_t number, int *lost)
 	struct rmb *r;
 
 	linkgroup_rmb_trim(g);
+	private_fd_begin();
 	*lost = read_channel(g);
+	private_fd_end();
 	r = linkgroup_rmb_find(g, number);
 	if (g->waits && r) {
 		segment_count(first_contacts);
