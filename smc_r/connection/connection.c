@@ -177,6 +177,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->out = rings_at_side(&rmb->map, element, side);
 	c->in = rings_at_side(&rmb->map, element, !side);
 	c->size = rmb->map.rmbe_bytes + rmb->map.overflow_bytes;
+	c->has_memory = rmb->filled >> element & 1 ? UINT32_MAX : RMB_SHORT;
 	c->control = e;
 	c->out_producer = &e->side[side].producer;
 	c->out_consumer = &e->side[!side].consumer;

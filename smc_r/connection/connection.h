@@ -159,6 +159,8 @@ struct connection {
 	uint32_t spin_score;         /* how well spinning did here */
 	uint64_t return_at;          /* cursor when it may leave that ring */
 	uint8_t overflow;            /* enum overflow */
+	uint32_t has_memory;         /* bytes of the ring that we write, from
+				      * its short ones on: ring_memory.h */
 	uint32_t forks;              /* process.forks, when it was attached */
 	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
 	_Atomic uint64_t refused_at; /* tx.position, plus one: no room; 0 when

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
@@ -63,13 +64,29 @@ uint8_t *rmb_overflow(const struct rmb_map *m, uint32_t element, int side)
 		   : NULL;
 }
 
+static int populate(uint8_t *at, size_t bytes)
+{
+	return inject_fails() ? -ENOMEM
+			      : (int)SYS_CALL3(SYS_madvise, at, bytes,
+					       MADV_POPULATE_WRITE);
+}
+
 int rmb_overflow_fill(const struct rmb_map *m, uint32_t element, int side)
 {
 	uint8_t *at = rmb_overflow(m, element, side);
 
-	return at ? (int)SYS_CALL3(SYS_madvise, at, m->overflow_bytes,
-				   MADV_POPULATE_WRITE)
-		  : -ENOMEM;
+	return at ? populate(at, m->overflow_bytes) : -ENOMEM;
+}
+
+/* Where the kernel does not know the request, rmb_create() has done it. */
+int rmb_ring_fill(const struct rmb_map *m, uint32_t element, int side,
+		  size_t bytes)
+{
+	uint8_t *ring = rmb_ring(m, element, side);
+	size_t before = (size_t)(ring - m->base) % PAGE;
+	int result = populate(ring - before, before + bytes);
+
+	return result == -EINVAL ? 0 : result;
 }
 
 void rmb_overflow_empty(const struct rmb_map *m, uint32_t element, int side)
@@ -99,7 +116,7 @@ static uint32_t overflow_bytes_for(uint32_t elements, uint32_t rmbe_bytes)
 		   : 0;
 }
 
-static int make_memfd(size_t bytes, size_t filled)
+static int make_memfd(size_t bytes)
 {
 	long fd;
 
@@ -112,10 +129,7 @@ static int make_memfd(size_t bytes, size_t filled)
 		fd = SYS_CALL3(SYS_memfd_create, "smc_r", MEMFD_FLAGS, 0);
 	if (fd < 0)
 		return (int)fd;
-	/* It gets all memory now: a lack shows here, not as SIGBUS in the
-	 * program. */
-	if (SYS_CALL3(SYS_ftruncate, fd, bytes, 0) < 0 ||
-	    SYS_CALL4(SYS_fallocate, fd, 0, 0, filled) < 0) {
+	if (SYS_CALL3(SYS_ftruncate, fd, bytes, 0) < 0) {
 		sys_close((int)fd);
 		return -ENOMEM;
 	}
@@ -139,6 +153,36 @@ static int map_bytes(struct rmb_map *m, int fd, uint32_t elements,
 	return 0;
 }
 
+static int give_memory(int fd, size_t at, size_t bytes)
+{
+	return (int)SYS_CALL4(SYS_fallocate, fd, 0, at, bytes);
+}
+
+/* Can the ends get memory for a ring of a mapping when they want it? */
+static bool can_populate(const struct rmb_map *m)
+{
+	return SYS_CALL3(SYS_madvise, m->base, PAGE, MADV_POPULATE_WRITE) !=
+	       -EINVAL;
+}
+
+/* What is touched without a question gets memory now: a lack shows here, and
+ * not as SIGBUS in the program. */
+static int fill(const struct rmb_map *m, int fd)
+{
+	int result = give_memory(fd, 0, PAGE);
+
+	if (result == 0 && !can_populate(m))
+		return give_memory(fd, 0,
+				   rmb_bytes(m->elements, m->rmbe_bytes));
+	for (uint32_t i = 0; i < m->elements && result == 0; i++) {
+		const uint8_t *middle = (const uint8_t *)rmb_element(m, i);
+		size_t at = (size_t)(middle - m->base) & ~(size_t)(PAGE - 1);
+
+		result = give_memory(fd, at, PAGE);
+	}
+	return result;
+}
+
 /* RMBs of one process take turns, and processes begin anywhere. */
 static uint32_t next_place(void)
 {
@@ -152,12 +196,13 @@ int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 {
 	uint32_t overflow_bytes = overflow_bytes_for(elements, rmbe_bytes);
 	struct rmb_header *h;
-	int fd = make_memfd(all_bytes(elements, rmbe_bytes, overflow_bytes),
-			    rmb_bytes(elements, rmbe_bytes));
+	int fd = make_memfd(all_bytes(elements, rmbe_bytes, overflow_bytes));
 
 	if (fd < 0)
 		return fd;
+	m->place = next_place();
 	if (map_bytes(m, fd, elements, rmbe_bytes, overflow_bytes) < 0 ||
+	    fill(m, fd) < 0 ||
 	    SYS_CALL3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_ALL) < 0) {
 		rmb_unmap(m);
 		sys_close(fd);
@@ -169,7 +214,7 @@ int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
 	h->elements = elements;
 	h->rmbe_bytes = rmbe_bytes;
 	h->overflow_bytes = overflow_bytes;
-	h->place = m->place = next_place();
+	h->place = m->place;
 	*memfd = fd;
 	return 0;
 }

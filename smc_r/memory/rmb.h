@@ -23,6 +23,12 @@
  * and not all of it, which no cache would hold for many connections. Side 0 is
  * the server end.
  *
+ * At first an RMB has memory for the control blocks and the RMB_SHORT bytes
+ * beside them, which is all that a short conversation needs: to get, and to
+ * give back, all of two RMBEs takes longer than all else of a first contact.
+ * The writer of an RMBE gets the rest when it wants to go there
+ * (ring_memory.h).
+ *
  * Behind the RMBEs each direction has an *overflow ring*: a second, larger
  * ring, whose memory is not there until a writer whose reader was late asks for
  * it (overflow.h). A bit of the shift says which of the two rings is meant. The
@@ -43,7 +49,8 @@
  *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
- * hurts only the writer's own stream.
+ * hurts only the writer's own stream. A cursor that leads to where no memory is
+ * gives the reader zeros, and the memory is what the server has reserved.
  */
 #ifndef SMC_R_RMB_H
 #define SMC_R_RMB_H
@@ -246,11 +253,10 @@ struct rmb_map {
 	uint32_t place;
 };
 
-/* Counts bytes that have memory from the beginning; a reservation must take so
- * many. */
+/* Counts bytes without overflow rings; a reservation must take so many. */
 size_t rmb_bytes(uint32_t elements, uint32_t rmbe_bytes);
 
-/* Makes, fills, seals and maps an RMB, with overflow rings where the limits of
+/* Makes, seals and maps an RMB, with overflow rings where the limits of
  * this process allow files and mappings of that size; *memfd is for the peer
  * and is the caller's to close. 0, -ENOMEM, -errno. */
 int rmb_create(struct rmb_map *m, uint32_t elements, uint32_t rmbe_bytes,
@@ -288,6 +294,11 @@ static inline struct rmb_element *rmb_element(const struct rmb_map *m,
 /* The ring that `side` writes, and its overflow ring; NULL: none. */
 uint8_t *rmb_ring(const struct rmb_map *m, uint32_t element, int side);
 uint8_t *rmb_overflow(const struct rmb_map *m, uint32_t element, int side);
+
+/* Gives memory to the first bytes of the RMBE that `side` writes, as its writer
+ * must not be killed by the lack of it later: 0, -ENOMEM, -errno. */
+int rmb_ring_fill(const struct rmb_map *m, uint32_t element, int side,
+		  size_t bytes);
 
 /* fill gives memory to the overflow ring that `side` writes, if there is one,
  * as its writer must not be killed by the lack of it later: 0, -ENOMEM, -errno.

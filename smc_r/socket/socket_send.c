@@ -20,6 +20,7 @@
 #include "smc_r/socket/socket_call.h"
 #include "smc_r/socket/socket_close.h"
 #include "smc_r/status/segment.h"
+#include "smc_r/stream/ring_memory.h"
 #include "smc_r/stream/stream.h"
 #include "smc_r/wait/direction.h"
 #include "smc_r/wait/stall.h"
@@ -107,13 +108,25 @@ static ssize_t send_fails(const struct sending *s, ssize_t error)
 				  : socket_fail((int)-error);
 }
 
+/* There is room, and now memory for it; or none, and TCP takes the rest. */
+static bool has_got_memory(const struct sending *s)
+{
+	struct connection *c = s->c;
+
+	if (!ring_memory_is_missing(c) || stream_free(c) == 0)
+		return false;
+	if (!ring_memory_get(c))
+		demote(c, connection_fd(c, s->fd), REASON_MEMORY);
+	return true;
+}
+
 static bool send_waits(struct sending *s, size_t done, ssize_t *result)
 {
 	struct connection *c = s->c;
 	int error;
 
 	demote_serve(c, s->fd);
-	if (stall_is_avoided(c))
+	if (has_got_memory(s) || stall_is_avoided(c))
 		return true;
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {

@@ -19,7 +19,8 @@
 #include "smc_r/status/segment_table.h"
 #include "smc_r/status/totals.h"
 
-#define SLOTS_STEP 32u /* slots that get memory at once */
+#define SLOTS_FIRST 10u /* slots of a new segment: a page of them */
+#define SLOTS_STEP  32u /* slots that get memory at once later */
 #define SEGMENT_BYTES                                                          \
 	(STATUS_SLOTS_AT +                                                     \
 	 (size_t)STATUS_SLOTS_MAX * sizeof(struct status_slot))
@@ -62,14 +63,14 @@ static int size_file(int fd)
 	if (SYS_CALL3(SYS_ftruncate, fd, SEGMENT_BYTES, 0) < 0)
 		return -ENOSPC;
 	return give_memory(
-	    fd, 0, STATUS_SLOTS_AT + SLOTS_STEP * sizeof(struct status_slot));
+	    fd, 0, STATUS_SLOTS_AT + SLOTS_FIRST * sizeof(struct status_slot));
 }
 
 static void fill_header(struct status_header *h)
 {
 	h->version = STATUS_VERSION;
 	h->slot_size = sizeof(struct status_slot);
-	h->slot_count = SLOTS_STEP;
+	h->slot_count = SLOTS_FIRST;
 	h->pid = process.pid;
 	h->uid = sys_geteuid();
 	h->start = process.start;

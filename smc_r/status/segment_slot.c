@@ -14,10 +14,13 @@ static _Atomic uint64_t seized[STATUS_SLOTS_MAX / 64];
 
 void segment_slots_init(void)
 {
+	static bool used; /* before that the bits are in no memory */
+
 	atomic_store(&next_slot, 0);
 	atomic_store(&last_ended, 0);
-	for (unsigned i = 0; i < STATUS_SLOTS_MAX / 64; i++)
+	for (unsigned i = 0; used && i < STATUS_SLOTS_MAX / 64; i++)
 		relaxed_store(&seized[i], 0);
+	used = true;
 }
 
 static struct segment *segment_of(const struct status_slot *slot)

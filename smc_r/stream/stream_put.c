@@ -4,6 +4,7 @@
 
 #include "smc_r/os/sys.h"
 #include "smc_r/status/segment.h"
+#include "smc_r/stream/ring_memory.h"
 #include "smc_r/stream/stream.h"
 #include "smc_r/stream/stream_place.h"
 #include "smc_r/stream/stream_steps.h"
@@ -188,7 +189,8 @@ static bool is_stuck(const struct connection *c, bool taken)
 {
 	const struct status_stream *tx = &c->slot->tx;
 
-	return !taken && tx->peer_position == atomic_load(&tx->position);
+	return !taken && !ring_memory_is_missing(c) &&
+	       tx->peer_position == atomic_load(&tx->position);
 }
 
 static bool is_whole(const struct connection *c, size_t want)

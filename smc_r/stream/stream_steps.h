@@ -248,6 +248,17 @@ static inline ssize_t limit_out(const struct connection *c, uint32_t shift,
 	return taken ? connection_limit(bytes, c->out_producer) : bytes;
 }
 
+/* Have the next n bytes memory? The overflow ring is entered when all of the
+ * RMBE has. */
+static inline bool have_memory(const struct connection *c,
+			       const struct piece *p, size_t n)
+{
+	const struct ring *ring = rings_of(&c->out, p->shift);
+	size_t at = ring_offset(ring, p->start - c->out.start, p->shift);
+
+	return at + n <= c->has_memory;
+}
+
 /*
  * Takes up to `want` bytes of the ring, but not less than `least` (up to
  * PIECE_BYTES): how many, or 0. What the window shows before
@@ -292,6 +303,8 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 			return 0;
 		if (free < (ssize_t)want)
 			want = (size_t)free;
+		if (__builtin_expect(!have_memory(c, p, want), 0))
+			return 0;
 	} while (!stream_swap(&tx->window, window,
 			      window_make(p->shift, p->start + want)));
 	p->first = p->start == position;

@@ -96,6 +96,7 @@ struct rmb {
 	uint32_t number;         /* within the group, from 1 */
 	struct rmb_map map;
 	uint32_t busy;       /* bit: element taken on this side */
+	uint32_t filled;     /* bit: all of the ring that we write has memory */
 	uint32_t leaked;     /* bit: never to be used again */
 	uint32_t lent;       /* bit: not before its lease has ended */
 	uint32_t references; /* elements taken */

@@ -173,9 +173,9 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 	cr_assert_eq(fstat(fd, &st), 0);
 	cr_assert_eq((size_t)st.st_size,
 		     rmb_bytes(4, 32768) + 8 * (size_t)RMB_OVERFLOW);
-	/* The RMBEs have memory: nothing can fault later. Overflow rings have
-	 * none. */
-	cr_assert_eq((size_t)st.st_blocks * 512, rmb_bytes(4, 32768));
+	/* The header has memory, and each control block with what is beside it.
+	 */
+	cr_assert_eq(st.st_blocks * 512, 5 * RMB_PAGE);
 	cr_assert_eq(ftruncate(fd, 4096), -1);
 	cr_assert_eq(ftruncate(fd, st.st_size + 4096), -1);
 	cr_assert_eq(rmb_header(&m)->magic, RMB_MAGIC);
@@ -190,6 +190,39 @@ Test(rmb, a_new_one_is_sealed_empty_and_says_what_it_is)
 		cr_assert_eq(m.base[i], 0);
 	rmb_unmap(&m);
 	cr_assert_null(m.base);
+	rmb_unmap(&m);
+	close(fd);
+}
+
+static size_t memory_of(int fd)
+{
+	struct stat st;
+
+	cr_assert_eq(fstat(fd, &st), 0);
+	return (size_t)st.st_blocks * 512;
+}
+
+Test(rmb, a_ring_gets_memory_when_its_writer_wants_it)
+{
+	struct rmb_map m;
+	int fd;
+
+	cr_assert_eq(rmb_create(&m, 2, 65536, &fd), 0);
+	cr_assert_eq(memory_of(fd), 3 * RMB_PAGE);
+	/* What lies beside the control block needs none. */
+	memset(rmb_ring(&m, 1, SIDE_SERVER) + 65536 - RMB_SHORT, 1, RMB_SHORT);
+	memset(rmb_ring(&m, 1, SIDE_CLIENT), 1, RMB_SHORT);
+	cr_assert_eq(memory_of(fd), 3 * RMB_PAGE);
+	cr_assert_eq(rmb_ring_fill(&m, 1, SIDE_SERVER, 16384), 0);
+	cr_assert_eq(memory_of(fd), 8 * RMB_PAGE);
+	memset(rmb_ring(&m, 1, SIDE_SERVER), 1, 16384);
+	cr_assert_eq(rmb_ring_fill(&m, 1, SIDE_CLIENT, 65536), 0);
+	cr_assert_eq(memory_of(fd), 24 * RMB_PAGE);
+	memset(rmb_ring(&m, 1, SIDE_CLIENT), 1, 65536);
+	cr_assert_eq(memory_of(fd), 24 * RMB_PAGE);
+	cr_assert_eq(rmb_ring_fill(&m, 1, SIDE_SERVER, 65536), 0);
+	memset(rmb_ring(&m, 1, SIDE_SERVER), 1, 65536);
+	cr_assert_eq(memory_of(fd), 35 * RMB_PAGE);
 	rmb_unmap(&m);
 	close(fd);
 }
@@ -265,14 +298,6 @@ Test(rmb, no_address_space_is_an_error_and_leaves_nothing_open)
 }
 
 /* ---- overflow rings ---- */
-
-static size_t memory_of(int fd)
-{
-	struct stat st;
-
-	cr_assert_eq(fstat(fd, &st), 0);
-	return (size_t)st.st_blocks * 512;
-}
 
 Test(rmb, an_overflow_has_memory_from_filling_to_emptying)
 {
