@@ -188,13 +188,11 @@ static void leave_home(void)
 	status_dir = -1;
 }
 
-int segment_open(void)
+static int open_first(void)
 {
 	bool is_inherited = status_dir >= 0;
 	int result;
 
-	if (segments[0].header)
-		return 0;
 	if (!is_inherited)
 		keep_proc();
 	result = open_in_home();
@@ -206,6 +204,18 @@ int segment_open(void)
 	if (result == 0 && sweeping)
 		totals_sweep(status_dir);
 	sweeping = false;
+	return result;
+}
+
+int segment_open(void)
+{
+	int result;
+
+	if (segments[0].header)
+		return 0;
+	private_fd_begin();
+	result = open_first();
+	private_fd_end();
 	return result;
 }
 

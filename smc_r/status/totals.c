@@ -470,6 +470,11 @@ static bool has_process(const char *name)
 			       strtoull(strchr(name, '.') + 1, NULL, 10));
 }
 
+static bool is_own(const char *name)
+{
+	return strtol(name, NULL, 10) == process.pid && has_process(name);
+}
+
 /* Nearly all of them live, and the lock tells that sooner than /proc. */
 static void sweep_one(int dir, const char *name, void *argument)
 {
@@ -477,7 +482,7 @@ static void sweep_one(int dir, const char *name, void *argument)
 	int fd;
 
 	(void)argument;
-	if (!is_segment(name))
+	if (!is_segment(name) || is_own(name))
 		return;
 	fd = open_file(dir, name, O_RDWR, &st);
 	if (fd < 0)

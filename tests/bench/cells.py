@@ -150,6 +150,16 @@ def connect():
                [Bar("tcp", 0.6, 0.8)])
 
 
+def first():
+    """What a process that makes one connection takes longer than one that
+    makes none, from exec to exit; the library is in both."""
+    for cores, key, words in ((TWO, "two", "two cores"),
+                              (ONE, "one", "one core")):
+        yield Cell("first", key, f"first connection of a process, {words}",
+                   "us", "lower", ("tcp", "smc"),
+                   own("first", cores, "extra_us"), [Bar(None, 500)])
+
+
 def two_sides(name, options, pick, engine_on):
     """A server and a client of which only one is under smc_run."""
     def runner(cell, column, seconds):
@@ -286,6 +296,7 @@ SECTIONS = {
     "stream": stream,
     "messages": messages,
     "connect": connect,
+    "first": first,
     "passthrough": passthrough,
     "manyconn": manyconn,
     "idle": idle,

@@ -228,7 +228,7 @@ memory_group() { # bytes
 }
 
 @test "a control group with little memory: no process is killed" {
-	local group failed=0 bytes=25165824
+	local group failed=0 bytes=5242880
 	memory_group $bytes || skip "no memory control group can be made here"
 	# shellcheck disable=SC2016 # for the inner shell
 	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
