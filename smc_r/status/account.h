@@ -22,8 +22,8 @@
 /* The accounts of which run directory? No system call. 0 or -EINVAL. */
 int account_init(const char *rundir);
 
-/* Asks by this socket of AF_UNIX, which stays the caller's, from now on; -1: by
- * none. Engine lock held, here and then by all who ask. */
+/* Questions go by this socket of AF_UNIX, which stays the caller's, from now
+ * on; -1: by none. Engine lock held, here and then for all of them. */
 void account_use(int socket);
 
 /* 0; -EOPNOTSUPP: no BPF program is attached; another -errno. */

@@ -4,7 +4,6 @@
 
 #include "smc_r/memory/headroom.h"
 #include "smc_r/os/process.h"
-#include "smc_r/stream/stream.h"
 
 #define FIRST_BYTES 16384u /* of the ring */
 

@@ -54,9 +54,13 @@ static void serve(struct trial *t)
 		struct line l = {.fd = line_accept_fd(t, listener),
 				 .epoll_fd = -1};
 
-		if (line_receive(&l, m, sizeof(m)))
-			line_send(&l, m, sizeof(m));
-		line_receive_some(&l, m + 1, 1);
+		char end;
+
+		if (!line_receive(&l, m, sizeof(m)))
+			measure_fail("the client closed too early");
+		line_send(&l, m, sizeof(m));
+		if (line_receive_some(&l, &end, 1))
+			measure_fail("bytes that nobody sent");
 		line_close(&l);
 	}
 	line_listen_end(t, listener);
@@ -96,6 +100,8 @@ static void ask(struct trial *t)
 	}
 	l = (struct line){.fd = line_connect_fd(t), .epoll_fd = -1};
 	line_send(&l, m, sizeof(m));
+	if (!line_receive(&l, m, sizeof(m)))
+		measure_fail("the server closed too early");
 	line_close(&l);
 }
 
