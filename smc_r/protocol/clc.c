@@ -32,79 +32,6 @@ const char *clc_state_name(int state)
 	return names[state];
 }
 
-static struct clc_action on_await_link(struct clc *c, enum clc_event event,
-				       const struct clc_input *in)
-{
-	switch (event) {
-	case EVENT_COMMIT:
-		return clc_go_smc(c, CLC_SEND_NOTHING);
-	case EVENT_ABORT:
-		clc_set_reason(c, in->reason);
-		return clc_decline_to(c, CLC_LOOK);
-	case EVENT_TIME:
-		clc_set_reason(c, REASON_TIMEOUT_CONFIRM_LINK);
-		return clc_decline_to(c, CLC_LOOK);
-	default:
-		return clc_on_other(c, event, in);
-	}
-}
-
-/* Whatever is not the peer's Decline is data, and stays where it is. */
-static struct clc_action on_look(struct clc *c, enum clc_event event,
-				 const struct clc_input *in)
-{
-	if (event == EVENT_DECLINE &&
-	    memcmp(in->message->decline.peer_id, c->peer_id,
-		   CLC_PEER_ID_BYTES) == 0)
-		return clc_on_decline(c, in);
-	return clc_on_data(c, event, in);
-}
-
-/* Nothing may come on the TCP stream while the data goes another way. */
-static struct clc_action on_smc(struct clc *c, enum clc_event event,
-				const struct clc_input *in)
-{
-	(void)in;
-	switch (event) {
-	case EVENT_PROPOSAL:
-	case EVENT_ACCEPT:
-	case EVENT_CONFIRM:
-	case EVENT_DECLINE:
-	case EVENT_FOREIGN:
-	case EVENT_GARBLED:
-	case EVENT_PARTIAL:
-		return clc_fail(c, REASON_MESSAGE);
-	case EVENT_START:
-	case EVENT_CLOSED:
-	case EVENT_TIME:
-	case EVENT_ABORT:
-	case EVENT_COMMIT:
-		break;
-	}
-	return clc_stay(c);
-}
-
-static struct clc_action step(struct clc *c, enum clc_event event,
-			      const struct clc_input *in)
-{
-	static struct clc_action (*const on[CLC_STATE_COUNT])(
-	    struct clc *, enum clc_event, const struct clc_input *) = {
-	    [CLC_START] = clc_on_start,
-	    [CLC_AWAIT_ACCEPT] = clc_on_await_accept,
-	    [CLC_PREPARE_CONFIRM] = clc_on_prepare_confirm,
-	    [CLC_AWAIT_PROPOSAL] = clc_on_await_proposal,
-	    [CLC_PREPARE_ACCEPT] = clc_on_prepare_accept,
-	    [CLC_AWAIT_CONFIRM] = clc_on_await_confirm,
-	    [CLC_AWAIT_LINK] = on_await_link,
-	    [CLC_SKIP_ANSWER] = clc_on_skip_answer,
-	    [CLC_LATE] = clc_on_late,
-	    [CLC_LOOK] = on_look,
-	    [CLC_ON_SMC] = on_smc,
-	};
-
-	return on[c->state] ? on[c->state](c, event, in) : clc_stay(c);
-}
-
 void clc_init(struct clc *c, const struct clc_config *config, uint64_t now_ms)
 {
 	memset(c, 0, sizeof(*c));
@@ -113,7 +40,8 @@ void clc_init(struct clc *c, const struct clc_config *config, uint64_t now_ms)
 	c->state = CLC_START;
 	if (config->server) {
 		c->state = CLC_AWAIT_PROPOSAL;
-		clc_set_deadline(c, now_ms, config->answer_ms);
+		if (config->answer_ms)
+			c->deadline_ms = now_ms + config->answer_ms;
 	}
 }
 
@@ -122,7 +50,7 @@ struct clc_action clc_start(struct clc *c, const struct clc_proposal *proposal,
 {
 	struct clc_input in = {.now_ms = now_ms, .offer = proposal};
 
-	return step(c, EVENT_START, &in);
+	return clc_step(c, EVENT_START, &in);
 }
 
 static enum clc_event event_of(int type)
@@ -146,20 +74,20 @@ struct clc_action clc_feed(struct clc *c, const uint8_t *bytes, size_t n,
 	if (n == 0)
 		return clc_stay(c);
 	if (length == -EAGAIN || length > (int)n)
-		return step(c, EVENT_PARTIAL, &in);
+		return clc_step(c, EVENT_PARTIAL, &in);
 	if (length < 0)
-		return step(c, EVENT_FOREIGN, &in);
+		return clc_step(c, EVENT_FOREIGN, &in);
 	if (clc_decode(message, bytes, (size_t)length) != 0)
-		return step(c, EVENT_GARBLED, &in);
+		return clc_step(c, EVENT_GARBLED, &in);
 	in.bytes = (uint16_t)length;
-	return step(c, event_of(message->type), &in);
+	return clc_step(c, event_of(message->type), &in);
 }
 
 struct clc_action clc_closed(struct clc *c)
 {
 	struct clc_input in = {0};
 
-	return step(c, EVENT_CLOSED, &in);
+	return clc_step(c, EVENT_CLOSED, &in);
 }
 
 struct clc_action clc_time(struct clc *c, uint64_t now_ms)
@@ -168,21 +96,21 @@ struct clc_action clc_time(struct clc *c, uint64_t now_ms)
 
 	if (c->deadline_ms == 0 || now_ms < c->deadline_ms)
 		return clc_stay(c);
-	return step(c, EVENT_TIME, &in);
+	return clc_step(c, EVENT_TIME, &in);
 }
 
 struct clc_action clc_abort(struct clc *c, uint32_t reason, uint64_t now_ms)
 {
 	struct clc_input in = {.now_ms = now_ms, .reason = reason};
 
-	return step(c, EVENT_ABORT, &in);
+	return clc_step(c, EVENT_ABORT, &in);
 }
 
 struct clc_action clc_commit(struct clc *c, uint64_t now_ms)
 {
 	struct clc_input in = {.now_ms = now_ms};
 
-	return step(c, EVENT_COMMIT, &in);
+	return clc_step(c, EVENT_COMMIT, &in);
 }
 
 void clc_want_link(struct clc *c)
