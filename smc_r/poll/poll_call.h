@@ -34,15 +34,15 @@ struct poll_call {
 	uint64_t wait_ns;
 	uint64_t end_ns;
 	struct connection *spun; /* its spin was in vain */
-	struct spin spin; /* of that connection */
-	bool crowded;        /* the clock must be looked at, too */
-	bool unfenced;       /* some writers leave fences to us */
-	bool rung;           /* the last slice was ended by a ring */
-	bool slept;          /* what the kernel said of all is in there */
-	bool gathered;       /* but not of each bell */
-	nfds_t deaths;       /* entry of linkgroup_deaths(), 0: none */
-	unsigned slice_ms;   /* the next one */
-	struct sleeper call; /* this sleep */
+	struct spin spin;        /* of that connection */
+	bool crowded;            /* the clock must be looked at, too */
+	bool unfenced;           /* some writers leave fences to us */
+	bool rung;               /* the last slice was ended by a ring */
+	bool slept;              /* what the kernel said of all is in there */
+	bool gathered;           /* but not of each bell */
+	nfds_t deaths;           /* entry of linkgroup_deaths(), 0: none */
+	unsigned slice_ms;       /* the next one */
+	struct sleeper call;     /* this sleep */
 };
 
 /* The connection of this descriptor that is not plain TCP, or NULL. */
