@@ -87,6 +87,13 @@ static uint32_t take_waiter(void)
 	return 0;
 }
 
+/* In E are the deaths that this process has now, and not its parent's. */
+static bool hears_deaths(const struct epoll *e)
+{
+	return e->hears_deaths &&
+	       e->hears_deaths == linkgroup_deaths_generation();
+}
+
 void epoll_draw_cookie(struct epoll *e)
 {
 	uint64_t cookie;
@@ -95,7 +102,7 @@ void epoll_draw_cookie(struct epoll *e)
 	    sizeof(cookie))
 		/* The lowest bits tell the cookies of an instance apart. */
 		e->cookie = cookie & ~(uint64_t)(EPOLL_COOKIES - 1);
-	if (e->hears_deaths)
+	if (hears_deaths(e))
 		sys_epoll_ctl(e->fd, EPOLL_CTL_MOD, linkgroup_deaths(),
 			      EPOLLIN | EPOLLET, e->cookie | EPOLL_DEATHS);
 	if (e->shadow >= 0) {
@@ -159,12 +166,6 @@ int epoll_make_shadow(struct epoll *e)
 	return result;
 }
 
-/* A child of a fork has deaths of its own. */
-static bool hears_deaths(const struct epoll *e)
-{
-	return e->hears_deaths == atomic_load(&process.forks) + 1;
-}
-
 /* An instance that has something of ours has shadows as well: so another
  * process that has it does not take it as it is. */
 static void begin_hearing(struct epoll *e, int deaths)
@@ -176,7 +177,7 @@ static void begin_hearing(struct epoll *e, int deaths)
 	    (e->shadow >= 0 || e->forks == atomic_load(&process.forks)) &&
 	    epoll_make_shadow(e) == 0)
 		put_in(e->fd, deaths, e->cookie | EPOLL_DEATHS);
-	e->hears_deaths = atomic_load(&process.forks) + 1;
+	e->hears_deaths = linkgroup_deaths_generation();
 	engine_unlock(&saved);
 }
 

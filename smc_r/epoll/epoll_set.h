@@ -152,8 +152,7 @@ struct epoll {
 	bool filled;                  /* members filled the last array */
 	bool told;                    /* the kernel had something of its own */
 	bool bereaved;                /* a peer has died: linkgroup_deaths.h */
-	uint32_t hears_deaths; /* process.forks, plus one, when they were put
-				* into E; 0: they are not */
+	uint32_t hears_deaths;        /* generation of those put into E, or 0 */
 	bool is_nested; /* once registered in another instance, or polled */
 	uint32_t spin_score;
 };

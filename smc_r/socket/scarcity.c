@@ -10,6 +10,7 @@
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/demote.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/identity.h"
@@ -31,8 +32,7 @@
 
 static bool is_idle(struct connection *c)
 {
-	return stream_fill(c) == 0 &&
-	       !(atomic_load(&c->in_producer->flags) & PRODUCER_FIN) &&
+	return stream_fill(c) == 0 && !stream_is_shut(c) &&
 	       !atomic_load(&c->callers);
 }
 
@@ -108,6 +108,7 @@ static void give_back_own(void)
 			epoll_remove_shadow(e);
 	}
 	linkgroup_shed();
+	linkgroup_deaths_give_back();
 	identity_give_back();
 	segment_give_back_descriptors();
 	engine_unlock(&saved);

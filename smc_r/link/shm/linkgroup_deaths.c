@@ -13,7 +13,8 @@
 #define HEARD_MAX 64
 
 static _Atomic int deaths = -1;
-static _Atomic int idle; /* groups without a connection */
+static _Atomic int idle;            /* groups without a connection */
+static _Atomic uint32_t generation; /* instances that were made */
 
 void linkgroup_deaths_watch(const struct linkgroup *g)
 {
@@ -41,6 +42,7 @@ static void make(void)
 	private_fd_end();
 	if (fd < 0)
 		return;
+	relaxed_add(&generation, 1);
 	atomic_store(&deaths, (int)fd);
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
 		if (!g->waits)
@@ -106,6 +108,21 @@ void linkgroup_end_use(struct linkgroup *g)
 void linkgroup_deaths_count(int groups)
 {
 	relaxed_add(&idle, groups);
+}
+
+uint32_t linkgroup_deaths_generation(void)
+{
+	return relaxed_load(&deaths) < 0 ? 0 : relaxed_load(&generation);
+}
+
+void linkgroup_deaths_give_back(void)
+{
+	int fd = relaxed_load(&deaths);
+
+	if (fd < 0 || relaxed_load(&idle) > 0)
+		return;
+	atomic_store(&deaths, -1);
+	private_fd_close(fd);
 }
 
 /* The parent goes on with the instance that both have. */

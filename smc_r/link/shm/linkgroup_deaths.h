@@ -22,12 +22,17 @@
  * goes to sleep; -1: it need not watch. Takes the engine lock, the first time.
  */
 int linkgroup_deaths(void);
+/* Tells that instance from those before and after it; 0: there is none. */
+uint32_t linkgroup_deaths_generation(void);
 /* Is there a group that only a peer's death makes useless? No lock needed. */
 bool linkgroup_deaths_matter(void);
 /* It is readable: gives back what the dead held. Takes the engine lock. */
 void linkgroup_deaths_heard(void);
 
 /* ---- engine lock held ---- */
+
+/* Closes the instance, if no group needs it now. */
+void linkgroup_deaths_give_back(void);
 
 /* The group's channel is watched from here on, and no more. */
 void linkgroup_deaths_watch(const struct linkgroup *g);
