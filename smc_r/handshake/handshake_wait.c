@@ -199,6 +199,16 @@ static bool wait_to_write(struct connection *c, int *fd,
 	return false;
 }
 
+static void await_knock(struct connection *c)
+{
+	uint64_t now = sys_now_ns();
+	struct handshake_clock k = handshake_clock_of(c, HANDSHAKE_WRITE, now);
+	struct handshake_verdict v = handshake_judge(&k, now);
+
+	if (v.turn == HANDSHAKE_KNOCK)
+		knock_await(c, v.until_ns - now);
+}
+
 enum way handshake_for_write(struct connection *c, int fd, bool wait,
 			     struct sleeper *call)
 {
@@ -208,7 +218,7 @@ enum way handshake_for_write(struct connection *c, int fd, bool wait,
 	/* A call that would only wait makes a step, too: handshake_for_read()
 	 * tells why. */
 	if (wait && knock_is_pending(c))
-		knock_await(c);
+		await_knock(c);
 	handshake_step(c, fd);
 	handshake_speak(c, fd);
 	if (handshake_way(c, true) == WAY_AGAIN) {

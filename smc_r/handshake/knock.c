@@ -15,13 +15,6 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/status/segment.h"
 
-/* An acceptor that is not at work by then gets a Proposal, which it finds when
- * it is; so does one that is somebody else. */
-#define AWAIT_MS      2
-/* An acceptor that answered the last ones may only be busy, with other clients
- * or a fork: a Proposal would be no sooner there. */
-#define AWAIT_SURE_MS 10
-
 /* Most of them naps: a tenth of a second, as long as naps are. */
 #define TAKING_LOOKS  2500
 #define TAKING_YIELDS 1500
@@ -89,11 +82,9 @@ static bool all_will_ring(const struct connection *c)
 }
 
 /* The ring stays in the bell, for what comes after it. */
-static void sleep_for_answer(struct connection *c)
+static void sleep_for_answer(struct connection *c, uint64_t limit_ns)
 {
-	const struct timespec limit = sys_timespec(
-	    (c->knock.k.all_acceptors_known ? AWAIT_SURE_MS : AWAIT_MS) *
-	    1000000ull);
+	const struct timespec limit = sys_timespec(limit_ns);
 	struct pollfd bells[OPTION_KNOCKS_MAX];
 	uint32_t n = c->knock.k.count;
 
@@ -106,14 +97,14 @@ static void sleep_for_answer(struct connection *c)
 	real.ppoll(bells, n, &limit, NULL);
 }
 
-void knock_await(struct connection *c)
+void knock_await(struct connection *c, uint64_t limit_ns)
 {
 	static uint32_t score;
 	bool is_out = look_begin(c);
 
 	pthread_cleanup_push(look_end, c);
 	if (is_out && !has_answer(c) && !spin_for(&score, true, has_answer, c))
-		sleep_for_answer(c);
+		sleep_for_answer(c, limit_ns);
 	pthread_cleanup_pop(1);
 }
 

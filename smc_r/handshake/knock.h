@@ -41,8 +41,9 @@ void knock_begin(struct connection *c, const struct knocks *k);
 /* Is it undecided? */
 bool knock_is_pending(const struct connection *c);
 
-/* Waits a moment for the acceptor. A cancellation point. */
-void knock_await(struct connection *c);
+/* Waits a moment for the acceptor, which gets a Proposal otherwise. A
+ * cancellation point. */
+void knock_await(struct connection *c, uint64_t limit_ns);
 /* A poll or an epoll instance asks: is the knock decided, for all that memory
  * tells? */
 bool knock_has_answer(struct connection *c);

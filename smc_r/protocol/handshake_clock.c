@@ -4,15 +4,18 @@
 
 #include "smc_r/protocol/port_history.h"
 
-#define MS        1000000ull
-#define HIDDEN_NS (5 * MS)
-#define KNOCK_NS  (2 * MS) /* for an acceptor that may not hear it */
-#define OWN_NS    (1 * MS)
+#define MS            1000000ull
+#define HIDDEN_NS     (5 * MS)
+/* For an acceptor that may not hear the knock, and for one that does, and may
+ * only be busy: a Proposal would be no sooner there. */
+#define KNOCK_NS      (2 * MS)
+#define KNOCK_SURE_NS (10 * MS)
+#define OWN_NS        (1 * MS)
 /* They divide the limit, or multiply it. A write that must not block waits all
  * the same, less than a busy host's scheduler takes to let the acceptor run. */
-#define PART      2u
-#define BACKOFF   4u
-#define MOST      5u
+#define PART          2u
+#define BACKOFF       4u
+#define MOST          5u
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -51,8 +54,12 @@ static uint64_t knock_until(const struct handshake_clock *k)
 {
 	uint64_t until = k->begun_ns + KNOCK_NS;
 
-	if (k->knock == HANDSHAKE_KNOCK_NONE)
+	if (k->knock == HANDSHAKE_KNOCK_NONE || k->asker == HANDSHAKE_WRITE_NOW)
 		return 0;
+	if (k->asker == HANDSHAKE_WRITE)
+		return k->asked_ns + (k->knock == HANDSHAKE_KNOCK_SURE
+					  ? KNOCK_SURE_NS
+					  : KNOCK_NS);
 	return k->own || (k->crowd && k->knock == HANDSHAKE_KNOCK_SURE)
 		   ? later(until, hidden_until(k))
 		   : until;
@@ -74,29 +81,21 @@ static uint64_t write_until(const struct handshake_clock *k)
 	return blocks ? later(until, working_until(k, k->asked_ns)) : until;
 }
 
-static struct handshake_verdict judge_poll(const struct handshake_clock *k,
-					   uint64_t now)
-{
-	uint64_t end = k->begun_ns + k->limit_ns;
-
-	if (now < knock_until(k))
-		return (struct handshake_verdict){HANDSHAKE_KNOCK,
-						  knock_until(k)};
-	if (now < hidden_until(k) && !k->told)
-		return (struct handshake_verdict){HANDSHAKE_HIDE,
-						  hidden_until(k)};
-	return (struct handshake_verdict){
-	    now < end ? HANDSHAKE_TELL : HANDSHAKE_GIVE_UP, end};
-}
-
 struct handshake_verdict handshake_judge(const struct handshake_clock *k,
 					 uint64_t now_ns)
 {
-	uint64_t until;
+	bool polls = k->asker == HANDSHAKE_POLL;
+	struct handshake_verdict v = {HANDSHAKE_KNOCK, knock_until(k)};
 
-	if (k->asker == HANDSHAKE_POLL)
-		return judge_poll(k, now_ns);
-	until = write_until(k);
-	return (struct handshake_verdict){
-	    now_ns < until ? HANDSHAKE_HIDE : HANDSHAKE_GIVE_UP, until};
+	if (now_ns < v.until_ns)
+		return v;
+	v.turn = HANDSHAKE_HIDE;
+	v.until_ns = polls ? hidden_until(k) : write_until(k);
+	if (now_ns < v.until_ns && !(polls && k->told))
+		return v;
+	if (polls)
+		v.until_ns = k->begun_ns + k->limit_ns;
+	v.turn =
+	    polls && now_ns < v.until_ns ? HANDSHAKE_TELL : HANDSHAKE_GIVE_UP;
+	return v;
 }

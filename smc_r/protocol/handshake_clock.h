@@ -49,7 +49,7 @@ struct handshake_clock {
 };
 
 enum handshake_turn {
-	HANDSHAKE_KNOCK,   /* hide, and leave the knock out */
+	HANDSHAKE_KNOCK,   /* hide or wait, and leave the knock out */
 	HANDSHAKE_HIDE,    /* a poll hides that it can write; a write waits */
 	HANDSHAKE_TELL,    /* a poll tells */
 	HANDSHAKE_GIVE_UP, /* the connection is TCP's */
