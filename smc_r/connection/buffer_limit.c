@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/socket_history.h"
+#include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
 #define LOCKED_SNDBUF 1 /* the kernel's SOCK_SNDBUF_LOCK */
@@ -58,6 +59,7 @@ bool buffer_limit_changed(struct connection *c, int fd)
 {
 	int set = sys_socket_option(fd, SO_BUF_LOCK);
 
+	ENGINE_LOCKED();
 	atomic_store(&c->out_producer->sndbuf,
 		     set & LOCKED_SNDBUF ? size_of(fd, SO_SNDBUF) : 0);
 	atomic_store(&c->in_consumer->rcvbuf,
@@ -69,6 +71,7 @@ bool buffer_limit_changed(struct connection *c, int fd)
 
 void buffer_limit_tell(struct connection *c, int fd)
 {
+	ENGINE_LOCKED();
 	if (atomic_load(&c->slot->socket_flags) & SOCKET_BUFFERS)
 		buffer_limit_changed(c, fd);
 }

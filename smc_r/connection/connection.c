@@ -133,6 +133,7 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 	bool no_slot = !slot && must;
 	struct connection *c;
 
+	ENGINE_LOCKED();
 	/* The peer was promised an answer: give it one without the list. */
 	if (no_slot) {
 		slot = pool_get(sizeof(*slot));
@@ -171,6 +172,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	struct rmb_element *e = rmb_element(&rmb->map, element);
 	struct rmb_header *h = rmb_header(&rmb->map);
 
+	ENGINE_LOCKED();
 	c->rmb = rmb;
 	c->element = element;
 	c->side = side;
@@ -219,6 +221,7 @@ void connection_detach(struct connection *c, bool reuse)
 {
 	struct rmb *rmb = c->rmb;
 
+	ENGINE_LOCKED();
 	if (!rmb)
 		return;
 	leave_overflow(c, reuse);
@@ -241,6 +244,7 @@ void connection_drop_knock(struct connection *c)
 	bool looked = atomic_load(&c->knock.lookers) > 0;
 	uint32_t state = atomic_exchange(&c->knock.state, KNOCK_NONE);
 
+	ENGINE_LOCKED();
 	if (state == KNOCK_NONE)
 		return;
 	if (c->members)
@@ -279,6 +283,7 @@ static void count_opened(const struct connection *c)
 
 void connection_use_smc(struct connection *c)
 {
+	ENGINE_LOCKED();
 	has_started(c);
 	count_opened(c);
 	segment_count(smc_connections);
@@ -292,6 +297,7 @@ void connection_use_smc(struct connection *c)
 
 void connection_set_native(struct connection *c)
 {
+	ENGINE_LOCKED();
 	if (c->members)
 		connection_on_native(c, false);
 	atomic_store(&c->slot->phase, PHASE_NATIVE);
@@ -361,6 +367,7 @@ void connection_use_tcp(struct connection *c, uint32_t reason,
 {
 	uint32_t shown = peer_reason ? peer_reason : reason;
 
+	ENGINE_LOCKED();
 	has_started(c);
 	count_opened(c);
 	segment_count(tcp_connections);
@@ -425,6 +432,7 @@ void connection_release(struct connection *c)
 	bool asleep = atomic_load(&c->callers);
 	bool overflowed = c->overflow == OVERFLOW_OURS;
 
+	ENGINE_LOCKED();
 	has_started(c);
 	connection_drop_knock(c);
 	close_monitors(c);
@@ -465,6 +473,7 @@ void connection_drop_if_native(int fd)
 
 void connection_drop_native(void)
 {
+	ENGINE_LOCKED();
 	for (int fd = 0; fd < fdtable_program_end(); fd++)
 		connection_drop_if_native(fd);
 }
@@ -473,6 +482,7 @@ static struct connection *kept;
 
 void connection_keep(struct connection *c, int fd)
 {
+	ENGINE_LOCKED();
 	c->closed_fd_held = fd;
 	c->next_held = kept;
 	kept = c;
@@ -483,6 +493,7 @@ void connection_unkeep(struct connection *c)
 {
 	struct connection **at = &kept;
 
+	ENGINE_LOCKED();
 	while (*at && *at != c)
 		at = &(*at)->next_held;
 	if (*at)

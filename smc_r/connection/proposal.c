@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/os/process.h"
 
 #define FIRST_CONTACT 1u
 #define MTU_4096      5
 
 void proposal_identity(uint8_t id[CLC_PEER_ID_BYTES])
 {
+	ENGINE_LOCKED();
 	if (identity_get(id) < 0)
 		memset(id, 0, CLC_PEER_ID_BYTES);
 }
@@ -52,6 +54,7 @@ int proposal_make(const struct in6_addr *local, struct clc_proposal *out)
 {
 	int result;
 
+	ENGINE_LOCKED();
 	memset(out, 0, sizeof(*out));
 	result = identity_get(out->peer_id);
 	if (result < 0)
@@ -93,6 +96,7 @@ void proposal_describe(struct connection *c, struct clc_accept_confirm *m)
 	struct linkgroup *g = c->rmb->group;
 	uint8_t secret[NONCE_BYTES];
 
+	ENGINE_LOCKED();
 	m->version = 1;
 	m->path = CLC_PATH_SMCR;
 	m->first_contact = c->slot->first & FIRST_CONTACT;

@@ -196,6 +196,7 @@ uint64_t headroom(void)
 	uint64_t now = sys_now_ns();
 	uint64_t room;
 
+	ENGINE_LOCKED();
 	if (unlimited_ns && now - unlimited_ns < UNLIMITED_NS)
 		return UINT64_MAX;
 	room = headroom_in("/proc/self/cgroup", "/sys/fs/cgroup");

@@ -43,6 +43,7 @@ void unmap_later(struct rmb_map *m, bool unused)
 {
 	struct waiting_map *g;
 
+	ENGINE_LOCKED();
 	unmap_old();
 	if (!m->base)
 		return;

@@ -69,8 +69,10 @@ static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
 	return e && e->kind == kind ? e : NULL;
 }
 
-/* Engine lock held. set takes one reference; clear drops it and says whether
- * it was the last one (the caller then frees the entry). */
+/* Engine lock held, but for an instance of epoll: a new one, which nobody else
+ * knows yet, and one without members that is closed. set takes one reference;
+ * clear drops it and says whether it was the last one (the caller then frees
+ * the entry). */
 void fdtable_set(int fd, struct fdentry *e);
 bool fdtable_clear(int fd, struct fdentry **out);
 

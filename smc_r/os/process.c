@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,6 +32,7 @@ static __thread uint32_t cached_tid;
 static __thread uint32_t cached_generation = GENERATION_NONE;
 static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
 static sigset_t lock_fork_mask;
+static bool lock_is_forks; /* taken before one, and not yet left */
 
 /* The process that forked us, as far as we saw; 0: none. */
 static pid_t parent_pid;
@@ -536,6 +538,19 @@ static void lock_take(void)
 	}
 }
 
+#ifdef SMC_R_INJECT
+/* A child of a fork has the lock of the thread that made it. */
+void engine_assert_locked(const char *function)
+{
+	uint32_t holder = atomic_load(&lock_word) & ~CONTENDED;
+
+	if (holder == process_tid() || (holder && lock_is_forks))
+		return;
+	fprintf(stderr, "smc_r: %s() without the engine lock\n", function);
+	abort();
+}
+#endif
+
 static void lock_leave(void)
 {
 	if (atomic_exchange(&lock_word, 0) & CONTENDED)
@@ -567,6 +582,7 @@ void engine_lock_for_fork(void)
 	sigset_t saved;
 
 	engine_lock(&saved);
+	lock_is_forks = true;
 	lock_fork_mask = saved;
 }
 
@@ -574,6 +590,7 @@ void engine_unlock_after_fork(bool child)
 {
 	sigset_t saved = lock_fork_mask;
 
+	lock_is_forks = false;
 	if (child)
 		atomic_store(&lock_word, 0);
 	else

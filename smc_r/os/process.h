@@ -106,6 +106,14 @@ int process_reopen(int fd, int flags);
 
 /* Saves the signal mask in *saved. Never nests. */
 void engine_lock(sigset_t *saved);
+/* Functions whose headers say that the engine lock is held say so by this. The
+ * test flavour "inject" aborts where it is not held by this thread. */
+#ifdef SMC_R_INJECT
+void engine_assert_locked(const char *function);
+#define ENGINE_LOCKED() engine_assert_locked(__func__)
+#else
+#define ENGINE_LOCKED() ((void)0)
+#endif
 void engine_unlock(const sigset_t *saved);
 /* For pthread_atfork: hold the lock over the fork, release it in both. */
 void engine_lock_for_fork(void);

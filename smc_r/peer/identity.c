@@ -41,6 +41,7 @@ int identity_get(uint8_t id[PEER_ID_BYTES])
 {
 	int result = 0;
 
+	ENGINE_LOCKED();
 	if (listener < 0) {
 		private_fd_begin();
 		result = begin();
@@ -53,11 +54,13 @@ int identity_get(uint8_t id[PEER_ID_BYTES])
 
 const uint8_t *identity_own(void)
 {
+	ENGINE_LOCKED();
 	return own_id;
 }
 
 int identity_accept(void)
 {
+	ENGINE_LOCKED();
 	return rendezvous_accept(listener);
 }
 
@@ -77,6 +80,7 @@ void identity_close(void)
 
 void identity_give_back(void)
 {
+	ENGINE_LOCKED();
 	identity_close();
 	identity_forked();
 }

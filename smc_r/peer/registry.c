@@ -173,6 +173,7 @@ static int add_listener(uint16_t port, uint16_t birth)
 
 int registry_listen(uint16_t port)
 {
+	ENGINE_LOCKED();
 	if (!open_registry())
 		return -ENOENT;
 	for (unsigned i = 0; i < LISTENERS; i++)
@@ -184,6 +185,7 @@ int registry_listen(uint16_t port)
 
 void registry_unlisten(uint16_t port)
 {
+	ENGINE_LOCKED();
 	for (unsigned i = 0; registry && i < LISTENERS; i++) {
 		struct listener_entry *l = &registry->listeners[i];
 
@@ -206,6 +208,7 @@ void registry_unlisten_all(void)
 
 bool registry_has_listener(uint16_t port)
 {
+	ENGINE_LOCKED();
 	return open_registry() && find_listener(port);
 }
 
@@ -248,6 +251,7 @@ static uint64_t take_entry(struct entry *e)
 
 uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes)
 {
+	ENGINE_LOCKED();
 	if (!open_registry() || bytes > REGISTRY_PROPOSAL_MAX)
 		return 0;
 	atomic_fetch_add(&registry->offers, 1);
@@ -270,6 +274,7 @@ uint32_t registry_offer(uint64_t cookie, const void *proposal, uint32_t bytes)
 
 bool registry_is_claimed(uint32_t entry)
 {
+	ENGINE_LOCKED();
 	return registry &&
 	       state_of(atomic_load(&registry->entries[entry - 1].word)) ==
 		   ENTRY_CLAIMED;
@@ -280,6 +285,7 @@ bool registry_withdraw(uint32_t entry)
 	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
 	uint64_t offered = atomic_load(word);
 
+	ENGINE_LOCKED();
 	if (state_of(offered) != ENTRY_OFFERED ||
 	    !atomic_compare_exchange_strong(word, &offered,
 					    with_state(offered, ENTRY_FREE)))
@@ -292,6 +298,7 @@ void registry_done(uint32_t entry)
 {
 	_Atomic uint64_t *word = &registry->entries[entry - 1].word;
 
+	ENGINE_LOCKED();
 	atomic_store(word, with_state(atomic_load(word), ENTRY_FREE));
 	atomic_fetch_sub(&registry->offers, 1);
 }
@@ -342,6 +349,7 @@ uint32_t registry_claim(const struct sockaddr_storage *local,
 {
 	struct sock_diag_socket found;
 
+	ENGINE_LOCKED();
 	if (!open_registry() || atomic_load(&registry->offers) == 0)
 		return 0;
 	if (sock_diag_find(peer, local, &found) < 0)

@@ -98,6 +98,7 @@ int rendezvous_listen(const uint8_t id[8])
 	long result;
 	int fd = home_users();
 
+	ENGINE_LOCKED();
 	if (fd < 0)
 		return fd;
 	fd = new_socket();
@@ -124,6 +125,7 @@ void rendezvous_forget(const uint8_t id[8])
 {
 	char name[NAME_BYTES];
 
+	ENGINE_LOCKED();
 	name_of(name, id);
 	SYS_CALL3(SYS_unlinkat, home_users(), name, 0);
 }
@@ -151,6 +153,7 @@ int rendezvous_connect(const uint8_t id[8])
 	char name[NAME_BYTES];
 	int users = home_users();
 
+	ENGINE_LOCKED();
 	if (users < 0)
 		return users;
 	name_of(name, id);
@@ -161,6 +164,7 @@ int rendezvous_accept(int listener)
 {
 	long fd;
 
+	ENGINE_LOCKED();
 	private_fd_begin();
 	fd = SYS_CALL4(SYS_accept4, listener, NULL, NULL,
 		       SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -186,6 +190,7 @@ union rights {
 int rendezvous_send(int channel, const struct rendezvous_message *m,
 		    const int *fds, int fd_count)
 {
+	ENGINE_LOCKED();
 	union rights rights;
 	struct rendezvous_message copy = *m;
 	struct iovec v = {&copy, sizeof(copy)};
@@ -259,6 +264,7 @@ static bool is_message(const struct rendezvous_message *m, long n)
 
 int rendezvous_peek(int channel, struct rendezvous_message *m)
 {
+	ENGINE_LOCKED();
 	/* The length of a message that is longer is told, too. */
 	long n = SYS_CALL6(SYS_recvfrom, channel, m, sizeof(*m),
 			   MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT, 0, 0);
@@ -273,6 +279,7 @@ int rendezvous_peek(int channel, struct rendezvous_message *m)
 int rendezvous_receive(int channel, struct rendezvous_message *m,
 		       int fds[RENDEZVOUS_FDS_MAX])
 {
+	ENGINE_LOCKED();
 	union rights rights;
 	struct iovec v = {m, sizeof(*m)};
 	struct msghdr h = {.msg_iov = &v,
@@ -330,6 +337,7 @@ void rendezvous_sweep(uint32_t directory)
 	long n;
 	int fd;
 
+	ENGINE_LOCKED();
 	rundir_user(path, directory, RUNDIR_PEER);
 	fd = (int)SYS_CALL4(SYS_openat, home_users(), path,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);

@@ -152,6 +152,7 @@ bool settings_has_address(const struct in6_addr *address)
 
 const struct snapshot *settings_now(uint32_t *reason)
 {
+	ENGINE_LOCKED();
 	if (process.off) {
 		*reason = REASON_ENVIRONMENT;
 		return NULL;
@@ -175,6 +176,7 @@ const struct snapshot *settings_now(uint32_t *reason)
 
 bool settings_serve(void)
 {
+	ENGINE_LOCKED();
 	if (!raw_syscalls_are_likely())
 		return true;
 	note_ports();
@@ -184,6 +186,7 @@ bool settings_serve(void)
 uint32_t settings_match(const struct snapshot *s, const struct in6_addr *local,
 			uint16_t server_port)
 {
+	ENGINE_LOCKED();
 	if (!s->enabled)
 		return REASON_DISABLED;
 	if (!snapshot_has_port(s, server_port))

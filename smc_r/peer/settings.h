@@ -6,7 +6,8 @@
  * when that moved. Without a run directory it is looked for ten times a
  * second at most.
  *
- * Locking: engine lock held by the caller.
+ * Locking: engine lock held by the caller, but for settings_moved(),
+ *          settings_may_match() and settings_has_address().
  */
 #ifndef SMC_R_SETTINGS_H
 #define SMC_R_SETTINGS_H

@@ -193,6 +193,7 @@ static int open_first(void)
 	bool is_inherited = status_dir >= 0;
 	int result;
 
+	ENGINE_LOCKED();
 	if (!is_inherited)
 		keep_proc();
 	result = open_in_home();
@@ -279,6 +280,7 @@ int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
 {
 	int result = reserve(bytes, limit, used);
 
+	ENGINE_LOCKED();
 	/* The process has another user now: what it does from now on is that
 	 * one's, and what it has stays where it is. */
 	if (result == -ESTALE) {
@@ -295,6 +297,7 @@ int segment_reserve(uint64_t bytes, uint64_t limit, uint64_t *used)
 
 void segment_give_back(uint64_t bytes)
 {
+	ENGINE_LOCKED();
 	if (segments[0].header)
 		totals_give_back(status_dir, bytes,
 				 &segments[0].header->rmb_bytes);

@@ -155,6 +155,7 @@ struct status_slot *segment_slot_get(void)
 	struct segment *s = &segments[0];
 	struct status_slot *slot;
 
+	ENGINE_LOCKED();
 	if (segment_open() < 0)
 		return NULL;
 	slot = find_free(s->header);
@@ -258,6 +259,7 @@ static bool leave(struct status_slot *slot, bool looks)
 
 bool segment_slot_leave(struct status_slot *slot)
 {
+	ENGINE_LOCKED();
 	return leave(slot, true);
 }
 
@@ -271,6 +273,7 @@ void segment_slot_free(struct status_slot *slot)
 {
 	struct segment *s = segment_of(slot);
 
+	ENGINE_LOCKED();
 	status_add_ended(s ? &s->header->counters : &segment_nowhere, slot);
 	atomic_store(&slot->state, STATUS_FREE);
 }

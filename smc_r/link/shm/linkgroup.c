@@ -244,6 +244,7 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 	struct linkgroup *g = linkgroup_list_find(SIDE_SERVER, peer_id);
 	uint32_t reason;
 
+	ENGINE_LOCKED();
 	*first = g == NULL;
 	/* linkgroup_take_named() tells why, for a client. */
 	if (process_may_be_foreign())
@@ -325,6 +326,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 	struct rmb_element *e = rmb_element(&r->map, element);
 	struct linkgroup *g = r->group;
 
+	ENGINE_LOCKED();
 	r->references--;
 	/* Whichever process of this end is the last one says so. */
 	if (reuse && r->side == SIDE_CLIENT)
@@ -351,6 +353,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 
 void linkgroup_lend(struct rmb *r, uint32_t element, struct lease lease)
 {
+	ENGINE_LOCKED();
 	if (!r->group || bells_lend(&r->bells[element]) < 0) {
 		linkgroup_give(r, element, false);
 		return;
@@ -369,6 +372,7 @@ void linkgroup_out_of_step(struct rmb *r)
 {
 	struct linkgroup *g = r->group;
 
+	ENGINE_LOCKED();
 	if (!g || g->side != SIDE_SERVER || g->channel < 0)
 		return;
 	linkgroup_list_hang_up(g);
@@ -376,6 +380,7 @@ void linkgroup_out_of_step(struct rmb *r)
 
 void linkgroup_shed(void)
 {
+	ENGINE_LOCKED();
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
 		linkgroup_rmb_shed(g);
 		if (g->connections > 0 || g->channel < 0)

@@ -8,6 +8,7 @@
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
 #include "smc_r/memory/bell.h"
+#include "smc_r/os/process.h"
 #include "smc_r/status/segment.h"
 
 #define TOKENS          32  /* asked of the kernel at once */
@@ -152,6 +153,7 @@ bool linkgroup_knock(uint16_t port, struct knocks *k)
 	struct linkgroup *found[OPTION_KNOCKS_MAX];
 	unsigned n = acceptors(port, found, &k->all);
 
+	ENGINE_LOCKED();
 	if (n == 0)
 		return false;
 	if (found[0]->holds_back) {
@@ -173,6 +175,7 @@ bool linkgroup_knock(uint16_t port, struct knocks *k)
 
 void linkgroup_knock_describe(const struct knocks *k, struct option_knock *o)
 {
+	ENGINE_LOCKED();
 	memset(o, 0, sizeof(*o));
 	o->token = k->token;
 	memcpy(o->client, identity_own(), PEER_ID_BYTES);
@@ -211,6 +214,7 @@ bool linkgroup_knock_take_back(const struct knocked *at, uint64_t token)
 	struct rmb_element *e = element_of(at);
 	uint64_t awake = token, asleep = token | KNOCK_ASLEEP;
 
+	ENGINE_LOCKED();
 	return atomic_compare_exchange_strong(&e->knock, &awake, KNOCK_GONE) ||
 	       atomic_compare_exchange_strong(&e->knock, &asleep, KNOCK_GONE);
 }
@@ -219,6 +223,7 @@ void linkgroup_knock_give(struct knocked *at, bool reuse)
 {
 	struct rmb *r = at->rmb;
 
+	ENGINE_LOCKED();
 	r->references--;
 	if (r->group)
 		linkgroup_end_use(r->group);
@@ -232,6 +237,7 @@ void linkgroup_knock_give(struct knocked *at, bool reuse)
 
 void linkgroup_knock_learn(struct linkgroup *g, uint16_t port)
 {
+	ENGINE_LOCKED();
 	g->used = ++uses;
 	if (!serves(g, port))
 		g->ports[g->used % KNOCK_PORTS] = port;
@@ -241,6 +247,7 @@ void linkgroup_knock_learn(struct linkgroup *g, uint16_t port)
 void linkgroup_knock_was_met(const struct knocks *k,
 			     const struct knocked *taken)
 {
+	ENGINE_LOCKED();
 	for (const struct knocked *at = k->at; at < k->at + k->count; at++) {
 		struct linkgroup *g = at->rmb->group;
 
@@ -253,6 +260,7 @@ void linkgroup_knock_was_met(const struct knocks *k,
 
 void linkgroup_knock_was_vain(uint32_t number)
 {
+	ENGINE_LOCKED();
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
 		if (g->side != SIDE_CLIENT || g->number != number)
 			continue;
@@ -271,12 +279,14 @@ bool linkgroup_knock_shut(struct rmb_element *e)
 {
 	uint64_t now = KNOCK_OPEN;
 
+	ENGINE_LOCKED();
 	return atomic_compare_exchange_strong(&e->knock, &now, KNOCK_SHUT) ||
 	       now == KNOCK_SHUT;
 }
 
 bool linkgroup_knock_shut_all(struct rmb *r)
 {
+	ENGINE_LOCKED();
 	for (uint32_t i = 0; i < r->map.elements; i++) {
 		if (linkgroup_knock_shut(rmb_element(&r->map, i)))
 			continue;
@@ -295,6 +305,7 @@ bool linkgroup_knock_is_open(const struct rmb_element *e)
 
 void linkgroup_knock_open(struct rmb_element *e)
 {
+	ENGINE_LOCKED();
 	atomic_store(&e->knock, KNOCK_OPEN);
 }
 
@@ -333,6 +344,7 @@ bool linkgroup_take_knocked(const struct option_knock *knock, struct rmb **rmb,
 	    linkgroup_list_find(SIDE_SERVER, (const uint8_t *)knock->client);
 	unsigned i = 0;
 
+	ENGINE_LOCKED();
 	if (!g || !(knock->token & TOKEN_BIT) || (knock->token & KNOCK_ASLEEP))
 		return false;
 	while (i < OPTION_KNOCKS_MAX && knock->at[i].rmb != 0 &&
@@ -352,6 +364,7 @@ void linkgroup_knock_answer(struct rmb *r, uint32_t element, bool asleep)
 {
 	struct rmb_element *e = rmb_element(&r->map, element);
 
+	ENGINE_LOCKED();
 	if (asleep)
 		relaxed_add(&e->side[SIDE_CLIENT].wait.rings_data, 1);
 	atomic_store(&e->knock, KNOCK_SHUT);

@@ -18,6 +18,7 @@ static uint32_t group_number;
 
 struct linkgroup *linkgroup_list_first(void)
 {
+	ENGINE_LOCKED();
 	return groups;
 }
 
@@ -25,6 +26,7 @@ void linkgroup_list_free(struct linkgroup *g)
 {
 	struct rmb *next;
 
+	ENGINE_LOCKED();
 	for (struct rmb *r = g->rmbs; r; r = next) {
 		next = r->next;
 		linkgroup_rmb_free(r);
@@ -35,6 +37,7 @@ void linkgroup_list_free(struct linkgroup *g)
 
 void linkgroup_list_hang_up(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	linkgroup_deaths_forget(g);
 	if (g->channel >= 0)
 		private_fd_close(g->channel);
@@ -50,6 +53,7 @@ void linkgroup_list_bury(void)
 {
 	struct linkgroup **at = &groups;
 
+	ENGINE_LOCKED();
 	while (*at) {
 		struct linkgroup *g = *at;
 
@@ -68,6 +72,7 @@ void linkgroup_list_bury(void)
 
 void linkgroup_list_drop_dead(void)
 {
+	ENGINE_LOCKED();
 	for (struct linkgroup *g = groups; g; g = g->next)
 		if (g->channel >= 0 && peer_is_gone(g))
 			linkgroup_list_hang_up(g);
@@ -76,6 +81,7 @@ void linkgroup_list_drop_dead(void)
 
 struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id)
 {
+	ENGINE_LOCKED();
 	for (struct linkgroup *g = groups; g; g = g->next)
 		if (g->side == side && g->channel >= 0 &&
 		    memcmp(g->peer_id, peer_id, PEER_ID_BYTES) == 0)
@@ -87,6 +93,7 @@ struct linkgroup *linkgroup_list_new(int side, const uint8_t *peer_id)
 {
 	struct linkgroup *g = pool_get(sizeof(*g));
 
+	ENGINE_LOCKED();
 	if (!g)
 		return NULL;
 	g->side = side;
@@ -104,6 +111,7 @@ static void begin_watch(struct linkgroup *g)
 
 void linkgroup_list_add(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	g->next = groups;
 	groups = g;
 	if (!g->waits)
@@ -112,6 +120,7 @@ void linkgroup_list_add(struct linkgroup *g)
 
 void linkgroup_list_named(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	g->waits = false;
 	begin_watch(g);
 }

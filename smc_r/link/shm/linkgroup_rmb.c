@@ -42,6 +42,7 @@ static void rmb_unlink(struct linkgroup *g, struct rmb *r)
 
 struct rmb *linkgroup_rmb_find(struct linkgroup *g, uint32_t number)
 {
+	ENGINE_LOCKED();
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		if (r->number == number)
 			return r;
@@ -84,6 +85,7 @@ static bool is_unused(struct rmb *r)
 
 void linkgroup_rmb_free(struct rmb *r)
 {
+	ENGINE_LOCKED();
 	bells_close_all(r->bells, RMB_ELEMENTS_MAX, UINT32_MAX);
 	if (r->reserved) {
 		segment_give_back(r->reserved);
@@ -220,6 +222,7 @@ uint32_t linkgroup_rmb_add(struct linkgroup *g, const struct snapshot *s)
 	uint32_t reason = reserve(g, s, &elements, &rmbe_bytes);
 	struct rmb *r;
 
+	ENGINE_LOCKED();
 	if (reason)
 		return reason;
 	r = rmb_new(g);
@@ -258,6 +261,7 @@ void linkgroup_rmb_adopt(struct linkgroup *g,
 {
 	struct rmb *r = NULL;
 
+	ENGINE_LOCKED();
 	if (!linkgroup_rmb_find(g, m->rmb_number))
 		r = rmb_new(g);
 	if (!r) {
@@ -291,6 +295,7 @@ static bool is_released(struct rmb *r, uint32_t i)
 
 bool linkgroup_rmb_is_idle(struct rmb *r, uint32_t i)
 {
+	ENGINE_LOCKED();
 	return !((r->busy | r->leaked) >> i & 1) &&
 	       (!(r->lent >> i & 1) || is_released(r, i));
 }
@@ -299,6 +304,7 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
 {
 	uint32_t n = 0;
 
+	ENGINE_LOCKED();
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t i = 0; i < r->map.elements; i++)
 			n += linkgroup_rmb_is_idle(r, i);
@@ -309,11 +315,13 @@ uint32_t linkgroup_rmb_idle(const struct linkgroup *g)
  * shares a ring with itself. */
 bool linkgroup_rmb_has_free(struct rmb *r, uint32_t i)
 {
+	ENGINE_LOCKED();
 	return !((r->busy | r->leaked | r->lent) >> i & 1) && is_released(r, i);
 }
 
 void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i)
 {
+	ENGINE_LOCKED();
 	if (!(r->lent >> i & 1) ||
 	    !segment_slot_is_over(r->lease[i].slot, r->lease[i].cookie))
 		return;
@@ -328,6 +336,7 @@ void linkgroup_rmb_end_lease(struct rmb *r, uint32_t i)
 
 void linkgroup_rmb_reclaim(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		for (uint32_t bits = r->lent; bits; bits &= bits - 1) {
 			uint32_t i = (uint32_t)__builtin_ctz(bits);
@@ -339,6 +348,7 @@ void linkgroup_rmb_reclaim(struct linkgroup *g)
 
 void linkgroup_rmb_take(struct rmb *r, uint32_t i)
 {
+	ENGINE_LOCKED();
 	rmb_element_reset(&r->map, i);
 	atomic_fetch_add(&rmb_element(&r->map, i)->epoch, 1);
 	r->busy |= 1u << i;
@@ -406,6 +416,7 @@ static void trim_dead(struct linkgroup *g)
 
 void linkgroup_rmb_trim(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	if (g->channel < 0)
 		trim_dead(g);
 	else if (g->side == SIDE_SERVER)
@@ -430,6 +441,7 @@ static void shed_elements(struct rmb *r)
 
 void linkgroup_rmb_shed(struct linkgroup *g)
 {
+	ENGINE_LOCKED();
 	g->spare = 0;
 	for (struct rmb *r = g->rmbs; r; r = r->next)
 		shed_elements(r);
@@ -438,6 +450,7 @@ void linkgroup_rmb_shed(struct linkgroup *g)
 
 void linkgroup_rmb_abandon(struct rmb *r)
 {
+	ENGINE_LOCKED();
 	bells_close_all(r->bells, r->map.elements, ~r->busy);
 	r->group = NULL;
 	r->reserved = 0;

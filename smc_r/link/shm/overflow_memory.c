@@ -3,6 +3,7 @@
 #include "smc_r/link/shm/overflow_memory.h"
 
 #include "smc_r/memory/headroom.h"
+#include "smc_r/os/process.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/status/segment.h"
 
@@ -28,6 +29,7 @@ static bool reserve(void)
 
 bool overflow_memory_take(struct rmb *r, uint32_t element)
 {
+	ENGINE_LOCKED();
 	if (overflow_memory_is_scarce() || !reserve())
 		return false;
 	if (rmb_overflow_fill(&r->map, element, r->side) < 0) {
@@ -41,6 +43,7 @@ bool overflow_memory_take(struct rmb *r, uint32_t element)
 
 void overflow_memory_give(struct rmb *r, bool alone)
 {
+	ENGINE_LOCKED();
 	atomic_fetch_sub(&taken, 1);
 	if (!alone)
 		return;
