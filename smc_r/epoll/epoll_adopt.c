@@ -7,10 +7,10 @@
 #include "smc_r/epoll/epoll_attach.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
-#include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/protocol/reason.h"
 #include "smc_r/wait/registrations.h"
 
 /* A descriptor has one bit: was it once put into an instance? The table is not
@@ -45,38 +45,36 @@ static bool is_registered(struct epoll *e, int fd, struct epoll_event *event)
 	return result == -EEXIST;
 }
 
-/* True: it is registered in one that is not ours alone. */
-static bool adopt_one(struct epoll *e, struct connection *c, int fd)
+/* The reason why that instance is the kernel's. */
+static uint32_t adopt_one(struct epoll *e, struct connection *c, int fd)
 {
 	struct epoll_event event;
 	struct epoll_member *m;
 
 	if (epoll_is_anothers(e) || !is_registered(e, fd, &event))
-		return false;
+		return REASON_NONE;
 	if (e->given || epoll_make_shadow(e) < 0)
 		return e->given;
 	m = epoll_member_add(e, c, fd, &event);
 	if (!m)
-		return false;
+		return REASON_NONE;
 	/* The kernel adds these to all but what EPOLLONESHOT has silenced. */
 	if (!(event.events & (EPOLLERR | EPOLLHUP)))
 		atomic_store(&m->enabled, 0);
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	epoll_member_attach(m);
-	if (e->is_nested)
-		epoll_nested_adopt(e);
 	epoll_wake(e);
-	return false;
+	return e->given;
 }
 
-bool epoll_adopt(struct connection *c, int fd)
+uint32_t epoll_adopt(struct connection *c, int fd)
 {
 	struct epoll_event event;
-	bool shared = false;
+	uint32_t reason = REASON_NONE;
 	sigset_t saved;
 
 	if (!was_registered(fd))
-		return false;
+		return reason;
 	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		struct epoll *e = epoll_of(ep);
 
@@ -85,9 +83,12 @@ bool epoll_adopt(struct connection *c, int fd)
 			epoll_claim(e);
 	}
 	engine_lock(&saved);
-	for (int ep = 0; ep < fdtable_program_end(); ep++)
-		if (epoll_of(ep))
-			shared |= adopt_one(epoll_of(ep), c, fd);
+	for (int ep = 0; ep < fdtable_program_end(); ep++) {
+		uint32_t given =
+		    epoll_of(ep) ? adopt_one(epoll_of(ep), c, fd) : REASON_NONE;
+
+		reason = reason ? reason : given;
+	}
 	engine_unlock(&saved);
-	return shared;
+	return reason;
 }

@@ -12,7 +12,8 @@
 
 /* fd, no connection's, is registered with the kernel. */
 void epoll_remember(int fd);
-/* fd is c's now. True: it is in an instance that several processes use. */
-bool epoll_adopt(struct connection *c, int fd);
+/* fd is c's now. The reason why an instance that it is in is the kernel's, and
+ * c must go to TCP; or REASON_NONE. */
+uint32_t epoll_adopt(struct connection *c, int fd);
 
 #endif

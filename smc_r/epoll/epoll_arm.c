@@ -238,13 +238,10 @@ static struct epoll_armed arm(struct epoll *e, bool marked)
 	relaxed_add(&e->arms, 1);
 	if (e->uses_bits)
 		epoll_ready_groups(e, arm_group);
-	if (e->uses_bits && (marked || e->is_nested))
+	if (e->uses_bits && (marked || e->is_polled))
 		epoll_ready_any(e, arm_marked);
 	if (!e->uses_bits || epoll_has_others(e))
 		arm_each(e);
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours)
-			armed.sure &= arm(e->nested[i].inner, marked).sure;
 	atomic_thread_fence(memory_order_seq_cst);
 	armed.sure &= settle();
 	inject_step(STEP_ARMED);

@@ -20,8 +20,8 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* Empties bells that are filling up, then arms all members, those of nested
- * instances too. A look must follow: what came before rings for nobody. */
+/* Empties bells that are filling up, then arms all members. A look must follow:
+ * what came before rings for nobody. */
 struct epoll_armed epoll_arm(struct epoll *e);
 
 /* Empties and arms as epoll_arm() does, for a thread that does not wait in e

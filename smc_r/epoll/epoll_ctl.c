@@ -9,7 +9,6 @@
 #include "smc_r/epoll/epoll_attach.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
-#include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/epoll/epoll_shared.h"
@@ -83,8 +82,6 @@ static int control_member(struct epoll *e, int op, int fd,
 			epoll_member_drop(m);
 			return -ENOMEM;
 		}
-		if (e->is_nested && atomic_load(&e->count) == 1)
-			epoll_nested_adopt(e);
 	} else {
 		epoll_member_rouse(m);
 		set_wanted(m, event);
@@ -95,7 +92,7 @@ static int control_member(struct epoll *e, int op, int fd,
 /* The caller does not hold the engine's lock, which arming may take. */
 static void tell(struct epoll *e, int op)
 {
-	if (op == EPOLL_CTL_ADD && e->is_nested)
+	if (op == EPOLL_CTL_ADD && e->is_polled)
 		epoll_arm(e);
 	if (op != EPOLL_CTL_DEL)
 		epoll_wake(e);
@@ -104,24 +101,18 @@ static void tell(struct epoll *e, int op)
 static int control_kernel(struct epoll *e, int op, int fd,
 			  struct epoll_event *event)
 {
+	struct epoll *inner = op == EPOLL_CTL_ADD ? epoll_of(fd) : NULL;
 	sigset_t saved;
-	int result;
 
 	/* The program drew our cookie: nobody may mistake one for the other. */
 	if (op != EPOLL_CTL_DEL && epoll_is_cookie(e, event->data.u64)) {
 		engine_lock(&saved);
 		epoll_draw_cookie(e);
-		epoll_nested_redraw(e);
 		engine_unlock(&saved);
 	}
-	if (!epoll_of(fd) || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
-		return real.epoll_ctl(e->fd, op, fd, event);
-	result = epoll_nested_control(e, op, fd, event);
-	if (result < 0) {
-		errno = -result;
-		return -1;
-	}
-	return 0;
+	if (inner && inner != e)
+		epoll_nest(inner);
+	return real.epoll_ctl(e->fd, op, fd, event);
 }
 
 /*
@@ -154,11 +145,11 @@ static int control_at_once(struct epoll *e, int op, int fd,
 		return parked ? -EEXIST : -ENOENT;
 	set_wanted(m, event);
 	atomic_store(&m->parked, 0);
-	if (e->is_nested)
+	if (e->is_polled)
 		epoll_arm(e);
-	/* A thread that sleeps on E itself, or on one around it, is no sleeper
-	 * of E; it is woken by what is ready, as the kernel wakes it. */
-	if (!e->is_nested || atomic_load(&e->shared->sleepers) ||
+	/* A thread that sleeps on E from outside is no sleeper of E; it is
+	 * woken by what is ready, as the kernel wakes it. */
+	if (!e->is_polled || atomic_load(&e->shared->sleepers) ||
 	    epoll_member_ready(m))
 		epoll_wake(e);
 	return 0;
@@ -168,9 +159,10 @@ static int control_at_once(struct epoll *e, int op, int fd,
  * connection goes to TCP, and is the kernel's. */
 static bool do_without(struct connection *c, int fd, int result)
 {
-	if (result != -EMFILE && result != -ENFILE && result != -ENOMEM)
+	if (result != -EMFILE && result != -ENFILE && result != -ENOMEM &&
+	    result != -ELOOP)
 		return false;
-	epoll_shared_join(c, fd);
+	epoll_shared_join(c, fd, REASON_DEMOTED_EPOLL);
 	return connection_phase(c) == PHASE_NATIVE;
 }
 
@@ -195,20 +187,6 @@ static void leave_to_kernel(struct epoll *e, struct connection *c, int fd)
 		handshake_abort(c, fd, REASON_DESCRIPTORS);
 }
 
-/* The kernel allows so many instances inside each other, and the shadow of one
- * that lies as deep as may be would be one too many: it is the kernel's. */
-static void look_how_deep(struct epoll *e)
-{
-	sigset_t saved;
-
-	if (!e->is_nested || e->shadow >= 0)
-		return;
-	engine_lock(&saved);
-	if (epoll_make_shadow(e) == -ELOOP)
-		e->given = true;
-	engine_unlock(&saved);
-}
-
 /* There has been no connection: the kernel does it, and what it did is noted
  * without a call of ours. */
 static int control_bare(struct epoll *e, int ep, int op, int fd,
@@ -219,8 +197,9 @@ static int control_bare(struct epoll *e, int ep, int op, int fd,
 	if (e && op == EPOLL_CTL_ADD)
 		epoll_remember(fd);
 	result = real.epoll_ctl(ep, op, fd, event);
-	if (result == 0 && e && epoll_of(fd))
-		epoll_nested_note(e, op, fd, event);
+	if (result == 0 && e && op == EPOLL_CTL_ADD && epoll_of(fd) &&
+	    !process.confined)
+		epoll_nest(epoll_of(fd));
 	return result;
 }
 
@@ -229,6 +208,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	struct epoll *e = epoll_of(ep);
 	struct connection *c = connection_of(fd);
 	struct epoll_member *m;
+	uint32_t given;
 	sigset_t saved;
 	bool native;
 	int result;
@@ -254,10 +234,9 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 			epoll_remember(fd);
 		return control_kernel(e, op, fd, event);
 	}
-	if (op == EPOLL_CTL_ADD)
-		look_how_deep(e);
-	if (op == EPOLL_CTL_ADD && e->given)
-		epoll_shared_join(c, fd);
+	given = e->given;
+	if (op == EPOLL_CTL_ADD && given)
+		epoll_shared_join(c, fd, given);
 	else if (op == EPOLL_CTL_ADD)
 		leave_to_kernel(e, c, fd);
 	engine_lock(&saved);
@@ -277,6 +256,9 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	if (native && result >= 0)
 		return control_kernel(e, op, fd, event);
 	if (result == 0) {
+		/* Another thread has just given it away. */
+		if (op == EPOLL_CTL_ADD && e->given != given)
+			epoll_shared_join(c, fd, e->given);
 		tell(e, op);
 		return 0;
 	}

@@ -7,7 +7,6 @@
 
 #include "smc_r/epoll/epoll_attach.h"
 #include "smc_r/epoll/epoll_member.h"
-#include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/pool.h"
@@ -207,7 +206,7 @@ void epoll_wake(struct epoll *e)
 {
 	uint64_t one = 1;
 
-	if (e->poke >= 0 && (e->is_nested || atomic_load(&e->shared->sleepers)))
+	if (e->poke >= 0 && (e->is_polled || atomic_load(&e->shared->sleepers)))
 		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
 }
 
@@ -218,7 +217,6 @@ void epoll_closing(int fd)
 
 	if (!e || !fdtable_clear(fd, &entry))
 		return;
-	epoll_nested_forget(e);
 	epoll_members_end(e);
 	epoll_drop_shadow(e);
 	epoll_shared_put(e);

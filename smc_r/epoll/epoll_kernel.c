@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_scan.h"
 #include "smc_r/epoll/epoll_shadow.h"
@@ -28,7 +27,6 @@ static void note_sign(struct epoll *e, uint64_t data)
 		return;
 	}
 	e->undrained = true;
-	epoll_nested_woken(e, data);
 }
 
 bool epoll_must_drain(const struct epoll *e)
@@ -97,24 +95,6 @@ static bool kernel_is_due(struct epoll *e)
 
 /* ---- both ---- */
 
-int epoll_gather(struct epoll *e, struct epoll_event *events, int max)
-{
-	bool last = e->nested_count && atomic_exchange(&e->nested_last, 0);
-	int n = 0;
-
-	if (e->nested_count && !last) {
-		n = epoll_nested_scan(e, events, max);
-		if (n == max) {
-			atomic_store(&e->nested_last, 1);
-			return n;
-		}
-	}
-	n += epoll_scan(e, events + n, max - n);
-	if (last && n < max)
-		n += epoll_nested_scan(e, events + n, max - n);
-	return n;
-}
-
 /*
  * Nobody knows when a descriptor of the kernel became ready. That does not
  * matter to a program that looks often. One that was away for long, and finds
@@ -126,8 +106,7 @@ static void begin_order(struct epoll *e)
 	uint64_t asked;
 
 	e->middle = 0;
-	if (e->nested_count ||
-	    sys_now_ns() - atomic_load(&e->asked_ns) < AWAY_NS)
+	if (sys_now_ns() - atomic_load(&e->asked_ns) < AWAY_NS)
 		return;
 	asked = relaxed_load(&e->asked_ticks);
 	e->middle = asked + (sys_ticks() - asked) / 2;
@@ -164,7 +143,7 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 		epoll_drain(e);
 	if (first)
 		begin_order(e);
-	n = first ? epoll_gather(e, events, max) : epoll_kernel(e, events, max);
+	n = first ? epoll_scan(e, events, max) : epoll_kernel(e, events, max);
 	if (n == max) {
 		e->filled = first;
 		return n;
@@ -174,7 +153,7 @@ static int look_with_kernel(struct epoll *e, struct epoll_event *events,
 		return end_order(e, events, n,
 				 n + epoll_kernel(e, events + n, max - n));
 	e->moved = false;
-	n += epoll_gather(e, events + n, max - n);
+	n += epoll_scan(e, events + n, max - n);
 	/* epoll_kernel() says why. */
 	return e->moved && n < max ? n + ask_now(e, events + n, max - n) : n;
 }
@@ -202,6 +181,6 @@ int epoll_kernel_first(struct epoll *e, struct epoll_event *events, int max,
 		return look_with_kernel(e, events, max);
 	if (due)
 		begin_order(e);
-	n = epoll_gather(e, events, max);
+	n = epoll_scan(e, events, max);
 	return n > 0 && due ? ask_beside(e, events, n, max) : n;
 }

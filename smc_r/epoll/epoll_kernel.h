@@ -14,9 +14,6 @@
 
 #include "smc_r/epoll/epoll_set.h"
 
-/* Reports members and nested instances, by what we know ourselves: how many. */
-int epoll_gather(struct epoll *e, struct epoll_event *events, int max);
-
 /* Asks the kernel about its own descriptors, now: how many. */
 int epoll_kernel(struct epoll *e, struct epoll_event *events, int max);
 

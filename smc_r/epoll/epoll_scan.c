@@ -271,7 +271,4 @@ void epoll_follow(struct epoll *e)
 		if (m && needs_move(m))
 			follow_phase(m);
 	}
-	for (int i = 0; e->nested_count && i < EPOLL_NESTED_MAX; i++)
-		if (e->nested[i].inner && e->nested[i].ours)
-			epoll_follow(e->nested[i].inner);
 }

@@ -84,5 +84,5 @@ int epoll_self_alone(struct epoll *e, struct epoll_event *events, int max)
 	if (connections_starting() == 0 || !has_own(e))
 		return 0;
 	n = epoll_kernel(e, events, max);
-	return n == 0 && tell_alone(e) ? epoll_gather(e, events, max) : n;
+	return n == 0 && tell_alone(e) ? epoll_scan(e, events, max) : n;
 }

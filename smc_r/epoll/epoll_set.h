@@ -6,10 +6,10 @@
  * a member in our table, and its bells and TCP socket sit, edge-triggered, in
  * two shadow instances, B and S, which sit edge-triggered in E under random
  * cookies. So E wakes when a member changes, in whatever way somebody waits on
- * E, nested instances and poll included; and which members are ready is read
- * off their cursors, without entering the kernel. What S tells is not to be
- * seen there, so it is asked after each sign of life; B only rings, and is let
- * be.
+ * E, poll() included; and which members are ready is read off their cursors,
+ * without entering the kernel. What S tells is not to be seen there, so it is
+ * asked after each sign of life; B only rings, and is let be. An instance that
+ * is registered in another one is the kernel's (epoll_shared.h).
  *
  * Members become kernel registrations when their connection is plain TCP, or
  * with the next edge after that (epoll_shadow.h).
@@ -88,22 +88,10 @@ struct epoll_member {
 
 _Static_assert(offsetof(struct epoll_member, next) == 64, "one line");
 
-#define EPOLL_NESTED_MAX 8
-#define EPOLL_COOKIES    16u /* two for the shadows, some for those */
-#define EPOLL_RUNG       14u /* what is added for B */
-#define EPOLL_DEATHS     13u /* ... for the deaths of peers */
-
-/* An instance of ours that is registered in another one. */
-struct epoll_nested {
-	struct epoll *inner;
-	int fd;
-	uint32_t events;
-	uint64_t data;
-	uint64_t seen; /* epoll_nested_mark when it was last reported */
-	bool ours;     /* inner has members; else the kernel reports it */
-	bool enabled;  /* false after EPOLLONESHOT reported */
-	bool woken;    /* something moved in the kernel's part of inner */
-};
+/* Cookies of an instance: those of S and B, and epoll_shared.c's. */
+#define EPOLL_COOKIES 4u
+#define EPOLL_RUNG    1u /* what is added for B */
+#define EPOLL_DEATHS  2u /* ... for the deaths of peers */
 
 struct epoll {
 	struct fdentry entry;        /* FDENTRY_EPOLL */
@@ -113,9 +101,9 @@ struct epoll {
 	int poke;                    /* eventfd in S: wakes sleepers of E */
 	struct epoll_shared *shared; /* shared by all processes that have it */
 	uint32_t forks;              /* process.forks, when it was made */
-	bool given;      /* several use it: members are the kernel's */
-	uint64_t cookie; /* S has this one, nested instances the next ones */
-	uint32_t waiter; /* 1..RMB_WAITERS-1, 0: none left */
+	_Atomic uint32_t given;      /* reason why all is the kernel's, or 0 */
+	uint64_t cookie;             /* S has this one */
+	uint32_t waiter;             /* 1..RMB_WAITERS-1, 0: none left */
 	_Atomic uint32_t count;
 	_Atomic uint32_t awake; /* the first so many are looked at; the others
 				 * rest: epoll_member.h */
@@ -140,20 +128,17 @@ struct epoll {
 	bool uses_bits;
 	bool unsure; /* a ring may be missing: a barrier was refused, of a
 		      * writer without fences, or a bell is not in B */
-	struct epoll_nested nested[EPOLL_NESTED_MAX];
-	uint32_t nested_count;        /* that are ours */
-	_Atomic uint32_t nested_turn; /* where the next look begins */
-	_Atomic uint32_t nested_last; /* they filled the last array */
-	_Atomic uint32_t due;         /* late members that must move */
-	_Atomic uint32_t stalled;     /* members may wait for room: stall.h */
-	bool undrained;               /* S has events nobody looked at */
-	bool rung;                    /* and B */
-	bool moved;                   /* members became the kernel's */
-	bool filled;                  /* members filled the last array */
-	bool told;                    /* the kernel had something of its own */
-	bool bereaved;                /* a peer has died: linkgroup_deaths.h */
-	uint32_t hears_deaths;        /* generation of those put into E, or 0 */
-	bool is_nested; /* once registered in another instance, or polled */
+	_Atomic uint32_t due;     /* late members that must move */
+	_Atomic uint32_t stalled; /* members may wait for room: stall.h */
+	bool undrained;           /* S has events nobody looked at */
+	bool rung;                /* and B */
+	bool moved;               /* members became the kernel's */
+	bool filled;              /* members filled the last array */
+	bool told;                /* the kernel had something of its own */
+	bool bereaved;            /* a peer has died: linkgroup_deaths.h */
+	uint32_t hears_deaths;    /* generation of those put into E, or 0 */
+	bool is_polled; /* once waited for from outside: poll(), or another
+			 * instance that it is in */
 	uint32_t spin_score;
 };
 
@@ -196,7 +181,7 @@ static inline bool epoll_is_cookie(const struct epoll *e, uint64_t data)
 /* Has this instance members that only we know? */
 static inline bool epoll_has_members(const struct epoll *e)
 {
-	return e && (relaxed_load(&e->count) || e->nested_count);
+	return e && relaxed_load(&e->count);
 }
 /* epoll_wait of an instance with members. timeout NULL: for ever. */
 int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
@@ -215,11 +200,8 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct timespec *timeout,
 		     const struct epoll_way *way);
 
-/* Would epoll_wait return at once? Takes nothing. They judge by the members
- * alone, without entering the kernel; by what is the kernel's; by either. */
-bool epoll_members_ready(struct epoll *e);
+/* Would epoll_wait return at once? Takes nothing. */
 bool epoll_member_ready(struct epoll_member *m);
-bool epoll_kernel_ready(struct epoll *e);
 bool epoll_is_ready(struct epoll *e);
 /* Members whose handshakes ended since the last look get their bells, or go to
  * the kernel. A wait on e does it by itself; a thread that looked at e from

@@ -13,7 +13,6 @@
 #include "smc_r/epoll/epoll_attach.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
-#include "smc_r/epoll/epoll_nested.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/fallback/demote.h"
@@ -308,21 +307,29 @@ static struct epoll_member *next_member(struct epoll *e)
 	return m;
 }
 
-void epoll_shared_join(struct connection *c, int fd)
+void epoll_shared_join(struct connection *c, int fd, uint32_t reason)
 {
 	int error = errno;
 
-	demote_for_successor(c, fd, REASON_DEMOTED_EPOLL, SUCCESSOR_BESIDE);
+	demote_for_successor(c, fd, reason, SUCCESSOR_BESIDE);
 	errno = error;
 }
 
-void epoll_release_to_kernel(struct epoll *e)
+/* The first reason stands. False: it had one. */
+static bool note_given(struct epoll *e, uint32_t reason)
+{
+	uint32_t none = REASON_NONE;
+
+	return atomic_compare_exchange_strong(&e->given, &none, reason);
+}
+
+void epoll_release_to_kernel(struct epoll *e, uint32_t reason)
 {
 	struct epoll_member *m;
 	sigset_t saved;
 
 	while ((m = next_member(e)) != NULL)
-		epoll_shared_join(m->connection, m->fd);
+		epoll_shared_join(m->connection, m->fd, reason);
 	engine_lock(&saved);
 	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
 		m = member_at(e, i - 1);
@@ -331,10 +338,9 @@ void epoll_release_to_kernel(struct epoll *e)
 		    atomic_load(&m->parked))
 			epoll_member_to_kernel(m);
 	}
-	epoll_nested_give(e);
 	if (!epoll_has_members(e) && e->shadow >= 0)
 		epoll_remove_shadow(e);
-	e->given = true;
+	note_given(e, reason);
 	engine_unlock(&saved);
 }
 
@@ -343,16 +349,34 @@ void epoll_claim(struct epoll *e)
 	int error = errno;
 
 	if (!take_over(e))
-		epoll_release_to_kernel(e);
+		epoll_release_to_kernel(e, REASON_DEMOTED_EPOLL);
 	errno = error;
 }
 
-void epoll_release_unseen(struct epoll *e)
+/* A thread that adds a connection at the same time has it counted before it
+ * looks whether e is given. */
+void epoll_release_unseen(struct epoll *e, uint32_t reason)
 {
-	uint32_t user = atomic_exchange(&e->shared->user, EPOLL_MANY);
+	uint32_t user;
 
-	if (user != EPOLL_MANY && atomic_load(&e->shared->sleepers) > 0)
+	if (!epoll_is_settled(e))
+		epoll_claim(e);
+	if (!note_given(e, reason))
+		return;
+	user = atomic_exchange(&e->shared->user, EPOLL_MANY);
+	if (user != EPOLL_NOBODY && atomic_load(&e->shared->sleepers) > 0)
 		wake_all(e);
-	if (!e->given)
-		epoll_release_to_kernel(e);
+	if (atomic_load(&e->count) > 0 || e->shadow >= 0)
+		epoll_release_to_kernel(e, reason);
+}
+
+void epoll_nest(struct epoll *e)
+{
+	int error = errno;
+
+	e->is_polled = true;
+	epoll_release_unseen(e, REASON_DEMOTED_NESTED);
+	if (epoll_has_members(e))
+		epoll_rewake(e);
+	errno = error;
 }

@@ -12,6 +12,11 @@
  * A process that makes no call on an instance that has become shared keeps what
  * it registered alone after the fork: nobody else knows of that.
  *
+ * An instance that is registered in another one is the kernel's in the same
+ * way, as the outer one hears of it from the kernel. A connection whose unread
+ * bytes cannot come over TCP stays a member, and the inner instance is woken
+ * while it is ready, as for poll().
+ *
  * Locking: as epoll_set.h; epoll_claim and epoll_shared_join are called without
  *          the engine lock. The shared words are atomic, and nothing follows
  *          from one that another process left behind but TCP.
@@ -81,15 +86,20 @@ static inline bool epoll_is_settled(const struct epoll *e)
 void epoll_claim(struct epoll *e);
 
 /* Runs without the lock. From here on all registrations of e are the kernel's,
- * and connections that are registered go to TCP. */
-void epoll_release_to_kernel(struct epoll *e);
+ * and connections that are registered go to TCP, for this reason. */
+void epoll_release_to_kernel(struct epoll *e, uint32_t reason);
 
 /* Gives e, as epoll_release_to_kernel() does, to a process of which we know
  * nothing. Threads that sleep in e are told. */
-void epoll_release_unseen(struct epoll *e);
+void epoll_release_unseen(struct epoll *e, uint32_t reason);
 
-/* c is registered in a shared instance: it goes to TCP. errno stays. */
-void epoll_shared_join(struct connection *c, int fd);
+/* e is about to be registered in another instance. This makes no call where
+ * nothing of ours is in e. errno stays. */
+void epoll_nest(struct epoll *e);
+
+/* c is registered in an instance that is the kernel's: it goes to TCP, for this
+ * reason. errno stays. */
+void epoll_shared_join(struct connection *c, int fd, uint32_t reason);
 
 /* They enclose a sleep in the kernel; a thread that is cancelled in it ends it
  * by sleeper_end(). begin: false when epoll_claim must come first; end: false

@@ -83,7 +83,7 @@ static int join_members(struct epoll *e, struct epoll_event *events, int n,
 		return n;
 	if (epoll_must_drain(e))
 		epoll_drain(e);
-	return n + epoll_gather(e, events + n, max - n);
+	return n + epoll_scan(e, events + n, max - n);
 }
 
 static int spin(struct epoll *e, struct epoll_event *events, int max,
@@ -100,7 +100,7 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 		return 0;
 	do {
 		for (int i = 0; i < 8; i++) {
-			n = epoll_gather(e, events, max);
+			n = epoll_scan(e, events, max);
 			if (n > 0) {
 				spin_hit(&e->spin_score);
 				return n;
@@ -200,9 +200,9 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	if (epoll_must_drain(e))
 		epoll_drain(e);
 	armed = epoll_arm(e);
-	n = epoll_gather(e, events, max);
+	n = epoll_scan(e, events, max);
 	if (n == 0 && epoll_arm_again(&armed))
-		n = epoll_gather(e, events, max);
+		n = epoll_scan(e, events, max);
 	if (n == 0 && version == atomic_load(&e->version)) {
 		if (linkgroup_rest_ms() == 0)
 			linkgroup_rest();
@@ -247,12 +247,12 @@ static int wait_rounds(struct epoll *e, struct epoll_event *events, int max,
 			continue;
 		until->tell_ns = UINT64_MAX;
 		tell_overdue(e);
-		n = epoll_gather(e, events, max);
+		n = epoll_scan(e, events, max);
 		if (n != 0)
 			return n;
 	}
 	tell_overdue(e);
-	return epoll_gather(e, events, max);
+	return epoll_scan(e, events, max);
 }
 
 /* A program that waits for so long, and no longer, has something else to do
@@ -290,14 +290,14 @@ static int wait_members(struct epoll *e, struct epoll_event *events, int max,
 	/* What the kernel told may be news of a member. */
 	if (n == 0 && only_looks) {
 		e->moved = false;
-		n = epoll_gather(e, events, max);
+		n = epoll_scan(e, events, max);
 		if (n == 0 && e->moved)
 			n = epoll_kernel(e, events, max);
 		if (n == 0)
 			n = epoll_self_alone(e, events, max);
 		if (n == 0 && connections_undecided()) {
 			tell_overdue(e);
-			n = epoll_gather(e, events, max);
+			n = epoll_scan(e, events, max);
 		}
 	} else if (n == 0) {
 		until = wait_until(timeout, &call->sleeper);
@@ -324,7 +324,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 	    atomic_load(&e->asked_ns) != asked)
 		n = epoll_self_first(e, events, n, max);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
-	if ((call.took || e->is_nested) && n != EPOLL_CHANGED)
+	if ((call.took || e->is_polled) && n != EPOLL_CHANGED)
 		epoll_rewake(e);
 	epoll_rewoken(&call.sleeper);
 	return n;

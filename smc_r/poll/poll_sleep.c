@@ -247,7 +247,7 @@ static void prepare(struct poll_call *p)
 		p->all[i] = p->fds[i];
 		p->notes[i] = 0;
 		if (poll_instance(fd)) {
-			poll_instance(fd)->is_nested = true;
+			poll_instance(fd)->is_polled = true;
 			p->crowded |= !epoll_arm(poll_instance(fd)).sure;
 		}
 		if (c)

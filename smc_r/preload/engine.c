@@ -243,7 +243,8 @@ static void leave_instances(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++)
 		if (epoll_of(fd) && epoll_of(fd)->shadow >= 0)
-			epoll_release_to_kernel(epoll_of(fd));
+			epoll_release_to_kernel(epoll_of(fd),
+						REASON_DEMOTED_SANDBOX);
 }
 
 void engine_confine(void)

@@ -161,7 +161,7 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct connection *c = connection_of(fd);
 	enum prospect prospect = c ? PROSPECT_OURS : PROSPECT_NOT_OURS;
-	bool common = false;
+	uint32_t given = REASON_NONE;
 	int result;
 	int error;
 
@@ -185,12 +185,12 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 	if (prospect == PROSPECT_NOT_OURS)
 		return real.connect(fd, a, n);
 	if (!c)
-		common = epoll_adopt(connection_of(fd), fd);
+		given = epoll_adopt(connection_of(fd), fd);
 	result = real.connect(fd, a, n);
 	error = errno;
 	handshake_after_connect(fd, result, error);
-	if (common && connection_of(fd))
-		epoll_shared_join(connection_of(fd), fd);
+	if (given && connection_of(fd))
+		epoll_shared_join(connection_of(fd), fd, given);
 	errno = error;
 	return result;
 }

@@ -196,6 +196,10 @@ static const struct reason reasons[] = {
     {REASON_DEMOTED_EPOLL, "DEMOTED_EPOLL",
      "several processes use the epoll instance that it is in",
      "let each process make an instance of its own, after fork"},
+    {REASON_DEMOTED_NESTED, "DEMOTED_NESTED",
+     "the epoll instance that it is in was registered in another one",
+     "let the program register connections in the outer instance, or wait "
+     "for the inner one with poll"},
     {REASON_PEER_MEMORY, "PEER_MEMORY",
      "peer wrote values into shared memory that cannot be",
      "see whether the peer's memory is damaged; the connection was "
@@ -272,6 +276,7 @@ static const uint32_t places[] = {
     REASON_DEMOTED_STALLED,
     REASON_DEMOTED_EPOLL,
     REASON_RAW_CALLS,
+    REASON_DEMOTED_NESTED,
 };
 
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,

@@ -94,13 +94,14 @@ enum smc_reason {
 	REASON_DEMOTED_SANDBOX = 0x0A03000A,
 	REASON_DEMOTED_STALLED = 0x0A03000B,
 	REASON_DEMOTED_EPOLL = 0x0A03000C,
+	REASON_DEMOTED_NESTED = 0x0A03000D,
 
 	/* Ours: the connection was on SMC and was ended. */
 	REASON_PEER_MEMORY = 0x0A040000,
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 67
+#define REASON_COUNT 68
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

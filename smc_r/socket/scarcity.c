@@ -103,7 +103,7 @@ static void give_back_own(void)
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
 
-		if (e && e->shadow >= 0 && !e->is_nested &&
+		if (e && e->shadow >= 0 && !e->is_polled &&
 		    !epoll_has_members(e) && epoll_is_ours(e))
 			epoll_remove_shadow(e);
 	}

@@ -192,7 +192,7 @@ static void pass_message(int fd)
 	int error = errno;
 
 	if (e)
-		epoll_release_unseen(e);
+		epoll_release_unseen(e, REASON_DEMOTED_EPOLL);
 	else
 		successor_descriptor(fd, REASON_DEMOTED_PASSING);
 	errno = error;

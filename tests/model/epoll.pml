@@ -5,17 +5,16 @@
  * epoll_thread stands for a program's loop around epoll_wait_members(), with
  * epoll_gather(), epoll_arm(), epoll_drain() and epoll_rewake(). A thread
  * that POLLS asks the instance with poll() before (poll_sleep(), with
- * epoll_is_ready()), and one of an OUTER instance waits for that with
- * epoll_wait() (epoll_nested_scan()); then it calls epoll_wait() with a time of
- * 0, which only looks.
+ * epoll_is_ready()); then it calls epoll_wait() with a time of 0, which only
+ * looks.
  *
  * A wait reports one member, and which one is found first is left open. Then
  * the thread may stay away for ever, if another one is there: it is busy with
  * what it was told of, perhaps until that other one has been told of the rest.
  *
  * What is abstracted: whether the kernel is asked before the first look, and
- * whether a bit is kept for some rounds, is left open. Spinning, handshakes,
- * the order of reports and nested instances of nested ones are not modelled.
+ * whether a bit is kept for some rounds, is left open. Spinning, handshakes and
+ * the order of reports are not modelled.
  */
 
 #define ARM_THEN_EMPTY      20 /* ALONE, PARKED_ONE, ALONE_BITS, PARKED_BITS: arm before empty, which wakes only others */
@@ -33,11 +32,11 @@
 #define BIT_TAKEN_BLINDLY   32 /* ALONE_BITS, THREADS_BITS: a bit is taken without a second look */
 #define ROOM_IS_NOT_ARMED   33 /* ALONE_BITS: the look at a bit does not arm for room */
 #define CANCELLED_SILENTLY  34 /* CANCELLED: a cancelled thread does not pass on */
-#define NESTED_IS_IGNORED   35 /* POLLED_BESIDE: pass on only to threads in epoll_wait */
-#define SETTLE_UNARMED      36 /* POLLED, POLLED_BITS, NESTED: drain of poll() behind arm, no arm again */
-#define SETTLE_BLINDLY      37 /* POLLED, POLLED_BITS, NESTED: no look behind drain and arm of poll() */
+#define POLL_IS_IGNORED     35 /* POLLED_BESIDE: pass on only to threads in epoll_wait */
+#define SETTLE_UNARMED      36 /* POLLED, POLLED_BITS: drain of poll() behind arm, no arm again */
+#define SETTLE_BLINDLY      37 /* POLLED, POLLED_BITS: no look behind drain and arm of poll() */
 #define SETTLE_WAKES_NOBODY 38 /* POLLED_BESIDE, POLLED_BESIDE_BITS: poll() drains and wakes nobody */
-#define EMPTY_WAKES_OTHERS  39 /* NESTED_BESIDE: empty without waking its own instance */
+#define EMPTY_WAKES_OTHERS  39 /* POLLED_EMPTIED: empty without waking its own instance */
 #define DEAD_ONES_COUNT     40 /* RECV_DEAD: rings are left to a caller that was killed */
 
 bool may_cancel; /* one thread may be cancelled */
@@ -180,7 +179,7 @@ inline look_one(e, x, found) {
 	fi
 }
 
-/* epoll_members_ready(): nothing is taken. */
+/* members_ready(): nothing is taken. */
 #define READY(e, x) (SEES(e, x) && (!uses_bits[e] || (ready & BIT(x))))
 inline members_ready(e, result) {
 	result = READY(e, 0);
@@ -196,7 +195,6 @@ inline members_ready(e, result) {
 
 #define WAITS 0
 #define POLLS 1
-#define OUTER 2
 
 /* Where epoll_scan() was called from. */
 #define FIRST_LOOK 0 /* epoll_kernel_first() */
@@ -207,7 +205,7 @@ inline members_ready(e, result) {
 #define TO_SLEEP   0 /* sleep_round() */
 #define TO_PASS_ON 1 /* epoll_rewake() */
 #define TO_POLL    2 /* poll_sleep() */
-#define TO_SETTLE  3 /* epoll_kernel_ready(), behind settle() */
+#define TO_SETTLE  3 /* kernel_ready(), behind epoll_drain_all() */
 
 proctype epoll_thread(byte e; byte how) {
 	byte i, there, left, call;
@@ -438,7 +436,7 @@ told:
 		found = NONE;
 		if
 		:: took && !M(NO_PASS_ON) && (sleepers[e] > 0 ||
-		   (is_nested && !M(NESTED_IS_IGNORED))) -> call = TO_PASS_ON
+		   (is_polled && !M(POLL_IS_IGNORED))) -> call = TO_PASS_ON
 		:: else -> goto passed_on
 		fi
 	};
@@ -494,7 +492,7 @@ STEP_ARMED_poll:
 		:: any -> goto poll_told
 		:: else
 		fi;
-		/* settle(): a poke alone is no news, and goes no further. */
+		/* epoll_drain_all(): a poke alone is no news, and goes no further. */
 		news = IN_B(e, 0) || IN_B(e, 1) || IN_B(e, 2) || IN_B(e, 3);
 		drain_S(e);
 		drain_B(e)
@@ -527,8 +525,7 @@ poll_looked:
 STEP_LOOKED_poll:
 	atomic {
 		if
-		:: how == POLLS && E_READY(e)
-		:: how == OUTER && edge_O && E_READY(e) -> edge_O = false
+		:: E_READY(e)
 		:: ALL_TOLD -> goto over
 		fi;
 		goto poll

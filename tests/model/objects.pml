@@ -11,13 +11,12 @@
  * The bells are pipes. Bell x is that for data of connection x; only connection
  * 0 has one for room, which is its bell for data with BELLS_ONE. B of instance e
  * has the bells of e's members, S its eventfd "poke", and E has both, all of
- * them edge-triggered, as an outer instance O has E:
+ * them edge-triggered:
  *
  *   edge_B     the bell is on B's list of those that may be ready
  *   edge_S     the eventfd is on S's list
  *   edge_E_B   B is on E's list: it was woken since somebody took that
  *   edge_E_S   S is
- *   edge_O     E is on the list of an outer instance O
  *
  * A byte that finds a place wakes B, even if the bell is on B's list already;
  * one that finds none wakes nobody. What is on a list and not ready counts for
@@ -89,8 +88,6 @@ bool edge_B[INSTANCES * 4];
 bool edge_E_B[INSTANCES];
 bool edge_E_S[INSTANCES];
 bool edge_S[INSTANCES];
-bool edge_O;
-bool has_outer;              /* there is an outer instance O */
 
 #define IN_B(e, b) edge_B[(e) * BELLS + (b)]
 #define B_READY(e) (IN_B(e, 0) || IN_B(e, 1) || IN_B(e, 2) || IN_B(e, 3))
@@ -101,8 +98,7 @@ inline kernel_wakes(e, b) {
 	if
 	:: HAS(e, OF_BELL(b)) ->
 		IN_B(e, b) = true;
-		edge_E_B[e] = true;
-		edge_O = edge_O || (has_outer && (e) == 0)
+		edge_E_B[e] = true
 	:: else
 	fi
 }
@@ -137,7 +133,7 @@ inline bell_take(b, n) {
 /* ---- sleepers ---- */
 
 byte sleepers[INSTANCES];    /* epoll_shared.sleepers */
-bool is_nested;              /* instance 0 is in another one, or polled */
+bool is_polled;              /* instance 0 is polled */
 byte callers;                /* rx.sleepers and tx.sleepers of connection 0 */
 byte first_data, first_room; /* rx.first and tx.first of it: 0 or a view */
 byte dead;                   /* the view of a caller that was killed */
@@ -149,10 +145,9 @@ byte threads[INSTANCES];     /* that still come back to epoll_wait */
 inline epoll_wake(e) {
 	d_step {
 		if
-		:: sleepers[e] > 0 || (is_nested && (e) == 0) ->
+		:: sleepers[e] > 0 || (is_polled && (e) == 0) ->
 			edge_S[e] = true;
-			edge_E_S[e] = true;
-			edge_O = edge_O || (has_outer && (e) == 0)
+			edge_E_S[e] = true
 		:: else
 		fi
 	}

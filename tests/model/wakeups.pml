@@ -50,8 +50,7 @@ c_decl {
 #define POLLED_BITS   12 /* proof: the same with ready bits */
 #define POLLED_BESIDE 13 /* proof: poll() beside epoll_wait() */
 #define POLLED_BESIDE_BITS 14 /* proof: the same with ready bits */
-#define NESTED        15 /* proof: an instance inside another one */
-#define NESTED_BESIDE 16 /* proof: the same, beside epoll_wait() on the inner one */
+#define POLLED_EMPTIED 15 /* proof: the same where each arm empties bells */
 #define RECV          17 /* proof: recv() */
 #define RECV_TWICE    18 /* proof: two threads in recv() */
 #define RECV_SEND     19 /* proof: recv() and send() on one bell */
@@ -159,17 +158,17 @@ inline play_instance() {
 }
 
 inline play_polled() {
-	is_nested = true;
+	is_polled = true;
 	if
-	:: IN(POLLED) || IN(POLLED_BITS) || IN(NESTED) ->
+	:: IN(POLLED) || IN(POLLED_BITS) ->
 		limit = 1;
 		member(0, 0, INPUT); member(0, 2, PARKED);
-		epoll(0, (IN(NESTED) -> OUTER : POLLS));
+		epoll(0, POLLS);
 		data(0, NONE); data(2, NONE)
-	:: IN(POLLED_BESIDE) || IN(POLLED_BESIDE_BITS) || IN(NESTED_BESIDE) ->
+	:: IN(POLLED_BESIDE) || IN(POLLED_BESIDE_BITS) || IN(POLLED_EMPTIED) ->
 		may_keep = false;
 		member(0, 0, INPUT); member(0, 1, INPUT);
-		epoll(0, (IN(NESTED_BESIDE) -> OUTER : POLLS));
+		epoll(0, POLLS);
 		epoll(0, WAITS);
 		come_both = IN(POLLED_BESIDE);
 		limit = IN(POLLED_BESIDE);
@@ -234,7 +233,6 @@ init {
 			now.mutation = m ? atoi(m) : 0;
 		};
 		may_keep = true;
-		has_outer = IN(NESTED) || IN(NESTED_BESIDE);
 		bells_one = IN(RECV_SEND) || IN(ONE_BELL);
 		uses_data_words = IN(SHARED_ONE) || IN(DYING) || scene >= RECV;
 		if

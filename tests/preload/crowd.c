@@ -5,8 +5,8 @@
  *
  *   crowd refused CONNECTIONS ROUNDS SEED	a thread sleeps, and another one
  *						meets a full ring
- *   crowd nested|poll|select ...		the same in one thread, which
- *sleeps outside of the instance
+ *   crowd poll|select ...			the same in one thread, which
+ *						sleeps outside of the instance
  *   crowd turns ...				all are ready, and the array is
  *						short: each has its turn
  *   crowd heirs ...				children wait for one inherited
@@ -119,43 +119,28 @@ static void play_refused(struct game *g)
 
 /* ---- a sleep outside of the instance ---- */
 
-static void sleep_nested(const struct game *g, int outer)
-{
-	struct epoll_event e;
-
-	(void)g;
-	check(epoll_wait(outer, &e, 1, -1) == 1, "the outer instance");
-}
-
-static void sleep_in_poll(const struct game *g, int outer)
+static void sleep_in_poll(const struct game *g)
 {
 	struct pollfd p = {.fd = g->epoll, .events = POLLIN};
 
-	(void)outer;
 	check(poll(&p, 1, -1) == 1, "poll");
 }
 
-static void sleep_in_select(const struct game *g, int outer)
+static void sleep_in_select(const struct game *g)
 {
 	fd_set set;
 
-	(void)outer;
 	FD_ZERO(&set);
 	FD_SET(g->epoll, &set);
 	check(select(g->epoll + 1, &set, NULL, NULL, NULL) == 1, "select");
 }
 
-static void play_outside(struct game *g,
-			 void (*sleep)(const struct game *g, int outer))
+static void play_outside(struct game *g, void (*sleep)(const struct game *g))
 {
 	uint32_t edge = EPOLLIN | EPOLLOUT | (uint32_t)EPOLLET;
-	struct epoll_event all = {.events = EPOLLIN};
-	int outer = epoll_create1(EPOLL_CLOEXEC);
 	int instance = g->epoll;
 
 	watch_all(g, edge);
-	if (sleep == sleep_nested)
-		check(!epoll_ctl(outer, EPOLL_CTL_ADD, instance, &all), "ctl");
 	for (int r = 0; r < g->rounds; r++) {
 		int i = (int)dice(&g->random, (uint32_t)g->remote.count);
 		bool level = dice(&g->random, 2);
@@ -167,18 +152,13 @@ static void play_outside(struct game *g,
 			watch(g, i, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
 		remote_tell(&g->remote, REMOTE_TAKE, i, n);
 		do {
-			sleep(g, outer);
+			sleep(g);
 			there = epoll_wait(instance, &e, 1, 0);
 		} while (!there || e.data.fd != i || !(e.events & EPOLLOUT));
 		remote_await(&g->remote);
 		if (level)
 			watch(g, i, EPOLL_CTL_MOD, edge);
 	}
-}
-
-static void play_nested(struct game *g)
-{
-	play_outside(g, sleep_nested);
 }
 
 static void play_poll(struct game *g)
@@ -272,8 +252,8 @@ static const struct {
 	const char *name;
 	void (*play)(struct game *g);
 } games[] = {
-    {"refused", play_refused}, {"nested", play_nested}, {"poll", play_poll},
-    {"select", play_select},   {"turns", play_turns},   {"heirs", play_heirs},
+    {"refused", play_refused}, {"poll", play_poll},   {"select", play_select},
+    {"turns", play_turns},     {"heirs", play_heirs},
 };
 
 int main(int argc, char **argv)
@@ -292,7 +272,7 @@ int main(int argc, char **argv)
 		games[i].play(&g);
 		return 0;
 	}
-	fprintf(stderr, "usage: crowd refused|nested|poll|select|turns|heirs "
+	fprintf(stderr, "usage: crowd refused|poll|select|turns|heirs "
 			"CONNECTIONS ROUNDS SEED\n");
 	return 2;
 }

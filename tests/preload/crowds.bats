@@ -44,10 +44,6 @@ play() { # connections, program, its arguments up to the seed... [-- those after
 	play 70 crowd refused 70 400
 }
 
-@test "a sleep in an instance around it" {
-	play 70 crowd nested 70 150
-}
-
 @test "a sleep in poll on the instance" {
 	play 70 crowd poll 70 150
 }

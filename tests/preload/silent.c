@@ -8,10 +8,10 @@
  *   silent WAY KIND MEMBERS ROUNDS SEED
  *
  * WAY, how the server sleeps: "wait" in the instance itself, "poll" and
- * "select" on its descriptor, "outer" in an instance around it. KIND, why the
- * member reports nothing: "none" of its events is asked for, its EPOLLONESHOT
- * is "spent", it was taken "out". Pauses between questions are long, so that
- * the bells of the first fill up and are emptied before the server sleeps.
+ * "select" on its descriptor. KIND, why the member reports nothing: "none" of
+ * its events is asked for, its EPOLLONESHOT is "spent", it was taken "out".
+ * Pauses between questions are long, so that the bells of the first fill up and
+ * are emptied before the server sleeps.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -42,7 +42,6 @@ enum way {
 	WAIT,
 	POLL,
 	SELECT,
-	OUTER,
 	WAYS
 };
 
@@ -53,7 +52,7 @@ enum kind {
 	KINDS
 };
 
-static const char *const way_names[WAYS] = {"wait", "poll", "select", "outer"};
+static const char *const way_names[WAYS] = {"wait", "poll", "select"};
 static const char *const kind_names[KINDS] = {"none", "spent", "out"};
 
 static struct silent {
@@ -166,26 +165,23 @@ static void answer(int fd)
 }
 
 /* Sleeps from outside until the instance tells something. */
-static void sleep_outside(int epoll, int outer)
+static void sleep_outside(int epoll)
 {
 	struct pollfd p = {epoll, POLLIN, 0};
 	fd_set set;
 
 	if (game.way == POLL) {
 		poll(&p, 1, -1);
-	} else if (game.way == SELECT) {
+	} else {
 		FD_ZERO(&set);
 		FD_SET(epoll, &set);
 		select(epoll + 1, &set, NULL, NULL, NULL);
-	} else {
-		wait_for_one(outer, -1);
 	}
 }
 
 _Noreturn static void server(int listener)
 {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	int outer = epoll_create1(EPOLL_CLOEXEC);
 	int fd;
 
 	for (int i = 0; i < game.members; i++) {
@@ -196,11 +192,10 @@ _Noreturn static void server(int listener)
 	for (int i = 0; i < game.members; i++)
 		if (game.fds[i] != flooded_fd())
 			control(epoll, EPOLL_CTL_ADD, game.fds[i], EPOLLIN);
-	control(outer, EPOLL_CTL_ADD, epoll, EPOLLIN);
 	start(drain);
 	for (;;) {
 		if (game.way != WAIT)
-			sleep_outside(epoll, outer);
+			sleep_outside(epoll);
 		while ((fd = wait_for_one(epoll, game.way == WAIT ? -1 : 0)) >=
 		       0)
 			answer(fd);
@@ -269,9 +264,8 @@ int main(int argc, char **argv)
 	game.way = argc == 6 ? find(argv[1], way_names, WAYS) : WAYS;
 	game.kind = argc == 6 ? find(argv[2], kind_names, KINDS) : KINDS;
 	if (game.way == WAYS || game.kind == KINDS) {
-		fprintf(stderr,
-			"usage: silent wait|poll|select|outer none|spent|out "
-			"MEMBERS ROUNDS SEED\n");
+		fprintf(stderr, "usage: silent wait|poll|select none|spent|out "
+				"MEMBERS ROUNDS SEED\n");
 		return 2;
 	}
 	game.members = atoi(argv[3]);

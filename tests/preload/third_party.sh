@@ -24,10 +24,10 @@
 # smc=N: at least N connections with both ends on SMC; smc=none: not one. A
 # connection that was not, or did not stay, on SMC has one of the reasons of
 # "may" or "must", and each of "must" occurred; where programs give connections
-# away (DEMOTED_AIO, _STDIO, _EXEC, _PASSING) PEERDECL goes without saying, and
-# how many were on SMC first is a matter of pace. The function "stranger" runs
-# the programs: "serve" starts a server, "ask" runs a client, and what they
-# print is compared.
+# away (DEMOTED_AIO, _STDIO, _EXEC, _PASSING, _NESTED) PEERDECL goes without
+# saying, and how many were on SMC first is a matter of pace. The function
+# "stranger" runs the programs: "serve" starts a server, "ask" runs a client, and
+# what they print is compared.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 # shellcheck source=/dev/null
@@ -214,7 +214,7 @@ judge() { # name, before, reasons before
 	[ "$(id -u)" = 0 ] || may+=,PEER_NO_SMC
 	# A program that gives a connection away before its handshake is over
 	# declines.
-	[[ ! "$must,$may" =~ DEMOTED_(AIO|STDIO|EXEC|PASSING) ]] || may+=,PEERDECL
+	[[ ! "$must,$may" =~ DEMOTED_(AIO|STDIO|EXEC|PASSING|NESTED) ]] || may+=,PEERDECL
 	[ "$smc" -ge $((2 * least)) ] || bad=1
 	[ -z "$none" ] || [ "$smc" = 0 ] || bad=1
 	for word in $seen; do

@@ -133,10 +133,6 @@ beside_silent() { # way, kinds of silence...
 	beside_silent select none
 }
 
-@test "an instance inside, with a flooded member that reports nothing" {
-	beside_silent outer none spent out
-}
-
 @test "a reader beside a poll with two entries of its connection" {
 	play_once 50 $((rounds / 6)) "$programs/preload/wakeups" twice 4
 	smc_count

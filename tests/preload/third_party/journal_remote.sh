@@ -4,7 +4,7 @@
 # programs: systemd-journal-remote
 # needs: /lib/systemd/systemd-journal-remote curl journalctl
 # length: long
-# gets: smc=3 may=CLOSED,TIMEOUT
+# gets: must=DEMOTED_NESTED may=DEMOTED_PEER,CLOSED,TIMEOUT
 stranger() {
 	local i
 	for ((i = 0; i < 3000; i++)); do

@@ -69,6 +69,7 @@ Test(reason, an_index_keeps_its_meaning)
 	    {64, REASON_DEMOTED_STALLED},
 	    {65, REASON_DEMOTED_EPOLL},
 	    {66, REASON_RAW_CALLS},
+	    {67, REASON_DEMOTED_NESTED},
 	};
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
