@@ -63,7 +63,7 @@ static uint32_t adopt_one(struct epoll *e, struct connection *c, int fd)
 		atomic_store(&m->enabled, 0);
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, fd, 0, 0);
 	epoll_member_attach(m);
-	epoll_wake(e);
+	epoll_wake(e, WAKE_CHANGE);
 	return e->given;
 }
 

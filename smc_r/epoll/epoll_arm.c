@@ -3,10 +3,9 @@
 #include "smc_r/epoll/epoll_arm.h"
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_edge.h"
-#include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_ready.h"
+#include "smc_r/epoll/epoll_verdict.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/memory/bell.h"
@@ -89,7 +88,7 @@ static void empty_bells(const struct epoll_member *m)
 	/* What was taken may have been for threads that sleep in any instance,
 	 * or on it from outside: they look again, and so do we. */
 	if (any)
-		epoll_wake_members(c);
+		epoll_wake_members(c, AGAIN_NOTHING);
 }
 
 void epoll_note_rings(struct epoll_member *m)
@@ -229,16 +228,14 @@ static void arm_each(struct epoll *e)
 	}
 }
 
-/* marked: the members of many that are marked, too, as no wait looks at them
- * next, and they may want room. */
-static struct epoll_armed arm(struct epoll *e, bool marked)
+struct epoll_armed epoll_arm(struct epoll *e, bool others)
 {
 	struct epoll_armed armed = {.sure = !e->unsure};
 
 	relaxed_add(&e->arms, 1);
 	if (e->uses_bits)
 		epoll_ready_groups(e, arm_group);
-	if (e->uses_bits && (marked || e->is_polled))
+	if (e->uses_bits && (others || e->is_polled))
 		epoll_ready_any(e, arm_marked);
 	if (!e->uses_bits || epoll_has_others(e))
 		arm_each(e);
@@ -246,16 +243,6 @@ static struct epoll_armed arm(struct epoll *e, bool marked)
 	armed.sure &= settle();
 	inject_step(STEP_ARMED);
 	return armed;
-}
-
-struct epoll_armed epoll_arm(struct epoll *e)
-{
-	return arm(e, false);
-}
-
-void epoll_arm_for_others(struct epoll *e)
-{
-	arm(e, true);
 }
 
 bool epoll_arm_again(struct epoll_armed *armed)

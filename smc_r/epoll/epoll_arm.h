@@ -21,12 +21,10 @@
 #include "smc_r/epoll/epoll_set.h"
 
 /* Empties bells that are filling up, then arms all members. A look must follow:
- * what came before rings for nobody. */
-struct epoll_armed epoll_arm(struct epoll *e);
-
-/* Empties and arms as epoll_arm() does, for a thread that does not wait in e
- * next. */
-void epoll_arm_for_others(struct epoll *e);
+ * what came before rings for nobody. others: the caller does not wait in e
+ * next; of many members, those that are marked are armed for room as well, as
+ * no wait looks at them. */
+struct epoll_armed epoll_arm(struct epoll *e, bool others);
 
 /* And for what has become armed since, by epoll_arm_room(). True: it rings
  * for what comes, and a look must follow. */

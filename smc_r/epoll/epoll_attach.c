@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
@@ -169,7 +168,7 @@ bool epoll_member_attach(struct epoll_member *m)
 	/* It is no edge of the kernel's that the socket is ready now. */
 	if (atomic_load(&m->events) & EPOLLET) {
 		epoll_drain_locked(m->epoll);
-		epoll_wake(m->epoll);
+		epoll_wake(m->epoll, WAKE_CHANGE);
 	}
 	return true;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "smc_r/epoll/epoll_adopt.h"
-#include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_attach.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_member.h"
@@ -33,7 +32,7 @@ static bool belongs_to_kernel(struct connection *c)
 static void set_wanted(struct epoll_member *m, const struct epoll_event *event)
 {
 	m->data = event->data.u64;
-	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->in_seen, EPOLL_UNTOLD);
 	atomic_store(&m->out_seen, UINT32_MAX);
 	atomic_store(&m->bits_seen, 0);
 	atomic_store(&m->events, event->events);
@@ -89,13 +88,12 @@ static int control_member(struct epoll *e, int op, int fd,
 	return 0;
 }
 
-/* The caller does not hold the engine's lock, which arming may take. */
+/* A thread that sleeps on E from outside is no sleeper of E; it is woken by
+ * what is ready, as the kernel wakes it. */
 static void tell(struct epoll *e, int op)
 {
-	if (op == EPOLL_CTL_ADD && e->is_polled)
-		epoll_arm(e);
 	if (op != EPOLL_CTL_DEL)
-		epoll_wake(e);
+		epoll_wake(e, e->is_polled ? WAKE_PASS_ON : WAKE_CHANGE);
 }
 
 static int control_kernel(struct epoll *e, int op, int fd,
@@ -145,13 +143,7 @@ static int control_at_once(struct epoll *e, int op, int fd,
 		return parked ? -EEXIST : -ENOENT;
 	set_wanted(m, event);
 	atomic_store(&m->parked, 0);
-	if (e->is_polled)
-		epoll_arm(e);
-	/* A thread that sleeps on E from outside is no sleeper of E; it is
-	 * woken by what is ready, as the kernel wakes it. */
-	if (!e->is_polled || atomic_load(&e->shared->sleepers) ||
-	    epoll_member_ready(m))
-		epoll_wake(e);
+	tell(e, op);
 	return 0;
 }
 

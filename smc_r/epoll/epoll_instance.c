@@ -55,6 +55,11 @@ static void give_memory(struct epoll *e)
 
 /* ---- life ---- */
 
+static void look_again(struct connection *c)
+{
+	epoll_wake_members(c, AGAIN_NOTHING);
+}
+
 void epoll_created(int fd)
 {
 	struct epoll *e = take_memory();
@@ -71,7 +76,7 @@ void epoll_created(int fd)
 		return;
 	}
 	connection_on_native = epoll_members_leave;
-	connection_on_rings = epoll_wake_members;
+	connection_on_rings = look_again;
 	connection_on_knock_settled = epoll_knock_over;
 	fdtable_set(fd, &e->entry);
 }
@@ -200,14 +205,6 @@ void epoll_remove_shadow(struct epoll *e)
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, e->shadow, 0, 0);
 	sys_epoll_ctl(e->fd, EPOLL_CTL_DEL, e->bells, 0, 0);
 	epoll_drop_shadow(e);
-}
-
-void epoll_wake(struct epoll *e)
-{
-	uint64_t one = 1;
-
-	if (e->poke >= 0 && (e->is_polled || atomic_load(&e->shared->sleepers)))
-		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
 }
 
 void epoll_closing(int fd)

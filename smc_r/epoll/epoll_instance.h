@@ -2,8 +2,7 @@
 /*
  * epoll_instance: the program's instances, and the shadows inside them.
  *
- * Locking: engine lock, but for epoll_created, which takes it, and epoll_wake,
- *          which needs none.
+ * Locking: engine lock, but for epoll_created, which takes it.
  */
 #ifndef SMC_R_EPOLL_INSTANCE_H
 #define SMC_R_EPOLL_INSTANCE_H
@@ -31,8 +30,5 @@ void epoll_hear_deaths(struct epoll *e);
 
 /* Draws another cookie: the program uses this one. */
 void epoll_draw_cookie(struct epoll *e);
-
-/* Makes every thread that sleeps on e look again. */
-void epoll_wake(struct epoll *e);
 
 #endif

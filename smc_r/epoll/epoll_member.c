@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_edge.h"
-#include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
@@ -151,7 +149,7 @@ struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 	m->added = sys_ticks();
 	atomic_store(&m->events, event->events);
 	atomic_store(&m->enabled, 1);
-	atomic_store(&m->in_seen, UINT64_MAX);
+	atomic_store(&m->in_seen, EPOLL_UNTOLD);
 	atomic_store(&m->out_seen, UINT32_MAX);
 	atomic_store(&m->live, 1);
 	m->next = c->members;
@@ -253,25 +251,13 @@ void epoll_members_leave(struct connection *c, bool gone)
 
 /* ---- what happens to a connection ---- */
 
-/* The marks are the same as before: differ in one that they have. */
-void epoll_rearm_edge(struct connection *c)
-{
-	for (struct epoll_member *m = c->members; m; m = m->next)
-		atomic_fetch_xor(&m->in_seen, 1u);
-}
-
-/* in_seen has this bit beside those for ends: epoll_edge.c. */
-void epoll_input_again(struct connection *c)
-{
-	for (struct epoll_member *m = c->members; m; m = m->next)
-		atomic_fetch_xor(&m->in_seen, 1u << EPOLL_MARK_SHIFT);
-}
-
-void epoll_wake_members(struct connection *c)
+void epoll_wake_members(struct connection *c, enum epoll_again again)
 {
 	for (struct epoll_member *m = c->members; m; m = m->next) {
+		if (again)
+			atomic_fetch_xor(&m->in_seen, (uint64_t)again);
 		epoll_ready_mark(m);
-		epoll_wake(m->epoll);
+		epoll_wake(m->epoll, WAKE_CHANGE);
 	}
 }
 
@@ -293,7 +279,7 @@ void epoll_refused(struct connection *c)
 	for (struct epoll_member *m = c->members; m; m = m->next)
 		if (atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))
-			epoll_wake(m->epoll);
+			epoll_wake(m->epoll, WAKE_CHANGE);
 }
 
 static int another_number(const struct connection *c, int fd)

@@ -11,6 +11,7 @@
 #define SMC_R_EPOLL_MEMBER_H
 
 #include "smc_r/epoll/epoll_set.h"
+#include "smc_r/epoll/epoll_verdict.h"
 
 /* The one that was registered by this number, parked ones too, or NULL. */
 struct epoll_member *epoll_member_find(struct epoll *e, int fd);
@@ -32,12 +33,14 @@ void epoll_give_all(struct epoll *e);
 /* Takes out members of a connection that goes to TCP: connection_on_native. */
 void epoll_members_leave(struct connection *c, bool gone);
 
-/* Something was done to c once more, and is an edge once more. */
-void epoll_rearm_edge(struct connection *c);
-/* So are the bytes that are there. */
-void epoll_input_again(struct connection *c);
-/* The state of c changed by our own doing: wakes threads that sleep on it. */
-void epoll_wake_members(struct connection *c);
+/* What is an edge once more: a bit of what was told is turned over. */
+enum epoll_again {
+	AGAIN_NOTHING = 0,
+	AGAIN_END = EPOLL_END_PEER,           /* an end */
+	AGAIN_INPUT = 1 << EPOLL_PLACE_SHIFT, /* bytes that are there */
+};
+/* c may have changed: wakes threads that sleep in instances that have it. */
+void epoll_wake_members(struct connection *c, enum epoll_again again);
 /* Somebody waits for room in a ring that is full. */
 void epoll_stalled(struct connection *c);
 /* A call on c met a full ring, and does not wait. */

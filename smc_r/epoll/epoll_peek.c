@@ -7,8 +7,7 @@
 #include <sys/single_threaded.h>
 
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_edge.h"
-#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_judge.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
@@ -18,23 +17,6 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/wait/readiness.h"
 #include "smc_r/wait/stall.h"
-
-/* Nothing is consumed: an edge stays for the thread that asks E. */
-bool epoll_member_ready(struct epoll_member *m)
-{
-	uint32_t events = atomic_load(&m->events);
-	struct epoll_marks now = epoll_marks(m);
-	uint64_t clock = 0;
-	uint32_t bits;
-
-	if (!atomic_load(&m->enabled) || atomic_load(&m->late) ||
-	    epoll_is_quiet(m, &clock))
-		return false;
-	bits =
-	    readiness(m->connection, m->fd, events) & (events | EPOLL_ALWAYS);
-	bits = epoll_half_waits(m, &now, bits);
-	return bits && (!(events & EPOLLET) || epoll_has_edge(m, &now, bits));
-}
 
 /* This judges by the members alone, without entering the kernel. */
 static bool members_ready(struct epoll *e)
@@ -66,7 +48,7 @@ static bool kernel_ready(struct epoll *e)
 	inject_step(STEP_SETTLED);
 	ready = SYS_CALL3(SYS_poll, &p, 1, 0) == 1;
 	if (news)
-		epoll_rewake(e);
+		epoll_wake(e, WAKE_PASS_ON);
 	return ready;
 }
 
@@ -79,9 +61,8 @@ bool epoll_is_ready(struct epoll *e)
 /* Milliseconds until a timer changes the readiness of m; -1: no timer. */
 static int member_ms(struct epoll_member *m, uint64_t *now)
 {
-	bool output = atomic_load(&m->enabled) &&
-		      (atomic_load(&m->events) & EPOLL_OUTPUT);
-	int left = readiness_left_ms(m->connection, output, now);
+	int left =
+	    readiness_left_ms(m->connection, epoll_waits_for_output(m), now);
 
 	if (left < 0 || connection_phase(m->connection) == PHASE_HANDSHAKE)
 		return left;
@@ -117,21 +98,30 @@ int epoll_pending_ms(struct epoll *e)
  * and wakes one if there is more to tell, as the kernel does. A thread that
  * sleeps on e from outside, by poll(), looks at members alone.
  */
-void epoll_rewake(struct epoll *e)
+static bool is_more(struct epoll *e, bool asleep)
 {
-	bool asleep = atomic_load(&e->shared->sleepers) > 0;
-	int error = errno;
-
-	if ((!asleep && !e->is_polled) || e->shadow < 0 || epoll_is_anothers(e))
-		return;
+	if (epoll_is_anothers(e))
+		return false;
 	inject_step(STEP_TOOK);
-	epoll_arm_for_others(e);
+	epoll_arm(e, true);
 	inject_step(STEP_PASSED);
 	/* There may be no other thread: one that arms for its own next sleep
 	 * looks, but not at an instance that is the kernel's. */
 	if (!asleep && __libc_single_threaded && !e->given)
+		return false;
+	return members_ready(e) || (asleep && epoll_pending_ms(e) >= 0);
+}
+
+void epoll_wake(struct epoll *e, enum epoll_wake why)
+{
+	bool asleep = atomic_load(&e->shared->sleepers) > 0;
+	uint64_t one = 1;
+	int error;
+
+	if (!(asleep || e->is_polled) || e->poke < 0)
 		return;
-	if (members_ready(e) || (asleep && epoll_pending_ms(e) >= 0))
-		epoll_wake(e);
+	error = errno;
+	if (why == WAKE_CHANGE || is_more(e, asleep))
+		SYS_CALL3(SYS_write, e->poke, &one, sizeof(one));
 	errno = error;
 }

@@ -4,15 +4,13 @@
 
 #include "smc_r/epoll/epoll_arm.h"
 #include "smc_r/epoll/epoll_attach.h"
-#include "smc_r/epoll/epoll_edge.h"
-#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_judge.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_order.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/sys.h"
-#include "smc_r/wait/readiness.h"
 
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
 
@@ -20,69 +18,12 @@ struct scan {
 	struct epoll_event *events;
 	int max;
 	int n;
-	uint32_t quiet;  /* members that were passed by: epoll_member.h */
-	uint64_t begun;  /* sys_ticks */
-	uint64_t now_ns; /* 0: not asked yet */
+	struct epoll_look look;
+	uint64_t begun;                              /* sys_ticks */
 	struct epoll_member *found[EPOLL_ORDER_MAX]; /* the first of n */
 };
 
 /* ---- one member ---- */
-
-/* The events to report, 0 for none. */
-static uint32_t evaluate(struct epoll_member *m, struct scan *s)
-{
-	uint32_t events = relaxed_load(&m->events);
-	uint32_t one = 1;
-	uint32_t news = 0;
-	uint32_t bits;
-	bool again;
-
-	struct epoll_marks now = {0, 0};
-
-	if (!relaxed_load(&m->enabled) || relaxed_load(&m->late))
-		return 0;
-	if (__builtin_expect(connection_phase(m->connection) != PHASE_ACTIVE,
-			     0)) {
-		if (epoll_is_quiet(m, &s->now_ns)) {
-			s->quiet++;
-			return 0;
-		}
-		news = relaxed_load(&m->news);
-	}
-	do {
-		again = (events & EPOLLET) &&
-			connection_phase(m->connection) < PHASE_ACTIVE;
-		if (events & EPOLLET)
-			now = epoll_marks(m);
-		bits = readiness(m->connection, m->fd, events) &
-		       (events | EPOLL_ALWAYS);
-		/* This very look may have made it active: it had no marks.
-		 * Another thread may have shut a half. */
-		again &= connection_phase(m->connection) == PHASE_ACTIVE;
-		if (events & EPOLLET)
-			again |= !epoll_marks_stand(m, &now);
-	} while (again);
-	/* readiness() may have made the connection TCP without a word of it, so
-	 * the phase is read again; the kernel reports it then. */
-	if (connection_phase(m->connection) == PHASE_NATIVE)
-		return 0;
-	bits = epoll_half_waits(m, &now, bits);
-	if ((events & (EPOLLET | EPOLLRDHUP)) == EPOLLRDHUP &&
-	    (bits & EPOLL_OUTPUT))
-		epoll_told_room(m);
-	if ((events & EPOLLET) && !epoll_takes_edge(m, &now, bits))
-		bits = 0;
-	if (bits == 0) {
-		epoll_note_quiet(m, news);
-		return 0;
-	}
-	if ((events & EPOLLONESHOT) &&
-	    !atomic_compare_exchange_strong(&m->enabled, &one, 0))
-		return 0;
-	if (bits & EPOLL_OUTPUT)
-		connection_told_room(m->connection);
-	return bits;
-}
 
 static bool needs_move(const struct epoll_member *m)
 {
@@ -115,7 +56,7 @@ static bool follow_phase(struct epoll_member *m)
 static uint32_t add_events(struct scan *s, struct epoll_member *m)
 {
 	uint64_t data = m->data;
-	uint32_t bits = evaluate(m, s);
+	uint32_t bits = epoll_judge(m, &s->look);
 
 	if (__builtin_expect(needs_move(m), 0) && !follow_phase(m))
 		return 0;
@@ -221,13 +162,12 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 	s.max = max;
 	s.n = 0;
 	s.begun = several || e->uses_bits ? sys_ticks() : 0;
-	s.now_ns = 0;
-	s.quiet = 0;
+	s.look = (struct epoll_look){.takes = true};
 	if (e->uses_bits)
 		scan_crowd(e, &s);
 	else
 		scan_table(e, &s, true);
-	if (__builtin_expect(s.quiet > REST_MIN, 0))
+	if (__builtin_expect(s.look.quiet > REST_MIN, 0))
 		epoll_rest(e);
 	if (several && !e->uses_bits && s.n > 0 && s.n < EPOLL_ORDER_MAX)
 		scan_again(e, &s);
@@ -242,22 +182,29 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max)
 
 int epoll_scan_one(struct epoll_member *m, struct epoll_event *event)
 {
-	struct scan s = {.events = event, .max = 1};
+	struct scan s = {.events = event, .max = 1, .look = {.takes = true}};
 
 	add_events(&s, m);
 	return s.n;
 }
 
-void epoll_scan_hidden(struct epoll *e)
+bool epoll_tell_hidden(struct epoll *e, bool (*tells)(struct connection *c))
 {
 	uint32_t count = epoll_awake(e);
+	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++) {
+		struct epoll_member *m = epoll_member_at(e, i);
+
+		any |= epoll_waits_for_output(m) && tells(m->connection);
+	}
+	for (uint32_t i = 0; any && i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
 		if (m && connection_phase(m->connection) == PHASE_HANDSHAKE)
 			epoll_member_news(m);
 	}
+	return any;
 }
 
 void epoll_follow(struct epoll *e)

@@ -19,8 +19,9 @@ int epoll_scan(struct epoll *e, struct epoll_event *events, int max);
 /* Looks at a single member, as epoll_scan() does: 1 or 0. */
 int epoll_scan_one(struct epoll_member *m, struct epoll_event *event);
 
-/* Handshakes that were hidden are told of from now on: each registration of
- * them is looked at, as a connection may have several. */
-void epoll_scan_hidden(struct epoll *e);
+/* Handshakes hide output from members that wait for it; tells says which are
+ * told of from now on. True: there is one, and a look finds each registration
+ * of it, as a connection may have several. */
+bool epoll_tell_hidden(struct epoll *e, bool (*tells)(struct connection *c));
 
 #endif

@@ -3,16 +3,10 @@
 #include "smc_r/epoll/epoll_self.h"
 
 #include "smc_r/connection/connection.h"
-#include "smc_r/epoll/epoll_edge.h"
+#include "smc_r/epoll/epoll_judge.h"
 #include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_scan.h"
 #include "smc_r/handshake/handshake.h"
-
-static bool waits_for_output(struct epoll_member *m)
-{
-	return m && atomic_load(&m->enabled) &&
-	       (atomic_load(&m->events) & EPOLL_OUTPUT);
-}
 
 /* Each of its numbers is a registration of its own. */
 static int scan_names(struct epoll *e, const struct connection *c,
@@ -40,7 +34,7 @@ int epoll_self_first(struct epoll *e, struct epoll_event *events, int n,
 	for (uint32_t i = 0; i < count && n < max; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (!waits_for_output(m) ||
+		if (!epoll_waits_for_output(m) ||
 		    !handshake_tells_first(m->connection))
 			continue;
 		return n + scan_names(e, m->connection, events + n, max - n);
@@ -55,26 +49,11 @@ static bool has_own(struct epoll *e)
 	for (uint32_t i = 0; i < count; i++) {
 		struct epoll_member *m = epoll_member_at(e, i);
 
-		if (waits_for_output(m) && handshake_is_own(m->connection))
+		if (epoll_waits_for_output(m) &&
+		    handshake_is_own(m->connection))
 			return true;
 	}
 	return false;
-}
-
-static bool tell_alone(struct epoll *e)
-{
-	uint32_t count = epoll_awake(e);
-	bool any = false;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = epoll_member_at(e, i);
-
-		any |=
-		    waits_for_output(m) && handshake_tells_alone(m->connection);
-	}
-	if (any)
-		epoll_scan_hidden(e);
-	return any;
 }
 
 int epoll_self_alone(struct epoll *e, struct epoll_event *events, int max)
@@ -84,5 +63,7 @@ int epoll_self_alone(struct epoll *e, struct epoll_event *events, int max)
 	if (connections_starting() == 0 || !has_own(e))
 		return 0;
 	n = epoll_kernel(e, events, max);
-	return n == 0 && tell_alone(e) ? epoll_scan(e, events, max) : n;
+	return n == 0 && epoll_tell_hidden(e, handshake_tells_alone)
+		   ? epoll_scan(e, events, max)
+		   : n;
 }

@@ -201,7 +201,6 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct epoll_way *way);
 
 /* Would epoll_wait return at once? Takes nothing. */
-bool epoll_member_ready(struct epoll_member *m);
 bool epoll_is_ready(struct epoll *e);
 /* Members whose handshakes ended since the last look get their bells, or go to
  * the kernel. A wait on e does it by itself; a thread that looked at e from
@@ -214,8 +213,14 @@ struct epoll_armed {
 /* Milliseconds until a timer changes what e reports; -1: no timer. Timers are
  * those of handshakes, and of members that wait for room. */
 int epoll_pending_ms(struct epoll *e);
-/* A thread that took signs of e arms, looks, and wakes one of the others that
- * sleep in it, or on it. errno stays. */
-void epoll_rewake(struct epoll *e);
+
+/* Why threads that sleep in e, or on it from outside, are to look again. */
+enum epoll_wake {
+	WAKE_CHANGE,  /* what is ready may have changed */
+	WAKE_PASS_ON, /* we took signs of e, which may have been for them: we
+		       * arm for them, and they are woken if there is more */
+};
+/* It needs no lock; for WAKE_PASS_ON the engine lock is free. errno stays. */
+void epoll_wake(struct epoll *e, enum epoll_wake why);
 
 #endif

@@ -8,8 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "smc_r/epoll/epoll_edge.h"
-#include "smc_r/epoll/epoll_instance.h"
+#include "smc_r/epoll/epoll_judge.h"
 #include "smc_r/epoll/epoll_member.h"
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shared.h"
@@ -321,19 +320,22 @@ static bool knows_all(struct epoll_member *m)
 {
 	struct pollfd p = {.fd = m->fd,
 			   .events = POLLIN | POLLOUT | POLLPRI | POLLRDHUP};
-	struct epoll_marks now;
+	uint32_t events = atomic_load(&m->events);
+	struct epoll_view now, seen;
 	uint32_t bits;
 
 	epoll_drain_locked(m->epoll);
-	now = epoll_marks(m);
+	now = epoll_view(m);
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) < 0)
 		return false;
 	bits = (uint32_t)(unsigned short)p.revents;
+	now.bits = bits & (events | EPOLL_ALWAYS);
+	seen = epoll_seen(m, now, false);
 	/* Urgent data wakes threads that did not ask for it as well. */
-	if ((bits & EPOLLPRI) && !(atomic_load(&m->bits_seen) & EPOLLPRI))
+	if (bits & ~seen.bits & EPOLLPRI)
 		return false;
-	bits &= atomic_load(&m->events) | EPOLL_ALWAYS;
-	return bits && !epoll_has_edge(m, &now, bits) && !is_first_news(m);
+	return now.bits && !epoll_is_edge(events, seen, now) &&
+	       !is_first_news(m);
 }
 
 /* From here on the shadow tells what the program's own registration would. */
@@ -385,5 +387,5 @@ void epoll_member_leave(struct epoll_member *m)
 
 	if (!stays)
 		epoll_member_to_kernel(m);
-	epoll_wake(m->epoll);
+	epoll_wake(m->epoll, WAKE_CHANGE);
 }

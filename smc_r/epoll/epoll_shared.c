@@ -150,7 +150,7 @@ void epoll_shared_forked(void)
 /* The thread may have taken signs of e before it was cancelled, or jumped. */
 static void pass_on(void *e)
 {
-	epoll_rewake(e);
+	epoll_wake(e, WAKE_PASS_ON);
 }
 
 static void begin(struct epoll *e, struct sleeper *s)
@@ -377,6 +377,6 @@ void epoll_nest(struct epoll *e)
 	e->is_polled = true;
 	epoll_release_unseen(e, REASON_DEMOTED_NESTED);
 	if (epoll_has_members(e))
-		epoll_rewake(e);
+		epoll_wake(e, WAKE_PASS_ON);
 	errno = error;
 }

@@ -8,7 +8,6 @@
 
 #include "smc_r/connection/spin.h"
 #include "smc_r/epoll/epoll_arm.h"
-#include "smc_r/epoll/epoll_edge.h"
 #include "smc_r/epoll/epoll_instance.h"
 #include "smc_r/epoll/epoll_kernel.h"
 #include "smc_r/epoll/epoll_member.h"
@@ -121,20 +120,8 @@ static int spin(struct epoll *e, struct epoll_event *events, int max,
 /* The time is over. */
 static void tell_overdue(struct epoll *e)
 {
-	uint32_t count = epoll_awake(e);
-	bool any = false;
-
-	if (e->uses_bits && !epoll_has_others(e))
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		struct epoll_member *m = epoll_member_at(e, i);
-
-		any |= m && atomic_load(&m->enabled) &&
-		       (atomic_load(&m->events) & EPOLL_OUTPUT) &&
-		       handshake_tells_output(m->connection);
-	}
-	if (any)
-		epoll_scan_hidden(e);
+	if (!e->uses_bits || epoll_has_others(e))
+		epoll_tell_hidden(e, handshake_tells_output);
 }
 
 /* -1: never. */
@@ -199,7 +186,7 @@ static int sleep_round(struct epoll *e, struct epoll_event *events, int max,
 	 * nobody. */
 	if (epoll_must_drain(e))
 		epoll_drain(e);
-	armed = epoll_arm(e);
+	armed = epoll_arm(e, false);
 	n = epoll_scan(e, events, max);
 	if (n == 0 && epoll_arm_again(&armed))
 		n = epoll_scan(e, events, max);
@@ -325,7 +312,7 @@ int epoll_wait_members(struct epoll *e, struct epoll_event *events, int max,
 		n = epoll_self_first(e, events, n, max);
 	/* Somebody may wait on E itself: bells must ring while nobody scans. */
 	if ((call.took || e->is_polled) && n != EPOLL_CHANGED)
-		epoll_rewake(e);
+		epoll_wake(e, WAKE_PASS_ON);
 	epoll_rewoken(&call.sleeper);
 	return n;
 }
@@ -416,7 +403,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		n = epoll_filter(e, events, n, &woken);
 	epoll_end_sleep(e, &sleeper);
 	if (n > 0 && woken)
-		epoll_rewake(e);
+		epoll_wake(e, WAKE_PASS_ON);
 	epoll_rewoken(&sleeper);
 	return n == 0 && woken ? EPOLL_CHANGED : n;
 }

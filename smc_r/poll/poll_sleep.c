@@ -248,7 +248,7 @@ static void prepare(struct poll_call *p)
 		p->notes[i] = 0;
 		if (poll_instance(fd)) {
 			poll_instance(fd)->is_polled = true;
-			p->crowded |= !epoll_arm(poll_instance(fd)).sure;
+			p->crowded |= !epoll_arm(poll_instance(fd), true).sure;
 		}
 		if (c)
 			at = add_member(p, at, c, i);
@@ -342,7 +342,7 @@ static void leave_member(const struct poll_call *p, struct connection *c,
 	if (p->notes[i] & ON_ROOM)
 		sleepers_leave(place_for_room(c));
 	if (is_on_rings(c) && c->members)
-		epoll_wake_members(c);
+		epoll_wake_members(c, AGAIN_NOTHING);
 }
 
 /* All bells come first: two entries may name one connection, and the first of

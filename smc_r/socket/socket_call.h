@@ -28,7 +28,7 @@ static inline ssize_t socket_fail(int error)
 static inline void socket_wake_instances(struct connection *c)
 {
 	if (__builtin_expect(c->members != NULL, 0))
-		epoll_wake_members(c);
+		epoll_wake_members(c, AGAIN_NOTHING);
 }
 
 /* What is left of the buffers, from the i-th of `at` on, as many as v, of

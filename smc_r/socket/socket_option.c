@@ -24,8 +24,7 @@ static void note(struct connection *c, uint32_t bit, bool on)
 static void set_mark(struct connection *c)
 {
 	note(c, SOCKET_RCVLOWAT, true);
-	epoll_input_again(c);
-	epoll_wake_members(c);
+	epoll_wake_members(c, AGAIN_INPUT);
 	connection_wake_readers(c);
 }
 
@@ -41,7 +40,7 @@ static void set_buffers(struct connection *c, int fd)
 	engine_unlock(&saved);
 	if (!more)
 		return;
-	epoll_wake_members(c);
+	epoll_wake_members(c, AGAIN_NOTHING);
 	connection_wake_writers(c);
 }
 

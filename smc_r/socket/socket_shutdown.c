@@ -128,15 +128,14 @@ static int shut_undecided(struct connection *c, int fd, int how)
 	result = real.shutdown(fd, how);
 	error = errno;
 	/* The mark of a half that is shut tells of it by itself. */
-	if (!is_first)
-		epoll_rearm_edge(c);
-	epoll_wake_members(c);
+	epoll_wake_members(c, is_first ? AGAIN_NOTHING : AGAIN_END);
 	errno = error;
 	return result;
 }
 
 int socket_shutdown(struct connection *c, int fd, int how)
 {
+	enum epoll_again again = AGAIN_NOTHING;
 	uint32_t phase = connection_phase(c);
 
 	/* On TCP its end alone is said: deferred.h. */
@@ -159,20 +158,19 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		return (int)SOCKET_KERNEL;
 	/* TIME_WAIT, or not even that: there is nothing left to shut. */
 	if (socket_shut_state(c) == TCP_CLOSE || was_reset(c, fd)) {
-		epoll_rearm_edge(c);
-		epoll_wake_members(c);
+		epoll_wake_members(c, AGAIN_END);
 		errno = ENOTCONN;
 		return -1;
 	}
 	if (is_shut_already(c, how))
-		epoll_rearm_edge(c);
+		again = AGAIN_END;
 	if (how == SHUT_WR || how == SHUT_RDWR)
 		shut_output(c, fd);
 	if (how == SHUT_RD || how == SHUT_RDWR) {
 		connection_end(c, ENDS_SHUTS_IN);
 		connection_wake_readers(c);
 	}
-	epoll_wake_members(c);
+	epoll_wake_members(c, again);
 	if (stream_writes_tcp(c))
 		return shut_tcp(c, fd, how);
 	if (how != SHUT_RD)

@@ -3,7 +3,7 @@
  * epoll: threads that wait for the members of an instance.
  *
  * epoll_thread stands for a program's loop around epoll_wait_members(), with
- * epoll_gather(), epoll_arm(), epoll_drain() and epoll_rewake(). A thread
+ * epoll_scan(), epoll_arm(), epoll_drain() and epoll_wake(). A thread
  * that POLLS asks the instance with poll() before (poll_sleep(), with
  * epoll_is_ready()); then it calls epoll_wait() with a time of 0, which only
  * looks.
@@ -146,8 +146,8 @@ inline arm_own(e, marked) {
 
 /* ---- looking ---- */
 
-/* evaluate(): what is told is taken, by one thread. */
-inline evaluate(e, x, found) {
+/* epoll_judge(): what is told is taken, by one thread. */
+inline epoll_judge(e, x, found) {
 	if
 	:: SEES(e, x) ->
 		found = x;
@@ -167,14 +167,14 @@ inline look_one(e, x, found) {
 		   !M(EMPTY_IN_LOOK) -> full_bells = full_bells | BIT(x)
 		:: else
 		fi;
-		evaluate(e, x, found)
+		epoll_judge(e, x, found)
 	};
 	if
 	:: atomic {
 			found == NONE && WANTS_OUT(e, x) &&
 			!M(ROOM_IS_NOT_ARMED) -> armed_room = ARMED
 		};
-		atomic { evaluate(e, x, found) }
+		atomic { epoll_judge(e, x, found) }
 	:: else
 	fi
 }
@@ -203,7 +203,7 @@ inline members_ready(e, result) {
 
 /* Where epoll_arm() was called from. */
 #define TO_SLEEP   0 /* sleep_round() */
-#define TO_PASS_ON 1 /* epoll_rewake() */
+#define TO_PASS_ON 1 /* epoll_wake(), WAKE_PASS_ON */
 #define TO_POLL    2 /* poll_sleep() */
 #define TO_SETTLE  3 /* kernel_ready(), behind epoll_drain_all() */
 
@@ -343,7 +343,7 @@ gather_next:
 		left = left & ~BIT(i);
 		if
 		:: uses_bits[e] -> goto look_at
-		:: else -> evaluate(e, i, found)
+		:: else -> epoll_judge(e, i, found)
 		fi;
 		if
 		:: left != 0 && found == NONE -> goto gather_next
