@@ -39,7 +39,7 @@ static int find(struct connection *c, _Atomic int *monitor, int bell)
 	sigset_t saved;
 
 	if (__builtin_expect(fd == 0 && !is_watched_elsewhere(c), 1) ||
-	    atomic_load(&c->bell_dead))
+	    atomic_load(&c->bell.dead))
 		return bell;
 	if (fd > 0)
 		return fd;
@@ -57,14 +57,14 @@ static int find(struct connection *c, _Atomic int *monitor, int bell)
 
 int bell_monitor_data(struct connection *c)
 {
-	return find(c, &c->monitor_data, c->bells.data);
+	return find(c, &c->bell.monitor_data, c->bells.data);
 }
 
 int bell_monitor_room(struct connection *c)
 {
 	return bells_are_one(&c->bells)
 		   ? bell_monitor_data(c)
-		   : find(c, &c->monitor_room, c->bells.room);
+		   : find(c, &c->bell.monitor_room, c->bells.room);
 }
 
 /* A ring that finds no place wakes nobody. A thread that has not heard those
@@ -75,18 +75,19 @@ static void empty_bell(struct connection *c, int bell, uint32_t rings,
 	if (rings - *drained <= RINGS_MAX)
 		return;
 	*drained = rings;
-	c->bell_dirty = true;
+	c->bell.dirty = true;
 	bell_take(bell, bell_rings(bell));
 	bell_ring_own(bell);
 }
 
 static void empty_bells(struct connection *c)
 {
-	empty_bell(c, c->bells.data, rings_of_data_bell(c), &c->drained_data);
+	empty_bell(c, c->bells.data, rings_of_data_bell(c),
+		   &c->bell.drained_data);
 	if (!bells_are_one(&c->bells))
 		empty_bell(c, c->bells.room,
 			   atomic_load(&c->own_wait->rings_room),
-			   &c->drained_room);
+			   &c->bell.drained_room);
 }
 
 bool bell_monitor_drain(struct connection *c, int bell)
@@ -96,7 +97,7 @@ bool bell_monitor_drain(struct connection *c, int bell)
 	if (!bell_monitor_is(c, bell))
 		return over;
 	if (over)
-		atomic_store(&c->bell_dead, 1);
+		atomic_store(&c->bell.dead, 1);
 	else
 		empty_bells(c);
 	return over;
@@ -112,6 +113,6 @@ void bell_monitor_give_back(struct connection *c, int bell)
 	    (bell == c->bells.data ? bell_monitor_data(c)
 				   : bell_monitor_room(c)) == bell)
 		return;
-	c->bell_dirty = true;
+	c->bell.dirty = true;
 	bell_ring_own(bell);
 }

@@ -72,9 +72,9 @@ bool connections_undecided(void)
 
 static void has_started(struct connection *c)
 {
-	if (c->counted)
-		atomic_fetch_sub(c->counted, 1);
-	c->counted = NULL;
+	if (c->opening.counted)
+		atomic_fetch_sub(c->opening.counted, 1);
+	c->opening.counted = NULL;
 }
 
 static void init(struct connection *c, struct status_slot *slot)
@@ -98,8 +98,8 @@ static void begin(struct connection *c, int role, uint32_t flags)
 	c->slot->role = (uint8_t)role;
 	atomic_store(&c->slot->socket_flags, flags);
 	atomic_store(&c->slot->phase, PHASE_CONNECTING);
-	c->counted = role == STATUS_CLIENT ? &starting : &accepted;
-	atomic_fetch_add(c->counted, 1);
+	c->opening.counted = role == STATUS_CLIENT ? &starting : &accepted;
+	atomic_fetch_add(c->opening.counted, 1);
 }
 
 void connection_init_passing(struct passing_connection *p, uint32_t flags)
@@ -123,7 +123,7 @@ struct connection *connection_keep_passing(struct passing_connection *p)
 	memcpy(slot, &p->slot, sizeof(*slot));
 	memcpy(c, &p->connection, sizeof(*c));
 	c->slot = slot;
-	p->connection.counted = NULL;
+	p->connection.opening.counted = NULL;
 	return c;
 }
 
@@ -179,7 +179,8 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->out = rings_at_side(&rmb->map, element, side);
 	c->in = rings_at_side(&rmb->map, element, !side);
 	c->size = rmb->map.rmbe_bytes + rmb->map.overflow_bytes;
-	c->has_memory = rmb->filled >> element & 1 ? UINT32_MAX : RMB_SHORT;
+	c->out_memory.bytes =
+	    rmb->filled >> element & 1 ? UINT32_MAX : RMB_SHORT;
 	c->control = e;
 	c->out_producer = &e->side[side].producer;
 	c->out_consumer = &e->side[!side].consumer;
@@ -196,10 +197,10 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 							   ? READER_REGISTERED
 							   : READER_SLEEPS);
 	atomic_store(&c->in_consumer->overflow, rmb->map.overflow_bytes);
-	c->drained_data = rings_of_data_bell(c);
-	c->drained_room = atomic_load(&c->own_wait->rings_room);
+	c->bell.drained_data = rings_of_data_bell(c);
+	c->bell.drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
-	c->forks = atomic_load(&process.forks);
+	c->stall.forks = atomic_load(&process.forks);
 	c->slot->rmbe_in = rmb->map.rmbe_bytes;
 	c->slot->rmbe_out = rmb->map.rmbe_bytes;
 	c->slot->link = STATUS_LINK_SHM;
@@ -212,9 +213,9 @@ static void leave_overflow(struct connection *c, bool alone)
 {
 	if (alone)
 		rmb_overflow_empty(&c->rmb->map, c->element, !c->side);
-	if (c->overflow == OVERFLOW_OURS)
+	if (c->out_memory.overflow == OVERFLOW_OURS)
 		overflow_memory_give(c->rmb, alone);
-	c->overflow = OVERFLOW_NONE;
+	c->out_memory.overflow = OVERFLOW_NONE;
 }
 
 void connection_detach(struct connection *c, bool reuse)
@@ -229,10 +230,11 @@ void connection_detach(struct connection *c, bool reuse)
 	rmb->spin_score = c->spin_score;
 	/* Rings of the last use must not wake the next one. */
 	if (reuse && rmb->group) {
-		if (rings_of_data_bell(c) != c->drained_data)
+		if (rings_of_data_bell(c) != c->bell.drained_data)
 			bell_drain(c->bells.data);
 		if (!bells_are_one(&c->bells) &&
-		    atomic_load(&c->own_wait->rings_room) != c->drained_room)
+		    atomic_load(&c->own_wait->rings_room) !=
+			c->bell.drained_room)
 			bell_drain(c->bells.room);
 	}
 	linkgroup_give(rmb, c->element, reuse);
@@ -247,7 +249,7 @@ void connection_drop_knock(struct connection *c)
 	ENGINE_LOCKED();
 	if (state == KNOCK_NONE)
 		return;
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_knock_settled(c, -1);
 	/* An element that was taken by a server which has no such connection is
 	 * lost. */
@@ -269,7 +271,7 @@ void connection_pass_on(void *owner)
 {
 	struct connection *c = owner;
 
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_rings(c);
 }
 
@@ -291,14 +293,14 @@ void connection_use_smc(struct connection *c)
 	atomic_store(&c->slot->state, STATUS_ACTIVE);
 	/* A thread that sleeps in an instance does not hear the bell yet, and
 	 * what TCP would have told it may be what we have just read. */
-	if (c->members && !__libc_single_threaded)
+	if (c->epoll.members && !__libc_single_threaded)
 		connection_on_rings(c);
 }
 
 void connection_set_native(struct connection *c)
 {
 	ENGINE_LOCKED();
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_native(c, false);
 	atomic_store(&c->slot->phase, PHASE_NATIVE);
 }
@@ -396,8 +398,8 @@ static void close_monitor(_Atomic int *monitor)
 
 static void close_monitors(struct connection *c)
 {
-	close_monitor(&c->monitor_data);
-	close_monitor(&c->monitor_room);
+	close_monitor(&c->bell.monitor_data);
+	close_monitor(&c->bell.monitor_room);
 }
 
 /* The lease begins before we leave the slot: from then on it may be another
@@ -427,10 +429,10 @@ static void lend(struct connection *c, struct lease lease)
 void connection_release(struct connection *c)
 {
 	struct lease lease = begin_lease(c);
-	bool last = c->others_hold ? segment_slot_leave_shared(c->slot)
-				   : segment_slot_leave(c->slot);
-	bool asleep = atomic_load(&c->callers);
-	bool overflowed = c->overflow == OVERFLOW_OURS;
+	bool last = c->closing.others_hold ? segment_slot_leave_shared(c->slot)
+					   : segment_slot_leave(c->slot);
+	bool asleep = atomic_load(&c->closing.callers);
+	bool overflowed = c->out_memory.overflow == OVERFLOW_OURS;
 
 	ENGINE_LOCKED();
 	has_started(c);
@@ -444,12 +446,12 @@ void connection_release(struct connection *c)
 		/* Other holders may have gone since the close began, when they
 		 * still were there and nobody told the peer. Its bells say it
 		 * then, by their end. */
-		if (lease.slot && !last && !asleep && !c->bell_dirty &&
+		if (lease.slot && !last && !asleep && !c->bell.dirty &&
 		    !overflowed)
 			lend(c, lease);
 		else
-			connection_detach(c, last && c->peer_told_close &&
-						 !asleep && !c->bell_dirty);
+			connection_detach(c, last && c->closing.peer_told &&
+						 !asleep && !c->bell.dirty);
 	}
 	if (last)
 		segment_slot_free(c->slot);
@@ -466,8 +468,8 @@ void connection_drop_if_native(int fd)
 	struct connection *c = connection_of(fd);
 	struct fdentry *e;
 
-	if (c && connection_phase(c) == PHASE_NATIVE && !c->members &&
-	    !atomic_load(&c->callers) && fdtable_clear(fd, &e))
+	if (c && connection_phase(c) == PHASE_NATIVE && !c->epoll.members &&
+	    !atomic_load(&c->closing.callers) && fdtable_clear(fd, &e))
 		connection_release(c);
 }
 
@@ -483,10 +485,10 @@ static struct connection *kept;
 void connection_keep(struct connection *c, int fd)
 {
 	ENGINE_LOCKED();
-	c->closed_fd_held = fd;
-	c->next_held = kept;
+	c->closing.fd_held = fd;
+	c->closing.next_held = kept;
 	kept = c;
-	atomic_store(&c->closed_fd, fd);
+	atomic_store(&c->closing.fd, fd);
 }
 
 void connection_unkeep(struct connection *c)
@@ -495,10 +497,10 @@ void connection_unkeep(struct connection *c)
 
 	ENGINE_LOCKED();
 	while (*at && *at != c)
-		at = &(*at)->next_held;
+		at = &(*at)->closing.next_held;
 	if (*at)
-		*at = c->next_held;
-	private_fd_close(c->closed_fd_held);
+		*at = c->closing.next_held;
+	private_fd_close(c->closing.fd_held);
 }
 
 static void drop_kept(void)
@@ -506,11 +508,11 @@ static void drop_kept(void)
 	struct connection *c = kept;
 
 	while (c) {
-		struct connection *next = c->next_held;
+		struct connection *next = c->closing.next_held;
 
 		/* A fork in a handler, on top of the call: it goes on here. */
-		if (atomic_load(&c->callers) == 0) {
-			atomic_store(&c->closed_fd, 0);
+		if (atomic_load(&c->closing.callers) == 0) {
+			atomic_store(&c->closing.fd, 0);
 			connection_unkeep(c);
 			connection_release(c);
 		}
@@ -520,15 +522,15 @@ static void drop_kept(void)
 
 static void none_calls(struct connection *c)
 {
-	atomic_store(&c->callers, 0);
-	atomic_store(&c->pollers, 0);
+	atomic_store(&c->closing.callers, 0);
+	atomic_store(&c->closing.pollers, 0);
 }
 
 /* A close in the child must not keep the socket for calls of the parent's
  * threads. */
 void connection_forked(void)
 {
-	for (struct connection *c = kept; c; c = c->next_held)
+	for (struct connection *c = kept; c; c = c->closing.next_held)
 		none_calls(c);
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
@@ -540,10 +542,11 @@ void connection_forked(void)
 			atomic_store(&c->in_consumer->barrier, READER_SLEEPS);
 		/* Write only if needed: after fork() a write would copy the
 		 * page. */
-		if (atomic_load(&c->callers))
+		if (atomic_load(&c->closing.callers))
 			none_calls(c);
-		if (c->overflow != OVERFLOW_NONE)
-			c->overflow = OVERFLOW_NONE; /* the parent pays */
+		if (c->out_memory.overflow != OVERFLOW_NONE)
+			c->out_memory.overflow =
+			    OVERFLOW_NONE; /* the parent pays */
 	}
 	overflow_memory_forked();
 	sleepers_forked();
@@ -613,7 +616,7 @@ static void wake_own(struct connection *c, const struct status_stream *s,
 {
 	if (atomic_load(&s->sleepers) == 0)
 		return;
-	c->bell_dirty = true;
+	c->bell.dirty = true;
 	bell_ring_own(bell);
 }
 
@@ -666,9 +669,9 @@ bool peer_is_on_our_core(struct connection *c)
 
 	if (cpu < 0)
 		return false;
-	if (c->told_cpu != (uint32_t)cpu + 1) {
-		c->told_cpu = (uint32_t)cpu + 1;
-		relaxed_store(&c->out_producer->cpu, c->told_cpu);
+	if (c->bell.told_cpu != (uint32_t)cpu + 1) {
+		c->bell.told_cpu = (uint32_t)cpu + 1;
+		relaxed_store(&c->out_producer->cpu, c->bell.told_cpu);
 	}
 	return peer == (uint32_t)cpu + 1;
 }

@@ -101,6 +101,100 @@ struct handshake_wait {
 	bool unheard;       /* server: counted as such, unheard.h */
 };
 
+/* What TCP was asked of the peer's end, and said: tcp_end.h.
+ * Fields: connection/connection_ends fallback/ epoll/epoll_member */
+struct tcp_watch {
+	_Atomic uint32_t ended; /* enum ends_tcp, as far as it is one */
+	uint32_t idle_looks;    /* EAGAINs since TCP was last asked */
+	uint64_t asked_ticks;   /* when that was (sys_ticks) */
+	/* That time of an epoll instance that has it, or NULL. */
+	_Atomic uint64_t *_Atomic instance_asked;
+	bool recall_awaited; /* recall_is_done() has waited */
+	bool end_woke;       /* half_close_tell(): the peer slept then */
+};
+
+/* Is this a stream, or a conversation? stream_steps.h
+ * Fields: stream/ socket/fastpath socket/socket_receive fallback/tcp_end */
+struct pace {
+	uint32_t streak;       /* reads in a row that found bytes, none sent */
+	uint32_t writes;       /* in a row, none read, nobody woken */
+	uint64_t heard_before; /* bytes received when `writes` was 0 */
+	uint64_t rewind_at;    /* our cursor when the ring is looked at */
+	uint64_t heard;        /* bytes received at the last look */
+	uint32_t rewind_step;  /* between looks whether the ring is empty */
+	bool rang;             /* the last write found a sleeper */
+	bool slow;             /* the last ones took long: no stream */
+};
+
+/* How this process uses the bells: bell_monitor.h.
+ * Fields: connection/ wait/ poll/poll_sleep epoll/epoll_arm handshake/ */
+struct bell_use {
+	_Atomic int monitor_data; /* descriptors of bell_monitor.h, 0 none */
+	_Atomic int monitor_room;
+	_Atomic uint32_t dead; /* nobody can ring: they are used no more */
+	uint32_t drained_data; /* rings_of_data_bell() when last emptied */
+	uint32_t drained_room;
+	uint32_t told_cpu; /* out_producer->cpu, without reading it */
+	uint32_t sleeps;   /* begun; the kernel is asked now and then */
+	bool dirty;        /* we rang a bell of ours: not to be used again */
+};
+
+/* Descriptors that end, also under calls that sleep: socket_close.h.
+ * Fields: connection/ socket/ wait/ poll/poll_sleep fallback/demote handshake/
+ * preload/preload_option */
+struct closing {
+	_Atomic uint32_t callers; /* calls that slept, of this process */
+	_Atomic uint32_t pollers; /* callers that are in poll() */
+	_Atomic int fd;           /* descriptor kept for them, 0 none */
+	_Atomic uint32_t in_call; /* because theirs was closed */
+	int fd_held;              /* that descriptor, until it is closed */
+	struct connection *next_held;
+	bool disconnected; /* connect() to AF_UNSPEC did it; dead, too */
+	bool peer_told;    /* the peer was told that this end goes */
+	bool others_hold;  /* it was not: others hold this end too */
+	bool lingers;      /* SO_LINGER may be set */
+};
+
+/* Memory of the ring that we write: overflow.h, ring_memory.h.
+ * Fields: connection/connection stream/ */
+struct out_memory {
+	uint64_t return_at; /* cursor when it may leave the overflow ring */
+	uint32_t bytes;     /* that have memory, from the short ones on */
+	uint8_t overflow;   /* enum overflow */
+};
+
+/* A ring that is full: stall.h.
+ * Fields: connection/connection wait/stall epoll/ */
+struct stall {
+	_Atomic uint64_t full_ns; /* since then: stall_clock.h */
+	_Atomic uint64_t full_at; /* and the reader has stood here */
+	/* tx.position, plus one: no room; 0 when the program was told of room.
+	 */
+	_Atomic uint64_t refused_at;
+	uint32_t forks; /* process.forks, when it was attached */
+};
+
+/* What a connection that is not active yet has beside its CLC machine.
+ * Fields: connection/connection handshake/ socket/socket_close poll/poll_sleep
+ * epoll/epoll_member */
+struct opening {
+	_Atomic uint32_t *counted; /* counter while it begins, or NULL */
+	uint32_t offer_entry;      /* registry entry plus one, 0 none */
+	uint32_t unread;        /* bytes of a CLC message seen, not yet taken */
+	_Atomic uint32_t said;  /* bytes of CLC messages that we sent */
+	bool connected;         /* the kernel's connect is over */
+	bool peer_closed_early; /* the peer closed during the handshake */
+	bool declined;          /* the client, right behind its Proposal */
+	bool withdrawn;         /* our Accept: messages_withdraw */
+	bool in_first_burst;    /* first_burst.h */
+};
+
+/* The epoll instances that have it: epoll_set.h. */
+struct epoll_link {
+	struct epoll_member *members;
+	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
+};
+
 struct connection {
 	struct fdentry entry; /* FDENTRY_SOCKET */
 	_Atomic uint32_t dead;
@@ -124,68 +218,21 @@ struct connection {
 	struct rmb_waiters *own_waiters;
 	struct rmb_waiters *peer_waiters;
 	_Atomic uint64_t *peer_ready; /* one bit an element */
-	_Atomic uint32_t tcp_ended;   /* enum ends_tcp, as far as it is one */
-	uint64_t asked_ticks;         /* when TCP was last asked (sys_ticks) */
-	/* That time of an epoll instance that has it, or NULL. */
-	_Atomic uint64_t *_Atomic instance_asked;
-	uint32_t streak;       /* reads in a row that found bytes, none sent */
-	uint32_t writes;       /* in a row, none read, nobody woken */
-	uint64_t heard_before; /* bytes received when `writes` was 0 */
-	uint64_t rewind_at;    /* our cursor when the ring is looked at */
-	uint64_t heard;        /* bytes received at the last look */
-	bool rang;             /* the last write found a sleeper */
-	bool paced;            /* the last ones took long: no stream */
-	uint32_t rewind_step;  /* between looks whether the ring is empty */
+	struct tcp_watch tcp;
+	struct pace pace;
 
 	/* All before this is read with each message. */
 	struct rmb_element *control;
 	struct bells bells;
-	_Atomic int monitor_data; /* descriptors of bell_monitor.h, 0 none */
-	_Atomic int monitor_room;
-	_Atomic uint32_t bell_dead; /* nobody can ring: they are used no more */
-
-	_Atomic uint32_t callers;        /* calls that slept, of this process */
-	_Atomic uint32_t pollers;        /* callers that are in poll() */
-	_Atomic int closed_fd;           /* descriptor kept for them, 0 none */
-	_Atomic uint32_t closed_in_call; /* because theirs was closed */
-	int closed_fd_held; /* that descriptor, until it is closed */
-	struct connection *next_held;
-	uint32_t sleeps;       /* begun; the kernel is asked now and then */
-	uint32_t idle_looks;   /* EAGAINs since TCP was last asked */
-	bool recall_awaited;   /* recall_is_done() has waited */
-	uint32_t told_cpu;     /* out_producer->cpu, without reading it */
-	uint32_t drained_data; /* rings_of_data_bell() when last emptied */
-	uint32_t drained_room;
-	uint32_t spin_score;         /* how well spinning did here */
-	uint64_t return_at;          /* cursor when it may leave that ring */
-	uint8_t overflow;            /* enum overflow */
-	uint32_t has_memory;         /* bytes of the ring that we write, from
-				      * its short ones on: ring_memory.h */
-	uint32_t forks;              /* process.forks, when it was attached */
-	_Atomic uint64_t full_ns;    /* the ring is full since then: stall.h */
-	_Atomic uint64_t refused_at; /* tx.position, plus one: no room; 0 when
-				      * the program was told of room */
-	_Atomic uint64_t full_at;    /* and the reader has stood here */
-
-	_Atomic uint32_t *counted; /* counter while it begins, or NULL */
-	uint32_t offer_entry;      /* registry entry plus one, 0 none */
-	bool connected;            /* the kernel's connect is over */
-	bool bell_dirty; /* we rang a bell of ours: not to be used again */
-	bool peer_closed_early; /* the peer closed during the handshake */
-	bool declined;          /* the client, right behind its Proposal */
-	bool disconnected;      /* connect() to AF_UNSPEC did it; dead, too */
-	bool peer_told_close;   /* the peer was told that this end goes */
-	bool others_hold; /* the peer was not told: others hold this end too */
-	bool withdrawn;   /* our Accept: messages_withdraw */
-	bool lingers;     /* SO_LINGER may be set */
-	uint32_t unread;  /* bytes of a CLC message seen, not yet taken */
-	_Atomic uint32_t said; /* bytes of CLC messages that we sent */
-	bool end_woke;         /* half_close_tell(): the peer slept then */
-	bool in_first_burst;   /* first_burst.h */
+	struct bell_use bell;
+	struct closing closing;
+	struct out_memory out_memory;
+	struct stall stall;
+	uint32_t spin_score; /* how well spinning did here */
+	struct opening opening;
 	struct handshake_wait handshake;
-	struct epoll_member *members;
-	bool watched_by_kernel; /* epoll_ctl.c: it is no member */
 	struct knock knock;
+	struct epoll_link epoll;
 };
 
 static inline struct connection *connection_of(int fd)
@@ -202,7 +249,7 @@ static inline struct connection *connection_of(int fd)
  * that it began with. */
 static inline int connection_fd(const struct connection *c, int fd)
 {
-	int kept = atomic_load_explicit(&c->closed_fd, memory_order_acquire);
+	int kept = atomic_load_explicit(&c->closing.fd, memory_order_acquire);
 
 	return kept > 0 ? kept : fd;
 }
@@ -275,8 +322,8 @@ static inline uint32_t connection_phase(const struct connection *c)
 /* Its program is told that it may write. */
 static inline void connection_told_room(struct connection *c)
 {
-	if (__builtin_expect(relaxed_load(&c->refused_at) != 0, 0))
-		atomic_store(&c->refused_at, 0);
+	if (__builtin_expect(relaxed_load(&c->stall.refused_at) != 0, 0))
+		atomic_store(&c->stall.refused_at, 0);
 }
 
 static inline struct clc *connection_clc(struct connection *c)

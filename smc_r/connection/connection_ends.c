@@ -14,7 +14,7 @@ struct ends_words connection_ends(const struct connection *c)
 		w.own = atomic_load(&c->out_producer->flags);
 		w.asks = atomic_load(&c->in_consumer->flags);
 	}
-	w.tcp = atomic_load(&c->tcp_ended) ? ENDS_TCP_ENDED : ENDS_TCP_OPEN;
+	w.tcp = atomic_load(&c->tcp.ended) ? ENDS_TCP_ENDED : ENDS_TCP_OPEN;
 	w.rx = atomic_load(&c->slot->rx.flags);
 	w.tx = atomic_load(&c->slot->tx.flags);
 	w.error = atomic_load(&c->slot->error);
@@ -35,7 +35,7 @@ static bool change_tcp(struct connection *c, const struct ends_change *d)
 {
 	uint32_t ended = d->tcp == ENDS_TCP_ENDED;
 
-	return d->sets_tcp && atomic_exchange(&c->tcp_ended, ended) != ended;
+	return d->sets_tcp && atomic_exchange(&c->tcp.ended, ended) != ended;
 }
 
 bool connection_end(struct connection *c, enum ends_event e)

@@ -195,7 +195,7 @@ static inline bool stream_in_is_plain(const struct connection *c)
 static inline bool stream_out_is_plain(const struct connection *c)
 {
 	return !(
-	    relaxed_load(&c->in_producer->flags) | relaxed_load(&c->tcp_ended) |
+	    relaxed_load(&c->in_producer->flags) | relaxed_load(&c->tcp.ended) |
 	    relaxed_load(&c->slot->tx.flags) |
 	    relaxed_load(&c->out_consumer->flags) | relaxed_load(&c->dead) |
 	    (relaxed_load(&c->slot->rx.flags) &
@@ -209,7 +209,7 @@ static inline bool connection_is_plain(const struct connection *c)
 		 relaxed_load(&c->slot->tx.flags) |
 		 relaxed_load(&c->in_producer->flags) |
 		 relaxed_load(&c->out_consumer->flags) |
-		 relaxed_load(&c->tcp_ended));
+		 relaxed_load(&c->tcp.ended));
 }
 
 /* Did the peer say anything of either? */
@@ -221,7 +221,7 @@ static inline bool connection_peer_said(const struct connection *c)
 
 static inline bool connection_tcp_ended(const struct connection *c)
 {
-	return relaxed_load(&c->tcp_ended);
+	return relaxed_load(&c->tcp.ended);
 }
 
 /* ---- errors ---- */

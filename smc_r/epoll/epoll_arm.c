@@ -80,11 +80,11 @@ static void empty_bells(const struct epoll_member *m)
 {
 	struct connection *c = m->connection;
 	bool any = empty_bell(c, c->bells.data, rings_of_data_bell(c),
-			      &c->drained_data);
+			      &c->bell.drained_data);
 
 	if (m->hears_room && !bells_are_one(&c->bells))
 		any |= empty_bell(c, c->bells.room, rings_of_room_bell(c),
-				  &c->drained_room);
+				  &c->bell.drained_room);
 	/* What was taken may have been for threads that sleep in any instance,
 	 * or on it from outside: they look again, and so do we. */
 	if (any)
@@ -101,9 +101,9 @@ void epoll_note_rings(struct epoll_member *m)
 	if (!m->hears_room && arms - relaxed_load(&m->arms) < ARMS_A_LOOK)
 		return;
 	relaxed_store(&m->arms, arms);
-	if (rings_of_data_bell(c) - c->drained_data > RINGS_MAX ||
+	if (rings_of_data_bell(c) - c->bell.drained_data > RINGS_MAX ||
 	    (m->hears_room &&
-	     rings_of_room_bell(c) - c->drained_room > RINGS_MAX))
+	     rings_of_room_bell(c) - c->bell.drained_room > RINGS_MAX))
 		epoll_ready_fills(m);
 }
 
@@ -132,7 +132,7 @@ static void note_stall(struct epoll_member *m, uint32_t events)
 		return;
 	if (!(events & EPOLLET))
 		epoll_stalled(c);
-	else if (relaxed_load(&c->full_ns) && !stream_knows_room(c))
+	else if (relaxed_load(&c->stall.full_ns) && !stream_knows_room(c))
 		atomic_store(&m->epoll->stalled, 1);
 }
 

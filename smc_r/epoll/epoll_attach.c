@@ -90,14 +90,14 @@ static void leave_knock(struct epoll_member *m, int taken)
 	if (taken < 0 && c->rmb)
 		sys_epoll_ctl(m->epoll->bells, EPOLL_CTL_DEL, c->bells.data, 0,
 			      0);
-	for (struct epoll_member *o = c->members; o; o = o->next)
+	for (struct epoll_member *o = c->epoll.members; o; o = o->next)
 		if (o->epoll == m->epoll)
 			o->hears_knock = taken >= 0;
 }
 
 void epoll_knock_over(struct connection *c, int taken)
 {
-	for (struct epoll_member *m = c->members; m; m = m->next)
+	for (struct epoll_member *m = c->epoll.members; m; m = m->next)
 		leave_knock(m, taken);
 }
 
@@ -136,7 +136,7 @@ static void attach_bells(struct epoll_member *m)
 
 void epoll_attach_sibling(const struct epoll *e, struct connection *c)
 {
-	struct epoll_member *m = c->members;
+	struct epoll_member *m = c->epoll.members;
 
 	while (m && (m->epoll != e || !m->attached))
 		m = m->next;

@@ -25,7 +25,7 @@
 
 static bool belongs_to_kernel(struct connection *c)
 {
-	return !c || c->watched_by_kernel ||
+	return !c || c->epoll.watched_by_kernel ||
 	       connection_phase(c) == PHASE_NATIVE;
 }
 
@@ -123,7 +123,7 @@ static int control_at_once(struct epoll *e, int op, int fd,
 			   const struct epoll_event *event)
 {
 	struct connection *c = connection_of(fd);
-	struct epoll_member *m = c ? c->members : NULL;
+	struct epoll_member *m = c ? c->epoll.members : NULL;
 	uint32_t parked = 0;
 
 	while (m && (m->epoll != e || m->key != fd))
@@ -173,7 +173,7 @@ static void leave_to_kernel(struct epoll *e, struct connection *c, int fd)
 	engine_lock(&saved);
 	possible =
 	    epoll_make_shadow(e) == -EMFILE && !messages_await_confirm(c);
-	c->watched_by_kernel = possible;
+	c->epoll.watched_by_kernel = possible;
 	engine_unlock(&saved);
 	if (possible)
 		handshake_abort(c, fd, REASON_DESCRIPTORS);

@@ -88,7 +88,7 @@ static bool was_refused(struct epoll_member *m)
 	uint64_t sent = atomic_load(&c->slot->tx.position);
 	uint64_t begin = 0;
 
-	if (atomic_load(&c->refused_at) != sent + 1 ||
+	if (atomic_load(&c->stall.refused_at) != sent + 1 ||
 	    output_mark(m) == atomic_load(&m->out_seen))
 		return false;
 	if (atomic_compare_exchange_strong(&m->half_at, &begin, sent + 1))

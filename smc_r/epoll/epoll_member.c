@@ -75,7 +75,8 @@ struct epoll_member *epoll_member_find(struct epoll *e, int fd)
 {
 	struct connection *c = connection_of(fd);
 
-	for (struct epoll_member *m = c ? c->members : NULL; m; m = m->next)
+	for (struct epoll_member *m = c ? c->epoll.members : NULL; m;
+	     m = m->next)
 		if (m->epoll == e && m->key == fd)
 			return m;
 	return NULL;
@@ -127,8 +128,9 @@ void epoll_member_rouse(struct epoll_member *m)
 /* Names the instance that learns that the peer of c has ended: tcp_end.h */
 static void tell_asker(struct connection *c)
 {
-	atomic_store(&c->instance_asked,
-		     c->members ? &c->members->epoll->asked_ticks : NULL);
+	atomic_store(&c->tcp.instance_asked,
+		     c->epoll.members ? &c->epoll.members->epoll->asked_ticks
+				      : NULL);
 }
 
 struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
@@ -152,8 +154,8 @@ struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 	atomic_store(&m->in_seen, EPOLL_UNTOLD);
 	atomic_store(&m->out_seen, UINT32_MAX);
 	atomic_store(&m->live, 1);
-	m->next = c->members;
-	c->members = m;
+	m->next = c->epoll.members;
+	c->epoll.members = m;
 	tell_asker(c);
 	put_at(e, n, m);
 	atomic_store(&e->count, n + 1);
@@ -168,7 +170,7 @@ struct epoll_member *epoll_member_add(struct epoll *e, struct connection *c,
 void epoll_member_drop(struct epoll_member *m)
 {
 	struct epoll *e = m->epoll;
-	struct epoll_member **at = &m->connection->members;
+	struct epoll_member **at = &m->connection->epoll.members;
 	uint32_t n = atomic_load(&e->count);
 
 	atomic_store(&m->live, 0);
@@ -233,7 +235,7 @@ void epoll_give_all(struct epoll *e)
  * forgotten. */
 void epoll_members_leave(struct connection *c, bool gone)
 {
-	struct epoll_member *m = c->members;
+	struct epoll_member *m = c->epoll.members;
 
 	while (m) {
 		struct epoll_member *next = m->next;
@@ -253,7 +255,7 @@ void epoll_members_leave(struct connection *c, bool gone)
 
 void epoll_wake_members(struct connection *c, enum epoll_again again)
 {
-	for (struct epoll_member *m = c->members; m; m = m->next) {
+	for (struct epoll_member *m = c->epoll.members; m; m = m->next) {
 		if (again)
 			atomic_fetch_xor(&m->in_seen, (uint64_t)again);
 		epoll_ready_mark(m);
@@ -264,7 +266,7 @@ void epoll_wake_members(struct connection *c, enum epoll_again again)
 void epoll_stalled(struct connection *c)
 {
 	stall_begin(c);
-	for (struct epoll_member *m = c->members; m; m = m->next) {
+	for (struct epoll_member *m = c->epoll.members; m; m = m->next) {
 		/* The next look says that somebody waits for room. */
 		epoll_ready_mark(m);
 		atomic_store(&m->epoll->stalled, 1);
@@ -273,10 +275,11 @@ void epoll_stalled(struct connection *c)
 
 void epoll_refused(struct connection *c)
 {
-	atomic_store(&c->refused_at, atomic_load(&c->slot->tx.position) + 1);
+	atomic_store(&c->stall.refused_at,
+		     atomic_load(&c->slot->tx.position) + 1);
 	epoll_stalled(c);
 	/* A thread that sleeps has looked already, and knows of no stall. */
-	for (struct epoll_member *m = c->members; m; m = m->next)
+	for (struct epoll_member *m = c->epoll.members; m; m = m->next)
 		if (atomic_load(&m->enabled) &&
 		    (atomic_load(&m->events) & EPOLL_OUTPUT))
 			epoll_wake(m->epoll, WAKE_CHANGE);
@@ -295,7 +298,7 @@ static int another_number(const struct connection *c, int fd)
  * not be found under its old number, which may be given to a file anew. */
 void epoll_forget(struct connection *c, int fd)
 {
-	struct epoll_member *m = c->members;
+	struct epoll_member *m = c->epoll.members;
 	int other = -1;
 
 	if (m && atomic_load(&c->entry.references) > 1)
@@ -357,7 +360,7 @@ void epoll_note_quiet(struct epoll_member *m, uint32_t news)
 {
 	struct connection *c = m->connection;
 
-	if (connection_phase(c) != PHASE_HANDSHAKE || c->offer_entry)
+	if (connection_phase(c) != PHASE_HANDSHAKE || c->opening.offer_entry)
 		return;
 	atomic_store(&m->quiet_until_ns, quiet_until(m));
 	atomic_store(&m->news_seen, news);

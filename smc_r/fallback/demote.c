@@ -110,7 +110,7 @@ static void guard(struct connection *c, int fd, bool on)
 {
 	struct linger l = {on, 0};
 
-	if (c->lingers ||
+	if (c->closing.lingers ||
 	    on == !!(atomic_load(&c->slot->socket_flags) & SOCKET_GUARDED))
 		return;
 	SYS_CALL6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l), 0);
@@ -259,7 +259,7 @@ static bool wait_round(struct connection *c, int fd, unsigned ms)
 		bell_drain(c->bells.data);
 		/* A thread that waits in an epoll instance may have been meant.
 		 */
-		if (c->members)
+		if (c->epoll.members)
 			connection_on_rings(c);
 	}
 	/* The peer is gone: the ring's rest is ours to pass on. */

@@ -96,7 +96,7 @@ void half_close_tell(struct connection *c)
 		return;
 	/* Our cursor is out before we look whether a thread sleeps. */
 	if (connection_end(c, ENDS_DRAIN_IS_TOLD))
-		c->end_woke = connection_signal_data(c);
+		c->tcp.end_woke = connection_signal_data(c);
 }
 
 /* TCP hears of the two ends in the order in which the programs had them. */
@@ -120,7 +120,7 @@ void half_close_follow(struct connection *c, int fd)
 	    !is_at_end(c) || !was_first(c) || has_come(c, fd, 0) ||
 	    send_for_peer_fin(c, fd))
 		return;
-	woke = connection_signal_data(c) || c->end_woke;
+	woke = connection_signal_data(c) || c->tcp.end_woke;
 	if (woke && !is_ourselves(c))
 		has_come(c, fd, AWAIT_MS);
 }

@@ -127,10 +127,10 @@ static void undo(struct connection *c, int fd)
 
 bool recall_is_done(struct connection *c, int fd)
 {
-	int naps = c->recall_awaited ? 0 : WAIT_MS * NAPS_A_MS;
+	int naps = c->tcp.recall_awaited ? 0 : WAIT_MS * NAPS_A_MS;
 	bool ended;
 
-	c->recall_awaited = true;
+	c->tcp.recall_awaited = true;
 	for (;; naps--) {
 		ended = tcp_has_hung_up(c, fd);
 		if (!stream_is_recalled(c))

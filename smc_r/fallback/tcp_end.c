@@ -175,9 +175,9 @@ bool tcp_has_ended(struct connection *c, int fd)
 /* May TCP be asked again, so long after the last time? Says that it is. */
 static bool is_time(struct connection *c, uint32_t us)
 {
-	if (!sys_ticks_are_over(c->asked_ticks, us))
+	if (!sys_ticks_are_over(c->tcp.asked_ticks, us))
 		return false;
-	c->asked_ticks = sys_ticks();
+	c->tcp.asked_ticks = sys_ticks();
 	return true;
 }
 
@@ -192,7 +192,7 @@ bool tcp_ended_now_and_then(struct connection *c, int fd)
 {
 	if (connection_tcp_ended(c))
 		return true;
-	return !(++c->idle_looks % LOOKS_A_CLOCK) &&
+	return !(++c->tcp.idle_looks % LOOKS_A_CLOCK) &&
 	       is_time(c, ASK_INSTANCE_US) && tcp_has_ended(c, fd);
 }
 
@@ -200,7 +200,7 @@ void tcp_ask(struct connection *c, int fd)
 {
 	if (connection_phase(c) != PHASE_ACTIVE)
 		return;
-	c->asked_ticks = sys_ticks();
+	c->tcp.asked_ticks = sys_ticks();
 	tcp_has_ended(c, fd);
 }
 

@@ -94,11 +94,11 @@ static inline void tcp_end_watch(struct connection *c, int fd)
 void tcp_ask(struct connection *c, int fd);
 static inline bool tcp_is_due(const struct connection *c)
 {
-	const _Atomic uint64_t *instance = relaxed_load(&c->instance_asked);
+	const _Atomic uint64_t *instance = relaxed_load(&c->tcp.instance_asked);
 
 	if (!instance)
-		return sys_ticks_are_over(c->asked_ticks, ASK_US);
-	return sys_ticks_are_over(c->asked_ticks, ASK_INSTANCE_US) &&
+		return sys_ticks_are_over(c->tcp.asked_ticks, ASK_US);
+	return sys_ticks_are_over(c->tcp.asked_ticks, ASK_INSTANCE_US) &&
 	       sys_ticks_are_over(relaxed_load(instance), ASK_INSTANCE_US);
 }
 
@@ -106,17 +106,18 @@ static inline bool tcp_is_due(const struct connection *c)
  * those. */
 static inline bool output_goes_on(const struct connection *c)
 {
-	return c->writes >= SENDS_A_STREAM && c->writes % SENDS_A_LOOK &&
-	       !c->paced && !c->rang &&
-	       c->heard_before == relaxed_load(&c->slot->rx.position);
+	return c->pace.writes >= SENDS_A_STREAM &&
+	       c->pace.writes % SENDS_A_LOOK && !c->pace.slow &&
+	       !c->pace.rang &&
+	       c->pace.heard_before == relaxed_load(&c->slot->rx.position);
 }
 
 static inline void output_watch(struct connection *c, int fd)
 {
 	if (output_goes_on(c))
 		return;
-	c->paced = tcp_is_due(c);
-	if (__builtin_expect(c->paced, 0))
+	c->pace.slow = tcp_is_due(c);
+	if (__builtin_expect(c->pace.slow, 0))
 		tcp_ask(c, fd);
 }
 

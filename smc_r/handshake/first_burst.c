@@ -14,13 +14,13 @@ void first_burst_begin(struct connection *c)
 	first_burst_end();
 	if (c->slot->role != STATUS_CLIENT)
 		return;
-	c->in_first_burst = true;
+	c->opening.in_first_burst = true;
 	burst_of = c;
 }
 
 void first_burst_announce(struct connection *c)
 {
-	if (!c->in_first_burst)
+	if (!c->opening.in_first_burst)
 		return;
 	peer_is_on_our_core(c);
 	atomic_store(&c->control->first_burst, atomic_load(&c->control->epoch));
@@ -33,9 +33,10 @@ void first_burst_end(void)
 	if (__builtin_expect(!c, 1))
 		return;
 	burst_of = NULL;
-	if (c->in_first_burst && connection_phase(c) == PHASE_ACTIVE && c->rmb)
+	if (c->opening.in_first_burst && connection_phase(c) == PHASE_ACTIVE &&
+	    c->rmb)
 		atomic_store(&c->control->first_burst, 0);
-	c->in_first_burst = false;
+	c->opening.in_first_burst = false;
 }
 
 static bool is_in_first_burst(const struct connection *c)

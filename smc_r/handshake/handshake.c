@@ -88,14 +88,15 @@ void handshake_end_offer(struct connection *c, int fd, uint32_t reason,
 	}
 	if (knock_is_pending(c) && !knock_take_back(c, fd))
 		return;
-	if (!c->offer_entry || !registry_withdraw(c->offer_entry)) {
+	if (!c->opening.offer_entry ||
+	    !registry_withdraw(c->opening.offer_entry)) {
 		messages_carry_out(
 		    c, fd,
 		    clc_abort(connection_clc(c), reason, now / NS_PER_MS), NULL,
 		    now);
 		return;
 	}
-	c->offer_entry = 0;
+	c->opening.offer_entry = 0;
 	if (reason == REASON_ADDRESS)
 		leave_uncounted(c);
 	else
@@ -190,8 +191,8 @@ static void leave_knock(struct connection *c, int fd)
  * acceptor may have answered before. */
 static bool was_met(const struct connection *c)
 {
-	return c->offer_entry && c->slot->peer_port != 0 &&
-	       registry_is_claimed(c->offer_entry);
+	return c->opening.offer_entry && c->slot->peer_port != 0 &&
+	       registry_is_claimed(c->opening.offer_entry);
 }
 
 /* TCP_DEFER_ACCEPT (deferred.h): sends no Proposal yet. */
@@ -205,16 +206,16 @@ static void begin_deferred(struct connection *c)
 static void client_connected(struct connection *c, int fd, uint64_t now)
 {
 	/* The kernel does not tell since when. */
-	bool late = !c->connected;
+	bool late = !c->opening.connected;
 	struct option_answer answer;
 	bool agreed, defers;
 	int state;
 
-	if (c->slot->peer_port == 0 || !c->connected)
-		c->connected = read_peer(c, fd) || was_met(c);
-	if (!c->connected)
+	if (c->slot->peer_port == 0 || !c->opening.connected)
+		c->opening.connected = read_peer(c, fd) || was_met(c);
+	if (!c->opening.connected)
 		return;
-	state = c->offer_entry ? -EOPNOTSUPP : offer_look(fd, &answer);
+	state = c->opening.offer_entry ? -EOPNOTSUPP : offer_look(fd, &answer);
 	if (state >= 0 && answer.port) {
 		memcpy(&c->slot->local, answer.address, sizeof(c->slot->local));
 		c->slot->local_port = (uint16_t)answer.port;
@@ -241,7 +242,7 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 		handshake_stay_native(c, REASON_TIMEOUT);
 	else if (defers)
 		begin_deferred(c);
-	else if (c->offer_entry || agreed)
+	else if (c->opening.offer_entry || agreed)
 		start_client(c, fd, now);
 	else if (is_foreign(c))
 		leave_uncounted(c);
@@ -252,7 +253,8 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 /* Registry: until the entry is claimed nothing has happened yet. */
 static bool unclaimed(struct connection *c)
 {
-	return c->offer_entry && !registry_is_claimed(c->offer_entry);
+	return c->opening.offer_entry &&
+	       !registry_is_claimed(c->opening.offer_entry);
 }
 
 /* An acceptor that has the engine claims the offer before it does anything
@@ -260,9 +262,9 @@ static bool unclaimed(struct connection *c)
  * of one that never accepted. */
 static void leave_unclaimed(struct connection *c, int fd)
 {
-	if (!has_spoken(fd) || !registry_withdraw(c->offer_entry))
+	if (!has_spoken(fd) || !registry_withdraw(c->opening.offer_entry))
 		return;
-	c->offer_entry = 0;
+	c->opening.offer_entry = 0;
 	handshake_stay_native(c, REASON_PEER_NO_SMC);
 }
 
@@ -275,11 +277,11 @@ static void leave_quiet(struct connection *c, int fd, uint64_t now)
 
 static void drop_entry_when_over(struct connection *c)
 {
-	if (!c->offer_entry || connection_phase(c) == PHASE_HANDSHAKE ||
+	if (!c->opening.offer_entry || connection_phase(c) == PHASE_HANDSHAKE ||
 	    connection_phase(c) == PHASE_CONNECTING)
 		return;
-	registry_done(c->offer_entry);
-	c->offer_entry = 0;
+	registry_done(c->opening.offer_entry);
+	c->opening.offer_entry = 0;
 }
 
 /* The locks of a call, and its time. */
@@ -309,7 +311,7 @@ void handshake_connected(struct connection *c, int fd)
 	client_connected(c, fd, t.now);
 	/* A thread that sleeps in an instance that has c looks at TCP alone. */
 	if (connection_phase(c) == PHASE_HANDSHAKE && knock_is_pending(c) &&
-	    c->members)
+	    c->epoll.members)
 		settle_knock(c, fd, t.now);
 	if (connection_phase(c) == PHASE_ACTIVE)
 		handshake_note_answer(c, t.now);
@@ -357,7 +359,7 @@ static void step(struct connection *c, int fd, bool looks, uint64_t now)
 	else if (handshake_is_undecided(c) && !unclaimed(c) &&
 		 !knock_is_pending(c) &&
 		 !(begins && connection_clc(c)->state == CLC_AWAIT_ACCEPT &&
-		   !c->offer_entry))
+		   !c->opening.offer_entry))
 		messages_read(c, fd, now);
 	/* It is too late for this one, but the acceptor is at work. */
 	if (connection_phase(c) == PHASE_ACTIVE ||
@@ -473,7 +475,7 @@ static bool is_proposal_due(struct connection *c)
 
 bool handshake_is_unheard(struct connection *c, int fd)
 {
-	if (is_proposal_due(c) && c->unread == 0) {
+	if (is_proposal_due(c) && c->opening.unread == 0) {
 		c->handshake.client_silent = true;
 		handshake_abort(c, fd, REASON_TIMEOUT);
 	}
@@ -485,7 +487,7 @@ bool handshake_is_silent(struct connection *c, bool asks_output)
 	const struct clc *machine = connection_clc(c);
 
 	return handshake_is_undecided(c) && c->slot->role == STATUS_SERVER &&
-	       c->unread == 0 && !machine->deadline_ms &&
+	       c->opening.unread == 0 && !machine->deadline_ms &&
 	       (machine->state == CLC_LATE ||
 		(machine->state == CLC_AWAIT_PROPOSAL && !asks_output));
 }

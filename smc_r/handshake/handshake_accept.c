@@ -111,7 +111,7 @@ static void describe(struct connection *c, const struct socket_history *t,
 		     const struct arrival *a,
 		     const struct sockaddr_storage *peer)
 {
-	c->lingers = t->lingers;
+	c->closing.lingers = t->lingers;
 	c->slot->local = a->local;
 	c->slot->local_port = a->port;
 	connection_set_peer(c, peer);

@@ -45,7 +45,7 @@ static void offer_by_registry(struct connection *c, int fd)
 	sys_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &c->slot->cookie,
 		       sizeof(c->slot->cookie));
 	if (n > 0)
-		c->offer_entry =
+		c->opening.offer_entry =
 		    registry_offer(c->slot->cookie, bytes, (uint32_t)n);
 }
 
@@ -84,7 +84,7 @@ static struct connection *begin_client(int fd, const struct target *to,
 		c = connection_new(STATUS_CLIENT, t->options | flags, false);
 	if (!c)
 		return NULL;
-	c->lingers = t->lingers;
+	c->closing.lingers = t->lingers;
 	handshake_start_clock(c);
 	connection_set_peer(c, &to->name);
 	if (t->unsuitable || segment_is_crowded())
@@ -249,12 +249,12 @@ static void forget(struct connection *c, int fd)
 {
 	struct fdentry *e;
 
-	if (c->offer_entry)
-		registry_withdraw(c->offer_entry);
-	c->offer_entry = 0;
+	if (c->opening.offer_entry)
+		registry_withdraw(c->opening.offer_entry);
+	c->opening.offer_entry = 0;
 	connection_drop_knock(c);
 	connection_set_native(c);
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_native(c, true);
 	if (fdtable_clear(fd, &e))
 		connection_release(c);
@@ -277,7 +277,7 @@ void handshake_after_connect(int fd, int result, int error)
 	if (result < 0 && error != EINTR) {
 		forget(c, fd);
 	} else if (result == 0) {
-		c->connected = true;
+		c->opening.connected = true;
 		handshake_connected(c, fd);
 		if (connection_phase(c) == PHASE_NATIVE &&
 		    c->slot->reason == REASON_ADDRESS)

@@ -59,7 +59,7 @@ static int wait_for_message(struct connection *c, int fd, uint32_t seen,
 			    uint64_t until)
 {
 	uint8_t bytes[CLC_BYTES_MAX];
-	size_t have = c->unread;
+	size_t have = c->opening.unread;
 	volatile ssize_t n = 0;
 
 	if (!until && have >= sizeof(bytes))
@@ -148,7 +148,7 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 	while ((way = handshake_way(c, false)) == WAY_AGAIN && wait &&
 	       !connection_reads_no_more(c)) {
 		first_burst_end();
-		if (!spin_for_message(fd, c->unread) &&
+		if (!spin_for_message(fd, c->opening.unread) &&
 		    wait_as_call(c, fd, seen, 0, call) < 0)
 			return WAY_ERROR;
 		fd = connection_fd(c, fd);
@@ -187,7 +187,7 @@ static bool wait_to_write(struct connection *c, int *fd,
 		v = handshake_judge(&k, now);
 		if (v.turn == HANDSHAKE_GIVE_UP)
 			break;
-		if (!spin_for_message(*fd, c->unread))
+		if (!spin_for_message(*fd, c->opening.unread))
 			wait_as_call(c, *fd, seen, v.until_ns, call);
 		*fd = connection_fd(c, *fd);
 		seen = atomic_load(&c->slot->messages);

@@ -165,7 +165,8 @@ static void enter(struct connection *c, int fd, struct knocked *at)
 	connection_attach(c, rmb, at->element, SIDE_CLIENT);
 	at->held = false;
 	/* It is still on its way, or in the bell. */
-	c->drained_data -= atomic_load(&c->own_wait->rings_data) - at->rings;
+	c->bell.drained_data -=
+	    atomic_load(&c->own_wait->rings_data) - at->rings;
 	proposal_remember_first(c, false);
 	buffer_limit_tell(c, fd);
 	clc_skip(connection_clc(c));
@@ -182,7 +183,7 @@ static bool decide(struct connection *c, int fd)
 
 	atomic_store(&c->knock.state, KNOCK_SETTLED);
 	taken = take_all_back(k);
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_knock_settled(c, taken);
 	c->knock.withdrawn = taken < 0;
 	if (taken >= 0)

@@ -74,15 +74,15 @@ static void note_end(struct connection *c, int fd, const struct clc_message *m,
 	long length;
 
 	if (m->type == CLC_ACCEPT)
-		c->peer_closed_early = ended;
+		c->opening.peer_closed_early = ended;
 	if (m->type != CLC_PROPOSAL)
 		return;
 	length = decline_length(bytes, n, &behind);
-	c->declined = length > 0;
-	c->peer_closed_early =
+	c->opening.declined = length > 0;
+	c->opening.peer_closed_early =
 	    ended ||
-	    (c->declined && (!waits_for_answer(behind.decline.reason) ||
-			     n > length || !came_just_now(fd)));
+	    (c->opening.declined && (!waits_for_answer(behind.decline.reason) ||
+				     n > length || !came_just_now(fd)));
 }
 
 void messages_look_behind(struct connection *c, int fd,
@@ -145,7 +145,7 @@ static bool messages_alone(struct connection *c, int fd)
 {
 	switch (connection_clc(c)->state) {
 	case CLC_AWAIT_ACCEPT:
-		return !c->offer_entry && was_accepted(fd);
+		return !c->opening.offer_entry && was_accepted(fd);
 	case CLC_AWAIT_CONFIRM:
 		return atomic_load(&c->slot->tx.position) == 0;
 	default:
@@ -218,7 +218,7 @@ void messages_read(struct connection *c, int fd, uint64_t now)
 	       connection_phase(c) == PHASE_HANDSHAKE) {
 		memset(&m, 0, sizeof(m));
 		n = look_at_bytes(c, fd, bytes, &ended, &forgiven);
-		c->unread = 0;
+		c->opening.unread = 0;
 		if (n == -EAGAIN || n == -EINTR)
 			break;
 		if (n <= 0) {
@@ -236,7 +236,7 @@ void messages_read(struct connection *c, int fd, uint64_t now)
 			break;
 		if (a.take > 0)
 			continue;
-		c->unread = (uint32_t)n;
+		c->opening.unread = (uint32_t)n;
 		if (!ended || connection_phase(c) != PHASE_HANDSHAKE)
 			break;
 		/* A message that will never be complete. */

@@ -36,8 +36,8 @@
 
 #include "smc_r/connection/connection.h"
 
-/* Reads what is there, without waiting. Leaves in c->unread how many bytes
- * were seen and left: the beginning of a message. */
+/* Reads what is there, without waiting. Leaves in c->opening.unread how many
+ * bytes were seen and left: the beginning of a message. */
 void messages_read(struct connection *c, int fd, uint64_t now);
 
 /* m: the message that led to the action, NULL when there was none; it was read

@@ -53,7 +53,7 @@ static void resend_early_bytes(struct connection *c, int fd)
 	if (!has_error(fd))
 		connection_send_ring(c, fd, 0, atomic_load(&tx->position));
 	/* The word stands before TCP can tell of an end. */
-	if (c->withdrawn)
+	if (c->opening.withdrawn)
 		atomic_store(&c->control->accept, ACCEPT_WITHDRAWN);
 	atomic_store(&tx->position, 0);
 	/* The program's end of the stream goes there as well. */
@@ -79,14 +79,14 @@ static void finish_tcp(struct connection *c, int fd)
 		resend_early_bytes(c, fd);
 		/* A client that declined does not use the element; one that has
 		 * not read the Accept will say when it is done with it. */
-		if (c->side == SIDE_SERVER && !c->withdrawn) {
+		if (c->side == SIDE_SERVER && !c->opening.withdrawn) {
 			rmb_element_release(
 			    rmb_element(&c->rmb->map, c->element));
 			if (m->peer_reason == REASON_SYNC ||
 			    m->peer_reason == REASON_DESCRIPTORS)
 				linkgroup_out_of_step(c->rmb);
 		}
-		connection_detach(c, !c->bell_dirty);
+		connection_detach(c, !c->bell.dirty);
 	}
 	messages_forget(fd);
 	connection_use_tcp(c, m->reason, m->peer_reason);
@@ -209,7 +209,7 @@ static uint32_t attach_client(struct connection *c, int fd,
 	proposal_remember_first(c, a->first_contact);
 	if (decide(c, ACCEPT_TAKEN))
 		return REASON_NONE;
-	c->peer_closed_early = true;
+	c->opening.peer_closed_early = true;
 	return died_over_it(c, fd) ? REASON_NONE : REASON_PEER_DECLINED;
 }
 
@@ -219,12 +219,12 @@ static uint32_t answer_client(struct connection *c, int fd,
 {
 	uint32_t reason = REASON_CLOSED;
 
-	if (!c->peer_closed_early && c->declined)
+	if (!c->opening.peer_closed_early && c->opening.declined)
 		return REASON_PEER_DECLINED;
-	if (!c->peer_closed_early)
+	if (!c->opening.peer_closed_early)
 		reason = attach_server(c, m);
 	if (messages_have_ended(fd)) {
-		c->peer_closed_early = true;
+		c->opening.peer_closed_early = true;
 		reason = REASON_CLOSED;
 	}
 	return reason;
@@ -280,7 +280,7 @@ static bool client_leaves(struct connection *c, const struct clc_message *m)
 {
 	return m && m->type == CLC_DECLINE &&
 	       m->decline.reason == REASON_CLOSED && c->rmb &&
-	       c->side == SIDE_SERVER && !c->withdrawn &&
+	       c->side == SIDE_SERVER && !c->opening.withdrawn &&
 	       atomic_load(&c->slot->tx.position) == 0 &&
 	       decide(c, ACCEPT_WITHDRAWN);
 }
@@ -350,12 +350,12 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 		if (c->rmb)
 			buffer_limit_tell(c, fd);
 	}
-	if (a.send == CLC_SEND_CONFIRM && !c->peer_closed_early &&
+	if (a.send == CLC_SEND_CONFIRM && !c->opening.peer_closed_early &&
 	    server_closes(c))
-		c->peer_closed_early = true;
+		c->opening.peer_closed_early = true;
 	if (a.send == CLC_SEND_CONFIRM)
 		first_burst_announce(c);
-	if (!c->peer_closed_early)
+	if (!c->opening.peer_closed_early)
 		messages_send(c, fd, a.send);
 	switch (a.next) {
 	case CLC_WAIT:
@@ -366,8 +366,9 @@ void messages_carry_out(struct connection *c, int fd, struct clc_action a,
 			if (c->side == SIDE_SERVER)
 				atomic_store(&c->control->confirmed,
 					     atomic_load(&c->control->epoch));
-			connection_end(c, c->peer_closed_early ? ENDS_PEER_ENDS
-							       : ENDS_BEGINS);
+			connection_end(c, c->opening.peer_closed_early
+					      ? ENDS_PEER_ENDS
+					      : ENDS_BEGINS);
 			if (c->side == SIDE_SERVER)
 				first_burst_await(c);
 			connection_use_smc(c);
@@ -398,7 +399,7 @@ bool messages_withdraw(struct connection *c, int fd, uint64_t now)
 	if (!messages_await_confirm(c) || !decide(c, ACCEPT_RESENDS))
 		return false;
 	inject_nap();
-	c->withdrawn = true;
+	c->opening.withdrawn = true;
 	messages_carry_out(c, fd, clc_closed(connection_clc(c)), NULL, now);
 	return true;
 }

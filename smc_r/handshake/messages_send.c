@@ -23,7 +23,7 @@ uint32_t messages_unheard(const struct connection *c, int fd)
 {
 	struct tcp_info info = {0};
 	socklen_t n = sizeof(info);
-	uint32_t said = atomic_load(&c->said);
+	uint32_t said = atomic_load(&c->opening.said);
 	uint64_t heard;
 
 	if (!said ||
@@ -43,7 +43,7 @@ static void send_bytes(struct connection *c, int fd, const void *bytes, int n)
 			      MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 
 	if (sent > 0)
-		atomic_fetch_add(&c->said, (uint32_t)sent);
+		atomic_fetch_add(&c->opening.said, (uint32_t)sent);
 }
 
 static void send_decline(struct connection *c, int fd)
@@ -78,7 +78,7 @@ static void send_proposal(struct connection *c, int fd)
 	uint8_t bytes[CLC_BYTES_MAX];
 	int n;
 
-	if (c->offer_entry)
+	if (c->opening.offer_entry)
 		return;
 	n = proposal_bytes(&c->slot->local, bytes, sizeof(bytes));
 	if (n > 0)

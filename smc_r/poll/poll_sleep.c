@@ -58,8 +58,8 @@ static void one_less(_Atomic uint32_t *count)
 
 static void release(struct connection *c)
 {
-	one_less(&c->pollers);
-	one_less(&c->callers);
+	one_less(&c->closing.pollers);
+	one_less(&c->closing.callers);
 	socket_call_over(c);
 }
 
@@ -91,8 +91,8 @@ static void hold(struct poll_call *p)
 		held.members[i] = c;
 		if (!c)
 			continue;
-		atomic_fetch_add(&c->callers, 1);
-		atomic_fetch_add(&c->pollers, 1);
+		atomic_fetch_add(&c->closing.callers, 1);
+		atomic_fetch_add(&c->closing.pollers, 1);
 	}
 }
 
@@ -209,8 +209,8 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	*note = (short)(seen_of(c) | IS_MEMBER);
 	if (connection_phase(c) != PHASE_ACTIVE) {
 		/* A piece of a message, which only more of it makes news. */
-		*events = c->unread ? POLLRDHUP : POLLIN | POLLRDHUP;
-		p->crowded |= c->unread > 0;
+		*events = c->opening.unread ? POLLRDHUP : POLLIN | POLLRDHUP;
+		p->crowded |= c->opening.unread > 0;
 		if (connection_phase(c) == PHASE_CONNECTING)
 			*events |= POLLOUT;
 		return knock_is_pending(c) ? add_knock(p, at, c, i) : at;
@@ -224,7 +224,7 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 	}
 	p->unfenced |= readiness_arm(c, (uint32_t)(unsigned short)asked);
 	/* It would end every sleep, and only we ourselves could ring. */
-	if (relaxed_load(&c->bell_dead)) {
+	if (relaxed_load(&c->bell.dead)) {
 		p->crowded = true;
 		return at;
 	}
@@ -326,7 +326,7 @@ static void drain_member(const struct poll_call *p, nfds_t *at,
 
 	if ((on & FIRST_DATA) && has_rung(p, at, bell_monitor_data(c)) &&
 	    bell_monitor_drain(c, bell_monitor_data(c))) {
-		atomic_store(&c->bell_dead, 1);
+		atomic_store(&c->bell.dead, 1);
 		tcp_has_ended(c, p->fds[i].fd);
 	}
 	if ((on & FIRST_ROOM) && has_rung(p, at, bell_monitor_room(c)))
@@ -341,7 +341,7 @@ static void leave_member(const struct poll_call *p, struct connection *c,
 	sleepers_leave(place_for_data(c));
 	if (p->notes[i] & ON_ROOM)
 		sleepers_leave(place_for_room(c));
-	if (is_on_rings(c) && c->members)
+	if (is_on_rings(c) && c->epoll.members)
 		epoll_wake_members(c, AGAIN_NOTHING);
 }
 

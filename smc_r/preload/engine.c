@@ -229,7 +229,8 @@ void engine_retire(uint32_t reason)
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
-		if (c && c->members && connection_phase(c) == PHASE_NATIVE)
+		if (c && c->epoll.members &&
+		    connection_phase(c) == PHASE_NATIVE)
 			connection_on_native(c, true);
 	}
 	/* So that a close needs nothing but the kernel's. */

@@ -239,7 +239,7 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 		successor_descriptor(fd, REASON_DEMOTED_OPTION);
 	if (level == SOL_SOCKET && name == SO_LINGER) {
 		handshake_before_reset(c, fd);
-		c->lingers = true;
+		c->closing.lingers = true;
 		atomic_fetch_and(&c->slot->socket_flags,
 				 ~(uint32_t)SOCKET_GUARDED);
 	}

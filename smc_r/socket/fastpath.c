@@ -55,7 +55,7 @@ static inline size_t take(struct connection *c, void *to, size_t want)
 		return 0;
 	tell_taken(c, used, n, position + n);
 	advance(&rx->requests);
-	c->streak++;
+	c->pace.streak++;
 	return cut(c, position, n);
 }
 
@@ -84,7 +84,7 @@ ssize_t fastpath_receive(struct connection *c, void *to, size_t want, int flags)
 	n = locked_take(c, to, want);
 	if (n > 0 || (flags & MSG_DONTWAIT) || (options & SOCKET_NONBLOCK))
 		return (ssize_t)n;
-	c->streak = 0;
+	c->pace.streak = 0;
 	return wait_briefly(c) ? (ssize_t)locked_take(c, to, want) : 0;
 }
 
@@ -111,7 +111,7 @@ static inline bool put(struct connection *c, const void *from, size_t want)
 	}
 	commit(c, p.start);
 	advance(&c->slot->tx.requests);
-	c->streak = 0;
+	c->pace.streak = 0;
 	return true;
 }
 
@@ -134,7 +134,7 @@ ssize_t fastpath_send(struct connection *c, int fd, const void *from,
 	if (!done)
 		return 0;
 	if (connection_signal_data(c))
-		c->rang = true;
+		c->pace.rang = true;
 	/* Asked since the call began: nobody else may come to serve it. */
 	if (connection_peer_said(c) && !relaxed_load(&c->dead))
 		demote_serve(c, fd);

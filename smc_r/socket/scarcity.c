@@ -33,7 +33,7 @@
 static bool is_idle(struct connection *c)
 {
 	return stream_fill(c) == 0 && !stream_is_shut(c) &&
-	       !atomic_load(&c->callers);
+	       !atomic_load(&c->closing.callers);
 }
 
 static void drop(const struct connection *c, int fd)
@@ -42,7 +42,7 @@ static void drop(const struct connection *c, int fd)
 
 	engine_lock(&saved);
 	if (connection_of(fd) == c && connection_phase(c) == PHASE_NATIVE) {
-		if (c->members)
+		if (c->epoll.members)
 			connection_on_native(connection_of(fd), true);
 		connection_drop_if_native(fd);
 	}

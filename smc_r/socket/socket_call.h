@@ -27,7 +27,7 @@ static inline ssize_t socket_fail(int error)
  * instance, look again, as theirs may have been among them. */
 static inline void socket_wake_instances(struct connection *c)
 {
-	if (__builtin_expect(c->members != NULL, 0))
+	if (__builtin_expect(c->epoll.members != NULL, 0))
 		epoll_wake_members(c, AGAIN_NOTHING);
 }
 

@@ -42,7 +42,7 @@ static bool close_resets(const struct connection *c, int fd)
 {
 	struct linger l = {0, 0};
 
-	return c->lingers &&
+	return c->closing.lingers &&
 	       sys_getsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l)) == 0 &&
 	       l.l_onoff && l.l_linger == 0;
 }
@@ -53,7 +53,7 @@ static bool may_be_answered(const struct connection *c)
 	uint32_t phase = connection_phase(c);
 
 	return phase == PHASE_HANDSHAKE ||
-	       (phase == PHASE_CONNECTING && c->offer_entry);
+	       (phase == PHASE_CONNECTING && c->opening.offer_entry);
 }
 
 /* Before the kernel's close, when nobody else of this end holds it. The bell
@@ -86,16 +86,16 @@ static void say_goodbye(struct connection *c, int fd)
 /* This is the last descriptor of it here. */
 static void begin_close(struct connection *c, int fd)
 {
-	c->peer_told_close = segment_slot_is_mine(c->slot);
-	c->others_hold = !c->peer_told_close;
-	if (c->peer_told_close)
+	c->closing.peer_told = segment_slot_is_mine(c->slot);
+	c->closing.others_hold = !c->closing.peer_told;
+	if (c->closing.peer_told)
 		say_goodbye(c, fd);
 }
 
 /* There is nothing to tell of an end that other processes still hold. */
 static void wake_reader(struct connection *c)
 {
-	if (!c->peer_told_close)
+	if (!c->closing.peer_told)
 		return;
 	connection_signal_data(c);
 	connection_signal_room(c);
@@ -111,7 +111,7 @@ static bool is_still(const struct connection *c, int fd)
 static bool is_called(const struct connection *c)
 {
 	sleepers_reap();
-	return atomic_load(&c->callers);
+	return atomic_load(&c->closing.callers);
 }
 
 /*
@@ -141,8 +141,8 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 	connection_keep(c, kept);
 	/* From here on signals end such a sleep, so it must begin anew; but a
 	 * poll() would find out what became of its number. */
-	atomic_store(&c->closed_in_call, closed);
-	if (closed && c->rmb && !atomic_load(&c->pollers))
+	atomic_store(&c->closing.in_call, closed);
+	if (closed && c->rmb && !atomic_load(&c->closing.pollers))
 		connection_wake_readers(c);
 	engine_unlock(&saved);
 	return true;
@@ -151,7 +151,7 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 /* What the close began. */
 static void end_closed(struct connection *c)
 {
-	int fd = atomic_exchange(&c->closed_fd, 0);
+	int fd = atomic_exchange(&c->closing.fd, 0);
 	sigset_t saved;
 
 	if (fd <= 0)
@@ -171,9 +171,9 @@ void socket_call_over(void *owner)
 	struct connection *c = owner;
 
 	if (__builtin_expect(
-		atomic_load_explicit(&c->closed_fd, memory_order_acquire) > 0,
+		atomic_load_explicit(&c->closing.fd, memory_order_acquire) > 0,
 		0) &&
-	    !atomic_load(&c->callers))
+	    !atomic_load(&c->closing.callers))
 		end_closed(c);
 }
 
@@ -203,7 +203,7 @@ static int close_socket(struct connection *c, int fd)
 	}
 	epoll_forget(c, fd);
 	last = fdtable_clear(fd, &e);
-	if (c->lingers) {
+	if (c->closing.lingers) {
 		engine_unlock(&saved);
 		result = real.close(fd);
 		error = errno;
@@ -332,7 +332,7 @@ void socket_replaced(int fd)
  * call sees that by `dead`. */
 static void forget_numbers(struct connection *c)
 {
-	c->disconnected = true;
+	c->closing.disconnected = true;
 	atomic_store(&c->dead, 1);
 	if (c->rmb) {
 		connection_wake_readers(c);
@@ -351,12 +351,12 @@ void socket_disconnected(int fd)
 	if (!c || process_is_foreign())
 		return;
 	engine_lock(&saved);
-	if (c->members)
+	if (c->epoll.members)
 		connection_on_native(c, true);
 	/* Reset: what follows the ring's bytes TCP tells. */
 	if (c->rmb) {
 		connection_end(c, ENDS_CLOSES);
-		c->peer_told_close = true;
+		c->closing.peer_told = true;
 		wake_reader(c);
 	}
 	forget_numbers(c);

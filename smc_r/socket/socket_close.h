@@ -55,7 +55,7 @@ void socket_call_over(void *c);
  * use of connection_fd(). */
 static inline struct sleeper socket_sleeper(struct connection *c)
 {
-	return (struct sleeper){.count = &c->callers,
+	return (struct sleeper){.count = &c->closing.callers,
 				.over = socket_call_over,
 				.astray = connection_pass_on,
 				.owner = c};

@@ -180,7 +180,7 @@ static bool receive_waits(struct receive *r, ssize_t *result)
 		*result = receive_rest(r);
 		return false;
 	case INPUT_NONE:
-		c->streak = 0;
+		c->pace.streak = 0;
 		demote_serve(c, r->fd);
 		if (connection_owes_error(c)) {
 			*result = r->done ? (ssize_t)r->done : pending_error(c);
@@ -279,10 +279,10 @@ static ssize_t receive_ring(struct receive *r, const struct iovec *v,
 			demote_settle(r->c);
 			return receive_rest(r);
 		} else if (n < 0) {
-			return r->done
-				   ? (ssize_t)r->done
-				   : socket_fail(r->c->disconnected ? EPIPE
-								    : (int)-n);
+			return r->done ? (ssize_t)r->done
+				       : socket_fail(r->c->closing.disconnected
+							 ? EPIPE
+							 : (int)-n);
 		}
 		if (!receive_waits(r, &result))
 			return result;

@@ -104,8 +104,8 @@ struct sending {
 /* The ring takes nothing any more. */
 static ssize_t send_fails(const struct sending *s, ssize_t error)
 {
-	return s->c->disconnected ? broken_pipe(s->flags)
-				  : socket_fail((int)-error);
+	return s->c->closing.disconnected ? broken_pipe(s->flags)
+					  : socket_fail((int)-error);
 }
 
 /* There is room, and now memory for it; or none, and TCP takes the rest. */
@@ -462,7 +462,7 @@ ssize_t socket_send_file(struct connection *c, int fd, int in, off_t *offset,
 		result = send_file(&s, in, offset, count);
 	/* The number may mean something else by now, which the kernel does not
 	 * know. */
-	if (result == SOCKET_KERNEL && atomic_load(&c->closed_fd) > 0)
+	if (result == SOCKET_KERNEL && atomic_load(&c->closing.fd) > 0)
 		result = real.sendfile(connection_fd(c, fd), in, offset, count);
 	sleeper_end(&s.call);
 	return result;

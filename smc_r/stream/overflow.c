@@ -17,9 +17,10 @@ static bool is_wanted(const struct connection *c)
 
 bool overflow_is_possible(const struct connection *c)
 {
-	return c->overflow != OVERFLOW_REFUSED &&
+	return c->out_memory.overflow != OVERFLOW_REFUSED &&
 	       rings_have_overflow(&c->out) &&
-	       (c->overflow == OVERFLOW_OURS || !overflow_memory_is_scarce()) &&
+	       (c->out_memory.overflow == OVERFLOW_OURS ||
+		!overflow_memory_is_scarce()) &&
 	       connection_ring_out(c) == &c->out.ring[0] && is_wanted(c) &&
 	       relaxed_load(&c->out_consumer->overflow) == RMB_OVERFLOW &&
 	       !process.off;
@@ -28,11 +29,11 @@ bool overflow_is_possible(const struct connection *c)
 /* Another thread may have been here first. */
 static void provide(struct connection *c)
 {
-	if (c->overflow != OVERFLOW_NONE || !c->rmb)
+	if (c->out_memory.overflow != OVERFLOW_NONE || !c->rmb)
 		return;
-	c->overflow = overflow_memory_take(c->rmb, c->element)
-			  ? OVERFLOW_OURS
-			  : OVERFLOW_REFUSED;
+	c->out_memory.overflow = overflow_memory_take(c->rmb, c->element)
+				     ? OVERFLOW_OURS
+				     : OVERFLOW_REFUSED;
 }
 
 bool overflow_enter(struct connection *c)
@@ -47,7 +48,7 @@ bool overflow_enter(struct connection *c)
 	engine_lock(&saved);
 	provide(c);
 	engine_unlock(&saved);
-	if (c->overflow != OVERFLOW_OURS)
+	if (c->out_memory.overflow != OVERFLOW_OURS)
 		return false;
 	taken = stream_lock(tx);
 	if (taken && overflow_is_possible(c))

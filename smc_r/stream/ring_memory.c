@@ -9,14 +9,14 @@
 
 bool ring_memory_is_missing(const struct connection *c)
 {
-	return __builtin_expect(c->has_memory != UINT32_MAX, 0);
+	return __builtin_expect(c->out_memory.bytes != UINT32_MAX, 0);
 }
 
 /* Another thread may have been here first. */
 static bool get(struct connection *c)
 {
 	uint32_t bytes = c->out.ring[0].bytes;
-	bool all = c->has_memory > RMB_SHORT || bytes <= FIRST_BYTES;
+	bool all = c->out_memory.bytes > RMB_SHORT || bytes <= FIRST_BYTES;
 
 	if (!c->rmb)
 		return false;
@@ -27,7 +27,7 @@ static bool get(struct connection *c)
 		return false;
 	if (all)
 		c->rmb->filled |= 1u << c->element;
-	c->has_memory = all ? UINT32_MAX : bytes;
+	c->out_memory.bytes = all ? UINT32_MAX : bytes;
 	return true;
 }
 

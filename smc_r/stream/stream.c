@@ -154,7 +154,7 @@ static ssize_t take_all(struct connection *c, struct place *to, size_t want,
 	if (done == 0)
 		return n;
 	advance(&c->slot->rx.requests);
-	c->streak++;
+	c->pace.streak++;
 	return (ssize_t)done;
 }
 

@@ -54,7 +54,7 @@ bool stream_enter_overflow(struct connection *c)
 	if (shift & RINGS_OVERFLOW || !other_is_empty(c) ||
 	    shown(c, window, position) > 0)
 		return false;
-	c->return_at = position + OVERFLOW_STAY_BYTES;
+	c->out_memory.return_at = position + OVERFLOW_STAY_BYTES;
 	return stream_swap(
 	    &tx->window, window,
 	    window_make(change_rings(c, position, shift), position));
@@ -64,7 +64,7 @@ bool stream_enter_overflow(struct connection *c)
 static uint32_t leave_overflow(struct connection *c, uint64_t position,
 			       uint32_t shift)
 {
-	if (position < c->return_at)
+	if (position < c->out_memory.return_at)
 		return shift;
 	refresh_out(c, position);
 	if (!other_is_empty(c) ||
@@ -77,7 +77,7 @@ static uint32_t rewind_ring(const struct connection *c, uint64_t position,
 			    uint32_t shift, size_t want)
 {
 	if (__builtin_expect(shift & RINGS_OVERFLOW, 0) &&
-	    position < c->return_at)
+	    position < c->out_memory.return_at)
 		return RINGS_OVERFLOW | ((uint32_t)position & RINGS_SHIFT);
 	return rewound(c, position, want);
 }
@@ -95,18 +95,18 @@ uint32_t stream_rewind_shift(struct connection *c, uint64_t position,
 
 	if (is_heard(c, position))
 		tx->peer_position = position;
-	else if (heard != c->heard)
+	else if (heard != c->pace.heard)
 		refresh_out(c, position);
-	if (heard != c->heard && tx->peer_position == position) {
-		c->rewind_step = REWIND_BYTES;
+	if (heard != c->pace.heard && tx->peer_position == position) {
+		c->pace.rewind_step = REWIND_BYTES;
 		shift = rewind_ring(c, position, shift, want);
-	} else if (c->rewind_step < c->out.ring[0].bytes) {
-		c->rewind_step = c->rewind_step * 2 + REWIND_BYTES;
+	} else if (c->pace.rewind_step < c->out.ring[0].bytes) {
+		c->pace.rewind_step = c->pace.rewind_step * 2 + REWIND_BYTES;
 	}
 	if (__builtin_expect(shift & RINGS_OVERFLOW, 0))
 		shift = leave_overflow(c, position, shift);
-	c->heard = heard;
-	c->rewind_at = position + c->rewind_step;
+	c->pace.heard = heard;
+	c->pace.rewind_at = position + c->pace.rewind_step;
 	return shift;
 }
 
@@ -148,9 +148,9 @@ void stream_keep_order(struct connection *c)
 {
 	uint64_t heard = relaxed_load(&c->slot->rx.position);
 
-	if (heard != c->heard_before)
+	if (heard != c->pace.heard_before)
 		say_since(c);
-	else if (c->writes < SINCE_WRITES ||
+	else if (c->pace.writes < SINCE_WRITES ||
 		 sys_ticks() - relaxed_load(&c->out_producer->since) >
 		     SINCE_TICKS)
 		stream_says_since(c);
@@ -231,12 +231,12 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 		advance(&tx->requests);
 		result = (ssize_t)done;
 	}
-	c->streak = 0;
+	c->pace.streak = 0;
 	stream_unlock(tx, taken);
 	/* One ring for the whole call: a reader on our own core would only
 	 * be in the way of the rest of it. */
 	if (done > 0 && connection_signal_data(c))
-		c->rang = true;
+		c->pace.rang = true;
 	return result;
 }
 

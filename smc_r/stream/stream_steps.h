@@ -188,7 +188,7 @@ void stream_let_more_come(struct connection *c, uint64_t position, size_t want);
 static inline void let_more_come(struct connection *c, uint64_t position,
 				 size_t want)
 {
-	if (__builtin_expect(c->streak >= BATCH_STREAK, 0))
+	if (__builtin_expect(c->pace.streak >= BATCH_STREAK, 0))
 		stream_let_more_come(c, position, want);
 }
 
@@ -256,7 +256,7 @@ static inline bool have_memory(const struct connection *c,
 	const struct ring *ring = rings_of(&c->out, p->shift);
 	size_t at = ring_offset(ring, p->start - c->out.start, p->shift);
 
-	return at + n <= c->has_memory;
+	return at + n <= c->out_memory.bytes;
 }
 
 /*
@@ -288,7 +288,7 @@ static inline size_t reserve(struct connection *c, size_t want, size_t least,
 			    !(p->shift & RINGS_OVERFLOW)) {
 				tx->peer_position = position;
 				p->shift = rewound(c, position, want);
-			} else if (position >= c->rewind_at) {
+			} else if (position >= c->pace.rewind_at) {
 				p->shift = stream_rewind_shift(c, position,
 							       p->shift, want);
 			}
@@ -366,14 +366,14 @@ static inline void judge_fences(struct connection *c)
 {
 	uint64_t heard = relaxed_load(&c->slot->rx.position);
 
-	if (heard == c->heard_before && !c->rang) {
-		if (++c->writes == UNFENCED_AFTER)
+	if (heard == c->pace.heard_before && !c->pace.rang) {
+		if (++c->pace.writes == UNFENCED_AFTER)
 			stream_fences_end(c);
 		return;
 	}
-	c->heard_before = heard;
-	c->rang = false;
-	c->writes = 0;
+	c->pace.heard_before = heard;
+	c->pace.rang = false;
+	c->pace.writes = 0;
 	if (relaxed_load(&c->slot->socket_flags) & SOCKET_UNFENCED)
 		stream_fences_begin(c);
 }

@@ -20,14 +20,14 @@ static uint64_t reader_at(const struct connection *c)
 
 static struct stall_clock clock_of(const struct connection *c)
 {
-	return (struct stall_clock){relaxed_load(&c->full_ns),
-				    relaxed_load(&c->full_at)};
+	return (struct stall_clock){relaxed_load(&c->stall.full_ns),
+				    relaxed_load(&c->stall.full_at)};
 }
 
 static void keep(struct connection *c, const struct stall_clock *k)
 {
-	relaxed_store(&c->full_at, k->at);
-	relaxed_store(&c->full_ns, k->since_ns);
+	relaxed_store(&c->stall.full_at, k->at);
+	relaxed_store(&c->stall.full_ns, k->since_ns);
 }
 
 /* True: the reader has read since the last look, or this is the first. */
@@ -71,16 +71,16 @@ static bool is_crossed(struct connection *c)
 static bool only_we_read(const struct connection *c)
 {
 	return __libc_single_threaded && c->slot->peer_pid == process.pid &&
-	       c->forks == atomic_load(&process.forks);
+	       c->stall.forks == atomic_load(&process.forks);
 }
 
 /* It does not stall under a number that was closed: the bell tells of the end
  * then. */
 static bool may_stall(struct connection *c)
 {
-	return process.stall_ms && relaxed_load(&c->full_ns) &&
+	return process.stall_ms && relaxed_load(&c->stall.full_ns) &&
 	       connection_phase(c) == PHASE_ACTIVE && !stream_writes_tcp(c) &&
-	       !connection_writes_no_more(c) && !atomic_load(&c->closed_fd);
+	       !connection_writes_no_more(c) && !atomic_load(&c->closing.fd);
 }
 
 static uint64_t left_ns(struct connection *c, uint64_t now)

@@ -90,7 +90,7 @@ static int interrupted(const struct connection *c, const struct wait_sleep *s)
 {
 	if (ends_early(s) || restart_ends_call(false))
 		return -EINTR;
-	return atomic_load(&c->closed_in_call) ? -EBADF : 0;
+	return atomic_load(&c->closing.in_call) ? -EBADF : 0;
 }
 
 static int sleep_by_clock(const struct connection *c, int bell,
@@ -134,11 +134,11 @@ static bool is_nonblocking(struct connection *c, int fd)
 	long flags;
 
 	/* Those that sleep on began before it was changed. */
-	if (c->sleeps++ % SLEEPS_A_LOOK ||
+	if (c->bell.sleeps++ % SLEEPS_A_LOOK ||
 	    (atomic_load(&c->slot->socket_flags) & SOCKET_NONBLOCK))
 		return false;
 	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->closed_fd))
+	if (flags < 0 || !(flags & O_NONBLOCK) || atomic_load(&c->closing.fd))
 		return false;
 	atomic_fetch_or(&c->slot->socket_flags, SOCKET_NONBLOCK);
 	return true;
@@ -199,7 +199,7 @@ static int listen_for(struct connection *c, int bell, int deaths,
 static int wait_for_ring(struct connection *c, int bell,
 			 const struct wait_sleep *s)
 {
-	bool once = s->has_part || atomic_load(&c->closed_in_call);
+	bool once = s->has_part || atomic_load(&c->closing.in_call);
 	int result = once ? bell_wait_once(bell, NULL) : bell_wait(bell, NULL);
 
 	return once && result == -EINTR ? interrupted(c, s) : result;

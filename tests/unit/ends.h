@@ -72,7 +72,7 @@ static inline void ends_attach(struct ends *e, int side)
 	c->rmb = &e->rmb;
 	c->side = side;
 	c->size = e->size;
-	c->has_memory = UINT32_MAX;
+	c->out_memory.bytes = UINT32_MAX;
 	c->control = &e->element;
 	c->out_producer = &e->element.side[side].producer;
 	c->out_consumer = &e->element.side[!side].consumer;

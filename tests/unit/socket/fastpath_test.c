@@ -143,7 +143,7 @@ Test(fastpath, a_send_leaves_everything_else_alone)
 	assert_no_send(&c->out_consumer->flags, CONSUMER_DEMOTE);
 	assert_no_send(&c->in_producer->flags, PRODUCER_CLOSED);
 	assert_no_send(&c->in_producer->flags, PRODUCER_SEALED);
-	assert_no_send(&c->tcp_ended, 1);
+	assert_no_send(&c->tcp.ended, 1);
 	assert_no_send(&c->dead, 1);
 	cr_assert_eq(fastpath_send(c, -1, &byte, 1, MSG_OOB), 0);
 	cr_assert_eq(fastpath_send(c, -1, &byte, 1, MSG_ZEROCOPY), 0);
@@ -159,15 +159,15 @@ Test(fastpath, a_send_leaves_everything_else_alone)
 
 static bool asks_tcp(struct connection *c, uint64_t asked)
 {
-	c->asked_ticks = asked;
+	c->tcp.asked_ticks = asked;
 	cr_assert_eq(put("x", 1), 1);
-	return c->asked_ticks != asked;
+	return c->tcp.asked_ticks != asked;
 }
 
 /* Does a write that does not follow another one. */
 static bool asks_tcp_first(struct connection *c, uint64_t asked)
 {
-	c->writes = 0;
+	c->pace.writes = 0;
 	return asks_tcp(c, asked);
 }
 
@@ -180,7 +180,7 @@ Test(fastpath, tcp_is_asked_before_a_send_now_and_then)
 	c = &e->c[0];
 	cr_assert(asks_tcp_first(c, LONG_AGO));
 	cr_assert_not(asks_tcp_first(c, LATELY));
-	c->instance_asked = &instance_asked;
+	c->tcp.instance_asked = &instance_asked;
 	atomic_store(&instance_asked, LATELY);
 	cr_assert_not(asks_tcp_first(c, LONG_AGO), "an instance hears of it");
 	atomic_store(&instance_asked, LONG_AGO);
@@ -203,7 +203,7 @@ Test(fastpath, a_stream_looks_at_the_clock_now_and_then)
 	cr_assert(asks_tcp(c, LONG_AGO), "they took long: no stream");
 	cr_assert_not(asks_tcp(c, LATELY));
 	cr_assert_not(asks_tcp(c, LONG_AGO), "it is one again");
-	c->rang = true;
+	c->pace.rang = true;
 	cr_assert(asks_tcp(c, LONG_AGO), "the reader sleeps: no stream");
 }
 

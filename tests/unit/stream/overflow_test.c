@@ -22,7 +22,7 @@ static bool enter(struct ends *e, uint64_t stay)
 	bool done = stream_enter_overflow(&e->c[0]);
 
 	if (done)
-		e->c[0].return_at = e->slot[0].tx.position + stay;
+		e->c[0].out_memory.return_at = e->slot[0].tx.position + stay;
 	stream_unlock(&e->slot[0].tx, taken);
 	return done;
 }
@@ -38,7 +38,7 @@ static size_t put(struct ends *e, uint64_t *written, size_t n)
 	ssize_t k;
 
 	/* Rings this small are gone through before anybody would look. */
-	e->c[0].rewind_at = 0;
+	e->c[0].pace.rewind_at = 0;
 	ends_fill(bytes, *written, n);
 	k = ends_put(e, 0, bytes, n);
 	cr_assert_geq(k, 0);

@@ -244,7 +244,8 @@ static void enter_overflow(struct ends *e)
 	bool taken = stream_lock(&e->slot[0].tx);
 
 	stream_enter_overflow(&e->c[0]);
-	e->c[0].return_at = e->slot[0].tx.position + 4 * (uint64_t)SIZE;
+	e->c[0].out_memory.return_at =
+	    e->slot[0].tx.position + 4 * (uint64_t)SIZE;
 	stream_unlock(&e->slot[0].tx, taken);
 }
 
