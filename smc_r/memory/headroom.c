@@ -192,14 +192,13 @@ uint64_t headroom_in(const char *groups, const char *root)
 
 uint64_t headroom(void)
 {
-	static uint64_t unlimited_ns;
-	uint64_t now = sys_now_ns();
+	static uint64_t unlimited_until;
 	uint64_t room;
 
 	ENGINE_LOCKED();
-	if (unlimited_ns && now - unlimited_ns < UNLIMITED_NS)
+	if (sys_left_ns(unlimited_until) > 0)
 		return UINT64_MAX;
 	room = headroom_in("/proc/self/cgroup", "/sys/fs/cgroup");
-	unlimited_ns = room == UINT64_MAX ? now : 0;
+	unlimited_until = room == UINT64_MAX ? sys_end_in_ns(UNLIMITED_NS) : 0;
 	return room;
 }

@@ -16,7 +16,7 @@
 struct waiting_map {
 	struct waiting_map *next;
 	struct rmb_map map;
-	uint64_t since_ns;
+	uint64_t until_ns;
 };
 
 static struct waiting_map *waiting_maps;
@@ -24,12 +24,11 @@ static struct waiting_map *waiting_maps;
 static void unmap_old(void)
 {
 	struct waiting_map **at = &waiting_maps;
-	uint64_t now = sys_now_ns();
 
 	while (*at) {
 		struct waiting_map *g = *at;
 
-		if (now - g->since_ns < UNMAP_LATER_NS) {
+		if (sys_left_ns(g->until_ns) > 0) {
 			at = &g->next;
 			continue;
 		}
@@ -57,7 +56,7 @@ void unmap_later(struct rmb_map *m, bool unused)
 	/* Without a record, address space is lost, nothing else. */
 	if (g) {
 		g->map = *m;
-		g->since_ns = sys_now_ns();
+		g->until_ns = sys_end_in_ns(UNMAP_LATER_NS);
 		g->next = waiting_maps;
 		waiting_maps = g;
 	}

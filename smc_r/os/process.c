@@ -504,12 +504,12 @@ bool process_may_be_foreign(void)
 
 static void lock_yield(void)
 {
-	uint64_t begun = sys_now_ns();
+	uint64_t end = sys_end_in_ns(YIELD_NS);
 
 	for (int i = 0; i < YIELDS && atomic_load(&lock_word) && !process.off;
 	     i++) {
 		SYS_CALL3(SYS_sched_yield, 0, 0, 0);
-		if (sys_now_ns() - begun > YIELD_NS)
+		if (sys_left_ns(end) == 0)
 			return;
 	}
 }

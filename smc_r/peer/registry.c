@@ -306,12 +306,11 @@ void registry_done(uint32_t entry)
 /* Offers of processes that were killed make every accept() ask for nothing. */
 static void sweep_offers(void)
 {
-	static uint64_t last;
-	uint64_t now = sys_now_ns();
+	static uint64_t next_ns;
 
-	if (now - last < SWEEP_EVERY_NS)
+	if (sys_left_ns(next_ns) > 0)
 		return;
-	last = now;
+	next_ns = sys_end_in_ns(SWEEP_EVERY_NS);
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		_Atomic uint64_t *word = &registry->entries[i].word;
 		uint64_t old = atomic_load(word);

@@ -21,7 +21,7 @@ static bool available;
  * agree; so both are stored last. */
 static const _Atomic uint64_t *_Atomic generation;
 static _Atomic uint64_t seen_generation = UINT64_MAX;
-static _Atomic uint64_t looked_ns;
+static _Atomic uint64_t look_again_ns;
 
 /* One bit a port, for threads that must decide without the lock. */
 static _Atomic uint64_t port_bits[1024];
@@ -85,16 +85,14 @@ static void note_ports(void)
 static bool find_generation(void)
 {
 	const _Atomic uint64_t *found;
-	uint64_t now;
 
 	if (generation)
 		return true;
-	now = sys_now_ns();
-	if (looked_ns && now - looked_ns < LOOK_AGAIN_NS)
+	if (sys_left_ns(look_again_ns) > 0)
 		return false;
 	if (snapshot_generation_map(rundir_path(), &found) == 0)
 		generation = found;
-	looked_ns = now;
+	look_again_ns = sys_end_in_ns(LOOK_AGAIN_NS);
 	return generation != NULL;
 }
 
@@ -120,8 +118,7 @@ uint64_t settings_generation(void)
 
 bool settings_moved(uint64_t since)
 {
-	if (!generation &&
-	    (since != 1 || sys_now_ns() - looked_ns > LOOK_AGAIN_NS))
+	if (!generation && (since != 1 || sys_left_ns(look_again_ns) == 0))
 		return true;
 	/* The word is stored before the time of the look that found it. */
 	if (!generation)

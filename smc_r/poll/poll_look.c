@@ -219,18 +219,17 @@ bool poll_kernel_is_due(const struct poll_call *p)
 {
 	static __thread struct {
 		uint64_t set;
-		uint64_t asked_ns;
+		uint64_t until_ns;
 	} last;
 	uint64_t set = (uint64_t)p->n << 48 ^ (uint64_t)p->fds[0].fd << 24 ^
 		       (uint64_t)p->fds[p->n - 1].fd;
-	uint64_t now = sys_now_ns();
 
-	if (now - last.asked_ns < ASK_KERNEL_NS &&
+	if (sys_left_ns(last.until_ns) > 0 &&
 	    ((!p->only_looks && set == last.set) ||
 	     poll_only_members(p->fds, p->n)))
 		return false;
 	last.set = set;
-	last.asked_ns = now;
+	last.until_ns = sys_end_in_ns(ASK_KERNEL_NS);
 	return true;
 }
 

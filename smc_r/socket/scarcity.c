@@ -72,10 +72,10 @@ static void leave(int fd, bool idle)
 /* The youngest have the highest numbers, as a rule. */
 static void leave_until(unsigned in_use, bool idle)
 {
-	uint64_t end = sys_now_ns() + LONGEST_NS;
+	uint64_t end = sys_end_in_ns(LONGEST_NS);
 
 	for (int fd = fdtable_program_end();
-	     --fd >= 0 && private_fd_in_use() > in_use && sys_now_ns() < end;)
+	     --fd >= 0 && private_fd_in_use() > in_use && sys_left_ns(end);)
 		leave(fd, idle);
 }
 

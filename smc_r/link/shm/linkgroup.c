@@ -30,7 +30,6 @@
 #define SPARE_TAKES  256u
 #define SHUT_OUT     8u /* connections that a client could not knock for */
 
-#define SOON_NS 100000000u  /* after memory was given back */
 #define REST_NS 1000000000u /* so long after the last one that ended */
 
 /* Spare elements go at this time; 0: there are none. */
@@ -118,7 +117,7 @@ static bool clients_are_late(const struct linkgroup *g)
 
 static bool gave_back_soon(const struct linkgroup *g)
 {
-	return g->given_back_ns && sys_now_ns() - g->given_back_ns < SOON_NS;
+	return sys_left_ns(g->soon_ns) > 0;
 }
 
 static uint32_t spare_most(const struct linkgroup *g)
@@ -264,14 +263,14 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 int linkgroup_rest_ms(void)
 {
 	uint64_t at = relaxed_load(&rest_at_ns);
-	uint64_t now;
+	uint64_t left;
 
 	if (!relaxed_load(&somebody_rests))
 		atomic_store(&somebody_rests, true);
 	if (!at)
 		return -1;
-	now = sys_now_ns();
-	return now >= at ? 0 : (int)((at - now) / 1000000u) + 1;
+	left = sys_left_ns(at);
+	return left ? (int)(left / 1000000u) + 1 : 0;
 }
 
 void linkgroup_rest(void)
@@ -294,21 +293,19 @@ void linkgroup_rest(void)
 
 /* Runs when connections end, so that the memory of peers that end comes back;
  * but not with every short one. */
-static void drop_dead_groups_sometimes(uint64_t now)
+static void drop_dead_groups_sometimes(void)
 {
-	static uint64_t last;
+	static uint64_t next_ns;
 
-	if (now - last < DROP_EVERY_NS)
+	if (sys_left_ns(next_ns) > 0)
 		return;
-	last = now;
+	next_ns = sys_end_in_ns(DROP_EVERY_NS);
 	linkgroup_list_drop_dead();
 }
 
 /* An element was given back. */
 static void note_give(struct linkgroup *g, bool trim)
 {
-	uint64_t now = sys_now_ns();
-
 	linkgroup_end_use(g);
 	if (g->channel < 0) {
 		linkgroup_list_bury();
@@ -317,8 +314,8 @@ static void note_give(struct linkgroup *g, bool trim)
 	if (trim || g->spare == 0 || linkgroup_rmb_idle(g) > 1 + g->spare)
 		linkgroup_rmb_trim(g);
 	if (g->spare)
-		relaxed_store(&rest_at_ns, now + REST_NS);
-	drop_dead_groups_sometimes(now);
+		relaxed_store(&rest_at_ns, sys_end_in_ns(REST_NS));
+	drop_dead_groups_sometimes();
 }
 
 void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)

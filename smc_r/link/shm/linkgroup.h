@@ -59,18 +59,18 @@ struct linkgroup {
 	uint8_t peer_id[PEER_ID_BYTES];
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t proof[NONCE_BYTES];
-	int channel;       /* control channel, -1 when the peer is gone */
-	uint64_t since_ns; /* client: no word of the server since, or 0 */
-	bool waits;        /* client: no Accept has named it yet */
+	int channel;        /* control channel, -1 when the peer is gone */
+	uint64_t silent_ns; /* client: the server is to speak by then, or 0 */
+	bool waits;         /* client: no Accept has named it yet */
 	uint32_t peer_user;
 	int32_t peer_pid;
 	uint32_t number;      /* for the tools */
 	uint32_t connections; /* elements in use */
 	uint32_t rmb_number;  /* number of the newest RMB */
 	struct rmb *rmbs;
-	uint32_t spare;         /* server: elements that are worth keeping */
-	uint32_t takes;         /* since that was found */
-	uint64_t given_back_ns; /* server: when an RMB last was, or 0 */
+	uint32_t spare;   /* server: elements that are worth keeping */
+	uint32_t takes;   /* since that was found */
+	uint64_t soon_ns; /* server: an RMB was given back soon before */
 	/* Server: of memory, when an RMB was last made. */
 	bool plenty;
 	bool enough;

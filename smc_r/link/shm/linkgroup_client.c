@@ -61,14 +61,14 @@ static void hear_server(struct linkgroup *g)
 	struct rendezvous_message m;
 	int result = rendezvous_peek(g->channel, &m);
 
-	if (result == -EAGAIN && sys_now_ns() - g->since_ns < SILENCE_NS)
+	if (result == -EAGAIN && sys_left_ns(g->silent_ns) > 0)
 		return;
 	if (result < 0 ||
 	    memcmp(m.client_id, identity_own(), PEER_ID_BYTES) != 0) {
 		linkgroup_list_hang_up(g);
 		return;
 	}
-	g->since_ns = 0;
+	g->silent_ns = 0;
 	memcpy(g->peer_id, m.server_id, PEER_ID_BYTES);
 	memcpy(g->nonce, m.nonce, NONCE_BYTES);
 	memcpy(g->proof, m.proof, NONCE_BYTES);
@@ -84,10 +84,10 @@ static void bound_waiting(uint32_t user)
 			continue;
 		all++;
 		of_user += g->peer_user == user;
-		silent += g->since_ns != 0;
+		silent += g->silent_ns != 0;
 		if (all > WAITING_ALL ||
 		    (g->peer_user == user && of_user > WAITING_USER) ||
-		    (g->since_ns && silent > SILENT_MAX))
+		    (g->silent_ns && silent > SILENT_MAX))
 			linkgroup_list_hang_up(g);
 	}
 	linkgroup_list_bury();
@@ -114,7 +114,7 @@ static int accept_one(void)
 	g->peer_pid = peer.pid;
 	g->peer_user = peer.user;
 	g->waits = true;
-	g->since_ns = sys_now_ns();
+	g->silent_ns = sys_end_in_ns(SILENCE_NS);
 	linkgroup_list_add(g);
 	hear_server(g);
 	bound_waiting(peer.user);
@@ -124,7 +124,7 @@ static int accept_one(void)
 static bool is_named(const struct linkgroup *g, const uint8_t *peer_id,
 		     const uint8_t *nonce)
 {
-	return g->side == SIDE_CLIENT && !g->since_ns &&
+	return g->side == SIDE_CLIENT && !g->silent_ns &&
 	       memcmp(g->peer_id, peer_id, PEER_ID_BYTES) == 0 &&
 	       memcmp(g->nonce, nonce, NONCE_BYTES) == 0;
 }
@@ -133,7 +133,7 @@ static struct linkgroup *find_by_nonce(const uint8_t *peer_id,
 				       const uint8_t *nonce)
 {
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
-		if (g->since_ns && g->channel >= 0)
+		if (g->silent_ns && g->channel >= 0)
 			hear_server(g);
 		if (is_named(g, peer_id, nonce))
 			return g;

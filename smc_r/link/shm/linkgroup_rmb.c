@@ -17,6 +17,9 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
+/* So long after memory was given back, more is taken than is needed at once. */
+#define SOON_NS 100000000u
+
 /* The RMBE size follows how much of max_memory is in use, in 1/8: plenty for
  * few connections, and room for thousands. */
 static const struct {
@@ -379,7 +382,7 @@ static void trim_server(struct linkgroup *g)
 		    !linkgroup_knock_shut_all(r))
 			continue;
 		if (useful)
-			g->given_back_ns = sys_now_ns();
+			g->soon_ns = sys_end_in_ns(SOON_NS);
 		atomic_store(&rmb_header(&r->map)->retired, 1);
 		rmb_unlink(g, r);
 		linkgroup_rmb_free(r);
