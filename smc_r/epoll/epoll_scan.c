@@ -10,6 +10,7 @@
 #include "smc_r/epoll/epoll_ready.h"
 #include "smc_r/epoll/epoll_shadow.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/sys.h"
 
 #define STORE_TICKS 4096u /* sys_ticks until all see what one stored */
@@ -62,6 +63,8 @@ static uint32_t add_events(struct scan *s, struct epoll_member *m)
 		return 0;
 	if (!bits)
 		return 0;
+	INVARIANT("E1", s->n < s->max);
+	INVARIANT("E2", !(bits & ~(atomic_load(&m->events) | EPOLL_ALWAYS)));
 	s->events[s->n].events = bits;
 	s->events[s->n].data.u64 = data;
 	if (s->n < EPOLL_ORDER_MAX)

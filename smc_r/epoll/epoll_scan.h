@@ -5,6 +5,11 @@
  * What is reported is taken: an edge is told once, and EPOLLONESHOT disables.
  * A member that turns out to be plain TCP moves to the kernel on the way.
  *
+ * Invariants:
+ *   E1  no scan reports more than max events;
+ *   E2  what is reported of a member was asked for: its bits lie in its mask,
+ *       EPOLLERR and EPOLLHUP.
+ *
  * Locking: epoll_set.h.
  */
 #ifndef SMC_R_EPOLL_SCAN_H

@@ -47,6 +47,11 @@
  * The lines are apart so that neither side's busy stores disturb what the other
  * one polls.
  *
+ * Invariants, of each side for itself (linkgroup_rmb.c, linkgroup.c):
+ *   R1  an element that is taken was free: neither busy, nor leaked, nor lent;
+ *   R2  an element that is given back was busy;
+ *   R3  an RMB has a reference for each busy element.
+ *
  * Hostile: every word may be changed by the peer at any time. Load once, check
  * against private copies, then use. Payload may change under the reader; that
  * hurts only the writer's own stream. A cursor that leads to where no memory is

@@ -5,6 +5,7 @@
 #ifdef SMC_R_INJECT
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -73,6 +74,12 @@ long inject_error(long number, long second, long fifth)
 	int error = error_of(number, second, fifth);
 
 	return error && inject_fails() ? -error : 0;
+}
+
+void inject_broken(const char *invariant)
+{
+	fprintf(stderr, "smc_r: invariant %s does not hold\n", invariant);
+	abort();
 }
 
 void *__real_mmap(void *at, size_t n, int protection, int flags, int fd,

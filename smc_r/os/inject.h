@@ -9,6 +9,8 @@
  * pool.h) counts it down while it is above 0, and the one that makes it 0
  * fails.
  *
+ * Invariants have numbers in the heads of rmb.h, stream.h and epoll_scan.h.
+ *
  * The steps are those of the model in tests/model, which has a label of the
  * same name for each. A step names the gap behind what it says.
  */
@@ -57,7 +59,16 @@ static inline void inject_nap(void)
 	else
 		SYS_CALL4(SYS_nanosleep, &nap, NULL, 0, 0);
 }
+/* An invariant that a header numbers does not hold: says which, and aborts. */
+void inject_broken(const char *invariant);
+#define INVARIANT(number, holds)                                               \
+	do {                                                                   \
+		if (!(holds))                                                  \
+			inject_broken(number);                                 \
+	} while (0)
 #else
+#define INVARIANT(number, holds) ((void)0)
+
 static inline bool inject_fails(void)
 {
 	return false;

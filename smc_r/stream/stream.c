@@ -168,6 +168,7 @@ ssize_t stream_take(struct connection *c, struct place *to, size_t want,
 	if (n == 0 && !stream_is_recalled(c))
 		n = how & TAKE_PEEK ? peek(c, to, want, skip)
 				    : take_all(c, to, want, how);
+	INVARIANT("S1", !taken || n < 0 || rx->position <= rx->peer_position);
 	stream_unlock(rx, taken);
 	return n;
 }

@@ -13,6 +13,11 @@
  * them, and what it wrote is told to the peer when the interrupted writer
  * commits. If it never does (siglongjmp, death), both are lost.
  *
+ * Invariants, whenever the outermost holder lets go of the lock:
+ *   S1  what was read was seen: rx.position <= rx.peer_position;
+ *   S2  what the peer has read was written: tx.peer_position <= tx.position;
+ *   S3  what it has not read fits: tx.position - tx.peer_position <= size.
+ *
  * Locking: takes the stream lock itself, except the _locked ones.
  *
  * Room is signalled at one mark: a writer sleeps until a third of what it may

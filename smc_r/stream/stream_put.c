@@ -232,6 +232,8 @@ ssize_t stream_put(struct connection *c, struct place *from, size_t want)
 		result = (ssize_t)done;
 	}
 	c->pace.streak = 0;
+	INVARIANT("S2", !taken || tx->peer_position <= tx->position);
+	INVARIANT("S3", !taken || tx->position - tx->peer_position <= c->size);
 	stream_unlock(tx, taken);
 	/* One ring for the whole call: a reader on our own core would only
 	 * be in the way of the rest of it. */

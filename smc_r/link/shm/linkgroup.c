@@ -10,6 +10,7 @@
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/link/shm/linkgroup_rmb.h"
 #include "smc_r/memory/unmap_later.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -336,6 +337,7 @@ void linkgroup_give(struct rmb *r, uint32_t element, bool reuse)
 		}
 		return;
 	}
+	INVARIANT("R2", r->busy >> element & 1);
 	r->busy &= ~(1u << element);
 	if (!reuse) {
 		/* Others of this end still use it. Our copies of its bells

@@ -10,6 +10,7 @@
 #include "smc_r/memory/bell.h"
 #include "smc_r/memory/headroom.h"
 #include "smc_r/memory/unmap_later.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -352,10 +353,12 @@ void linkgroup_rmb_reclaim(struct linkgroup *g)
 void linkgroup_rmb_take(struct rmb *r, uint32_t i)
 {
 	ENGINE_LOCKED();
+	INVARIANT("R1", !((r->busy | r->leaked | r->lent) >> i & 1));
 	rmb_element_reset(&r->map, i);
 	atomic_fetch_add(&rmb_element(&r->map, i)->epoch, 1);
 	r->busy |= 1u << i;
 	r->references++;
+	INVARIANT("R3", (int)r->references == __builtin_popcount(r->busy));
 	linkgroup_begin_use(r->group);
 }
 
