@@ -2,7 +2,6 @@
 /* schema: tables of the attribute database. */
 #include "schema.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "sql.h"

@@ -4,7 +4,6 @@
  * of rdma-core, which gets everything else.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>

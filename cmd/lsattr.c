@@ -6,7 +6,6 @@
  * devices.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

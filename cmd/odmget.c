@@ -2,7 +2,6 @@
 /*
  * odmget: objects of a class, as stanzas.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 
 #include "attrdb/attrdb.h"
 #include "conf/publish.h"
-#include "conf/rundir.h"
 #include "smc_r/bpf/bpf_load.h"
 
 #include "run_library.h"

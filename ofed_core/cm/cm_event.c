@@ -5,7 +5,6 @@
  * One byte on the channel's descriptor announces each; what the socket does
  * not take is announced when the program fetches another.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 

@@ -4,7 +4,6 @@
  */
 #include "ofed_core/rc/requester.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "ofed_core/base/log.h"

@@ -7,7 +7,6 @@
  */
 #include "ofed_core/ud/ud.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "ofed_core/pure/bytes.h"

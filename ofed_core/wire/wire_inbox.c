@@ -14,7 +14,6 @@
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

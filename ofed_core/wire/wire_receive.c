@@ -3,7 +3,6 @@
  * wire_receive: RoCE packets that arrive, checked and handed on.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* epoll_wait: sleeping until somebody is ready. */
 #include "smc_r/epoll/epoll_set.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 

@@ -2,7 +2,6 @@
 /* demote: a connection goes back to plain TCP in mid-stream. */
 #include "smc_r/fallback/demote.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 

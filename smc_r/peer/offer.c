@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "smc_r/os/option_instance.h"

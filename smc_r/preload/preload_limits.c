@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 

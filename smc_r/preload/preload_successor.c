@@ -3,7 +3,6 @@
 #include "smc_r/preload/preload.h"
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>

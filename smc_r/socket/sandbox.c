@@ -2,7 +2,6 @@
 /* sandbox: what is left when a program has confined itself to some calls. */
 #include "smc_r/socket/sandbox.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
-#include "smc_r/socket/exec_check.h"
 #include "smc_r/socket/socket_close.h"
 #include "smc_r/socket/socket_listen.h"
 #include "smc_r/wait/registrations.h"

@@ -3,7 +3,6 @@
 #include "smc_r/socket/socket_close.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "smc_r/connection/passthrough.h"

@@ -3,14 +3,12 @@
 #include "smc_r/socket/socket_io.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
-#include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"

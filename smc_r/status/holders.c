@@ -5,7 +5,6 @@
 #include "smc_r/status/holders.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"

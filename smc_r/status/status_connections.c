@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "smc_r/status/status_file.h"
 #include "smc_r/status/user_directory.h"

@@ -4,7 +4,6 @@
  */
 #include "smc_r/status/status_users.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdbool.h>

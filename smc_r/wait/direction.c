@@ -2,8 +2,6 @@
 /* direction: what there is for a call that reads, or writes. */
 #include "smc_r/wait/direction.h"
 
-#include <errno.h>
-
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/os/sys.h"

@@ -2,8 +2,6 @@
 /* readiness: what poll() would say of a connection, from its cursors. */
 #include "smc_r/wait/readiness.h"
 
-#include <sys/socket.h>
-
 #include "smc_r/fallback/demote.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"

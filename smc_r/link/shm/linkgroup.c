@@ -3,7 +3,6 @@
 #include "smc_r/link/shm/linkgroup.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/link/shm/linkgroup_knock.h"
