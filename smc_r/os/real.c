@@ -187,21 +187,8 @@ static long bare_syscall(long number, ...)
 
 #define BARE_ENTRY(count, result, name, ...) .name = bare_##name,
 
-struct real real = {.preadv2 = bare_preadv2,
-		    .pwritev2 = bare_pwritev2,
-		    .ppoll = bare_ppoll,
-		    .pselect = bare_pselect,
-		    .epoll_pwait = bare_epoll_pwait,
-		    .epoll_pwait2 = bare_epoll_pwait2,
-		    .fcntl = bare_fcntl,
-		    .ioctl = bare_ioctl,
-		    .prctl = bare_prctl,
-		    .open = bare_open,
-		    .openat = bare_openat,
-		    .pipe = bare_pipe,
-		    .eventfd = bare_eventfd,
-		    .syscall = bare_syscall,
-		    REAL_CALLS(BARE_ENTRY)};
+struct real real = {REAL_CALLS(BARE_ENTRY)
+			REAL_CALLS_OF_OTHER_FORM(BARE_ENTRY)};
 
 /* A function that this libc lacks keeps its bare system call. */
 static void look_up(const char *name, void *entry)
@@ -212,52 +199,11 @@ static void look_up(const char *name, void *entry)
 		memcpy(entry, &found, sizeof(found));
 }
 
-#define LOOK_UP(name)                          look_up(#name, &real.name)
-#define LOOK_UP_CALL(count, result, name, ...) LOOK_UP(name);
-
-/* Those without a bare system call. */
-static void look_up_others(void)
-{
-	LOOK_UP(execvpe);
-	LOOK_UP(fexecve);
-	LOOK_UP(fork);
-	look_up("_Fork", &real.raw_fork);
-	LOOK_UP(clone);
-	LOOK_UP(posix_spawn);
-	LOOK_UP(posix_spawnp);
-	LOOK_UP(posix_spawn_file_actions_adddup2);
-	LOOK_UP(fopen);
-	LOOK_UP(fopen64);
-	LOOK_UP(opendir);
-	LOOK_UP(fdopen);
-	LOOK_UP(fclose);
-	LOOK_UP(freopen);
-	LOOK_UP(freopen64);
-	LOOK_UP(system);
-	LOOK_UP(popen);
-	LOOK_UP(wordexp);
-	LOOK_UP(vdprintf);
-	LOOK_UP(backtrace_symbols_fd);
-	LOOK_UP(dlopen);
-	LOOK_UP(dl_iterate_phdr);
-}
+#define LOOK_UP(count, result, name, ...) look_up(#name, &real.name);
 
 void real_init(void)
 {
-	REAL_CALLS(LOOK_UP_CALL)
-	LOOK_UP(preadv2);
-	LOOK_UP(pwritev2);
-	LOOK_UP(ppoll);
-	LOOK_UP(pselect);
-	LOOK_UP(epoll_pwait);
-	LOOK_UP(epoll_pwait2);
-	LOOK_UP(fcntl);
-	LOOK_UP(ioctl);
-	LOOK_UP(prctl);
-	LOOK_UP(open);
-	LOOK_UP(openat);
-	LOOK_UP(pipe);
-	LOOK_UP(eventfd);
-	LOOK_UP(syscall);
-	look_up_others();
+	REAL_CALLS(LOOK_UP)
+	REAL_CALLS_OF_OTHER_FORM(LOOK_UP)
+	REAL_FUNCTIONS(LOOK_UP)
 }

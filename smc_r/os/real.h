@@ -77,60 +77,66 @@
 	CALL(5, int, execveat, int, const char *, char *const *,               \
 	     char *const *, int)
 
+/* Those with other parameters; a function of ours makes the system call. */
+#define REAL_CALLS_OF_OTHER_FORM(CALL)                                         \
+	CALL(5, ssize_t, preadv2, int, const struct iovec *, int, off_t, int)  \
+	CALL(5, ssize_t, pwritev2, int, const struct iovec *, int, off_t, int) \
+	CALL(4, int, ppoll, struct pollfd *, nfds_t, const struct timespec *,  \
+	     const sigset_t *)                                                 \
+	CALL(6, int, pselect, int, fd_set *, fd_set *, fd_set *,               \
+	     const struct timespec *, const sigset_t *)                        \
+	CALL(5, int, epoll_pwait, int, struct epoll_event *, int, int,         \
+	     const sigset_t *)                                                 \
+	CALL(5, int, epoll_pwait2, int, struct epoll_event *, int,             \
+	     const struct timespec *, const sigset_t *)                        \
+	CALL(2, int, fcntl, int, int, ...)                                     \
+	CALL(2, int, ioctl, int, unsigned long, ...)                           \
+	CALL(1, int, prctl, int, ...)                                          \
+	CALL(2, int, open, const char *, int, ...)                             \
+	CALL(3, int, openat, int, const char *, int, ...)                      \
+	CALL(1, int, pipe, int *)                                              \
+	CALL(2, int, eventfd, unsigned, int)                                   \
+	CALL(1, long, syscall, long, ...)
+
+/* Those without a system call of their own. */
+#define REAL_FUNCTIONS(CALL)                                                   \
+	CALL(3, int, execvpe, const char *, char *const *, char *const *)      \
+	CALL(3, int, fexecve, int, char *const *, char *const *)               \
+	CALL(0, pid_t, fork, void)                                             \
+	CALL(0, pid_t, _Fork, void)                                            \
+	CALL(4, int, clone, int (*)(void *), void *, int, void *, ...)         \
+	CALL(6, int, posix_spawn, pid_t *, const char *,                       \
+	     const posix_spawn_file_actions_t *, const posix_spawnattr_t *,    \
+	     char *const *, char *const *)                                     \
+	CALL(6, int, posix_spawnp, pid_t *, const char *,                      \
+	     const posix_spawn_file_actions_t *, const posix_spawnattr_t *,    \
+	     char *const *, char *const *)                                     \
+	CALL(3, int, posix_spawn_file_actions_adddup2,                         \
+	     posix_spawn_file_actions_t *, int, int)                           \
+	CALL(2, FILE *, fopen, const char *, const char *)                     \
+	CALL(2, FILE *, fopen64, const char *, const char *)                   \
+	CALL(1, DIR *, opendir, const char *)                                  \
+	CALL(2, FILE *, fdopen, int, const char *)                             \
+	CALL(1, int, fclose, FILE *)                                           \
+	CALL(3, FILE *, freopen, const char *, const char *, FILE *)           \
+	CALL(3, FILE *, freopen64, const char *, const char *, FILE *)         \
+	CALL(1, int, system, const char *)                                     \
+	CALL(2, FILE *, popen, const char *, const char *)                     \
+	CALL(3, int, wordexp, const char *, wordexp_t *, int)                  \
+	CALL(3, int, vdprintf, int, const char *, va_list)                     \
+	CALL(3, void, backtrace_symbols_fd, void *const *, int, int)           \
+	CALL(2, void *, dlopen, const char *, int)                             \
+	CALL(2, int, dl_iterate_phdr,                                          \
+	     int (*)(struct dl_phdr_info *, size_t, void *), void *)
+
 #define REAL_FIELD(count, result, name, ...) result (*name)(__VA_ARGS__);
 
 struct real {
 	/* Each of them has a bare system call behind it. */
 	REAL_CALLS(REAL_FIELD)
-	ssize_t (*preadv2)(int, const struct iovec *, int, off_t, int);
-	ssize_t (*pwritev2)(int, const struct iovec *, int, off_t, int);
-	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,
-		     const sigset_t *);
-	int (*pselect)(int, fd_set *, fd_set *, fd_set *,
-		       const struct timespec *, const sigset_t *);
-	int (*epoll_pwait)(int, struct epoll_event *, int, int,
-			   const sigset_t *);
-	int (*epoll_pwait2)(int, struct epoll_event *, int,
-			    const struct timespec *, const sigset_t *);
-	int (*fcntl)(int, int, ...);
-	int (*ioctl)(int, unsigned long, ...);
-	int (*prctl)(int, ...);
-	int (*open)(const char *, int, ...);
-	int (*openat)(int, const char *, int, ...);
-	int (*pipe)(int *);
-	int (*eventfd)(unsigned, int);
-	long (*syscall)(long, ...);
-	/* No system call of their own: null until real_init, or real_need. */
-	int (*execvpe)(const char *, char *const[], char *const[]);
-	int (*fexecve)(int, char *const[], char *const[]);
-	pid_t (*fork)(void);
-	pid_t (*raw_fork)(void); /* _Fork */
-	int (*clone)(int (*)(void *), void *, int, void *, ...);
-	int (*posix_spawn)(pid_t *, const char *,
-			   const posix_spawn_file_actions_t *,
-			   const posix_spawnattr_t *, char *const[],
-			   char *const[]);
-	int (*posix_spawnp)(pid_t *, const char *,
-			    const posix_spawn_file_actions_t *,
-			    const posix_spawnattr_t *, char *const[],
-			    char *const[]);
-	int (*posix_spawn_file_actions_adddup2)(posix_spawn_file_actions_t *,
-						int, int);
-	FILE *(*fopen)(const char *, const char *);
-	FILE *(*fopen64)(const char *, const char *);
-	DIR *(*opendir)(const char *);
-	FILE *(*fdopen)(int, const char *);
-	int (*fclose)(FILE *);
-	FILE *(*freopen)(const char *, const char *, FILE *);
-	FILE *(*freopen64)(const char *, const char *, FILE *);
-	int (*system)(const char *);
-	FILE *(*popen)(const char *, const char *);
-	int (*wordexp)(const char *, wordexp_t *, int);
-	int (*vdprintf)(int, const char *, va_list);
-	void (*backtrace_symbols_fd)(void *const *, int, int);
-	void *(*dlopen)(const char *, int);
-	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *),
-			       void *);
+	REAL_CALLS_OF_OTHER_FORM(REAL_FIELD)
+	/* Null until real_init, or real_need. */
+	REAL_FUNCTIONS(REAL_FIELD)
 };
 
 extern struct real real;

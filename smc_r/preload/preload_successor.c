@@ -43,12 +43,12 @@ PRELOAD pid_t _Fork(void)
 	int error;
 
 	real_need();
-	if (!real.raw_fork) {
+	if (!real._Fork) {
 		errno = ENOSYS;
 		return -1;
 	}
 	engine_before_fork();
-	pid = real.raw_fork();
+	pid = real._Fork();
 	error = errno;
 	engine_after_fork(pid);
 	errno = error;
