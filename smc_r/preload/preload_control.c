@@ -64,9 +64,7 @@ PRELOAD int socket(int domain, int type, int protocol)
 		domain = protocol == 0 ? AF_INET : AF_INET6;
 		protocol = IPPROTO_TCP;
 	}
-	do
-		fd = fresh(real.socket(domain, type, protocol));
-	while (scarcity_again(fd < 0));
+	fd = fresh(SCARCITY_CALL(real.socket(domain, type, protocol), -1));
 	if (fd >= 0 && !process.off)
 		socket_history_made(fd, domain, type, protocol);
 	return fd;
@@ -223,13 +221,10 @@ static bool can_tell(const struct sockaddr *a, const socklen_t *n)
 
 static int kernel_accepts(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
-	int result;
-
-	do
-		result = flags == BY_ACCEPT ? real.accept(fd, a, n)
-					    : real.accept4(fd, a, n, flags);
-	while (scarcity_again(result < 0));
-	return fresh(result);
+	return fresh(SCARCITY_CALL(flags == BY_ACCEPT
+				       ? real.accept(fd, a, n)
+				       : real.accept4(fd, a, n, flags),
+				   -1));
 }
 
 static void begin_accepted(int listener, int fd,
@@ -430,9 +425,7 @@ PRELOAD int dup(int fd)
 	int result;
 
 	passthrough_share(fd);
-	do
-		result = real.dup(fd);
-	while (scarcity_again(result < 0));
+	result = SCARCITY_CALL(real.dup(fd), -1);
 	if (passthrough_is(result))
 		passthrough_drop(result);
 	socket_history_copied(fd, result);

@@ -724,29 +724,15 @@ PRELOAD_ALIAS(__read, read);
 PRELOAD_ALIAS(__write, write);
 PRELOAD_ALIAS(__send, send);
 
-PRELOAD ssize_t __read_chk(int fd, void *p, size_t n, size_t room);
-PRELOAD ssize_t __read_chk(int fd, void *p, size_t n, size_t room)
-{
-	if (n > room)
-		__chk_fail();
-	return read(fd, p, n);
-}
+PRELOAD_CHECKED(ssize_t, __read_chk, (int fd, void *p, size_t n, size_t room),
+		n > room, read(fd, p, n))
 
-PRELOAD ssize_t __recv_chk(int fd, void *p, size_t n, size_t room, int flags);
-PRELOAD ssize_t __recv_chk(int fd, void *p, size_t n, size_t room, int flags)
-{
-	if (n > room)
-		__chk_fail();
-	return recv(fd, p, n, flags);
-}
+PRELOAD_CHECKED(ssize_t, __recv_chk,
+		(int fd, void *p, size_t n, size_t room, int flags), n > room,
+		recv(fd, p, n, flags))
 
-PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
-			       int flags, struct sockaddr *a, socklen_t *l);
 /* NOLINTNEXTLINE(readability-function-size): so many parameters has glibc's */
-PRELOAD ssize_t __recvfrom_chk(int fd, void *p, size_t n, size_t room,
-			       int flags, struct sockaddr *a, socklen_t *l)
-{
-	if (n > room)
-		__chk_fail();
-	return recvfrom(fd, p, n, flags, a, l);
-}
+PRELOAD_CHECKED(ssize_t, __recvfrom_chk,
+		(int fd, void *p, size_t n, size_t room, int flags,
+		 struct sockaddr *a, socklen_t *l),
+		n > room, recvfrom(fd, p, n, flags, a, l))

@@ -26,13 +26,9 @@
 PRELOAD int open(const char *path, int flags, ...)
 {
 	mode_t mode;
-	int fd;
 
 	MODE_AFTER(flags, mode);
-	do
-		fd = real.open(path, flags, mode);
-	while (scarcity_again(fd < 0));
-	return fd;
+	return SCARCITY_CALL(real.open(path, flags, mode), -1);
 }
 
 PRELOAD_ALIAS(open64, open);
@@ -40,86 +36,47 @@ PRELOAD_ALIAS(open64, open);
 PRELOAD int openat(int dir, const char *path, int flags, ...)
 {
 	mode_t mode;
-	int fd;
 
 	MODE_AFTER(flags, mode);
-	do
-		fd = real.openat(dir, path, flags, mode);
-	while (scarcity_again(fd < 0));
-	return fd;
+	return SCARCITY_CALL(real.openat(dir, path, flags, mode), -1);
 }
 
 PRELOAD_ALIAS(openat64, openat);
 
 PRELOAD FILE *fopen(const char *path, const char *mode)
 {
-	FILE *f;
-
 	real_need();
-	do
-		f = real.fopen(path, mode);
-	while (scarcity_again(!f));
-	return f;
+	return SCARCITY_CALL(real.fopen(path, mode), NULL);
 }
 
 PRELOAD FILE *fopen64(const char *path, const char *mode)
 {
-	FILE *f;
-
 	real_need();
-	do
-		f = real.fopen64(path, mode);
-	while (scarcity_again(!f));
-	return f;
+	return SCARCITY_CALL(real.fopen64(path, mode), NULL);
 }
 
 PRELOAD DIR *opendir(const char *path)
 {
-	DIR *d;
-
 	real_need();
-	do
-		d = real.opendir(path);
-	while (scarcity_again(!d));
-	return d;
+	return SCARCITY_CALL(real.opendir(path), NULL);
 }
 
 PRELOAD int pipe(int ends[2])
 {
-	int result;
-
-	do
-		result = real.pipe(ends);
-	while (scarcity_again(result < 0));
-	return result;
+	return SCARCITY_CALL(real.pipe(ends), -1);
 }
 
 PRELOAD int pipe2(int ends[2], int flags)
 {
-	int result;
-
-	do
-		result = real.pipe2(ends, flags);
-	while (scarcity_again(result < 0));
-	return result;
+	return SCARCITY_CALL(real.pipe2(ends, flags), -1);
 }
 
 PRELOAD int socketpair(int domain, int type, int protocol, int ends[2])
 {
-	int result;
-
-	do
-		result = real.socketpair(domain, type, protocol, ends);
-	while (scarcity_again(result < 0));
-	return result;
+	return SCARCITY_CALL(real.socketpair(domain, type, protocol, ends), -1);
 }
 
 PRELOAD int eventfd(unsigned count, int flags)
 {
-	int fd;
-
-	do
-		fd = real.eventfd(count, flags);
-	while (scarcity_again(fd < 0));
-	return fd;
+	return SCARCITY_CALL(real.eventfd(count, flags), -1);
 }

@@ -86,9 +86,7 @@ PRELOAD int fcntl(int fd, int command, ...)
 		begin_signals(c, fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		passthrough_share(fd);
-	do
-		result = real.fcntl(fd, command, argument);
-	while (scarcity_again(result < 0));
+	result = SCARCITY_CALL(real.fcntl(fd, command, argument), -1);
 	if (result >= 0 && fdtable)
 		return after_fcntl(fd, command, argument, result);
 	return result;

@@ -83,23 +83,14 @@ PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 
 PRELOAD_ALIAS(__poll, poll);
 
-PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room);
-PRELOAD int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t room)
-{
-	if (n * sizeof(*fds) > room)
-		__chk_fail();
-	return poll(fds, n, ms);
-}
+PRELOAD_CHECKED(int, __poll_chk,
+		(struct pollfd fds[], nfds_t n, int ms, size_t room),
+		n * sizeof(*fds) > room, poll(fds, n, ms))
 
-PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
-			const sigset_t *mask, size_t room);
-PRELOAD int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
-			const sigset_t *mask, size_t room)
-{
-	if (n * sizeof(*fds) > room)
-		__chk_fail();
-	return ppoll(fds, n, t, mask);
-}
+PRELOAD_CHECKED(int, __ppoll_chk,
+		(struct pollfd fds[], nfds_t n, const struct timespec *t,
+		 const sigset_t *mask, size_t room),
+		n * sizeof(*fds) > room, ppoll(fds, n, t, mask))
 
 /* ---- select ---- */
 
@@ -178,11 +169,8 @@ PRELOAD_ALIAS(__select, select);
 
 PRELOAD int epoll_create1(int flags)
 {
-	int fd;
+	int fd = SCARCITY_CALL(real.epoll_create1(flags), -1);
 
-	do
-		fd = real.epoll_create1(flags);
-	while (scarcity_again(fd < 0));
 	if (fd >= 0 && fdtable)
 		epoll_created(fd);
 	return fd;
@@ -190,11 +178,8 @@ PRELOAD int epoll_create1(int flags)
 
 PRELOAD int epoll_create(int size)
 {
-	int fd;
+	int fd = SCARCITY_CALL(real.epoll_create(size), -1);
 
-	do
-		fd = real.epoll_create(size);
-	while (scarcity_again(fd < 0));
 	if (fd >= 0 && fdtable)
 		epoll_created(fd);
 	return fd;

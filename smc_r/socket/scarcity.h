@@ -35,6 +35,18 @@ static inline bool scarcity_again(bool failed)
 	       scarcity_relieve();
 }
 
+/* The result of a call of the program that makes descriptors and returns
+ * `failure` when it fails; it is made again when it is to be. */
+#define SCARCITY_CALL(call, failure)                                           \
+	({                                                                     \
+		__typeof__(call) scarcity_result;                              \
+                                                                               \
+		do                                                             \
+			scarcity_result = (call);                              \
+		while (scarcity_again(scarcity_result == (failure)));          \
+		scarcity_result;                                               \
+	})
+
 /* The program got this number. */
 static inline void scarcity_note(int fd)
 {
