@@ -26,8 +26,7 @@
 #include "smc_r/socket/successor.h"
 
 /* Does a message carry anything else than bytes? Where there is nothing of ours
- * nobody has to know. */
-/* Could a descriptor of ours be in it? */
+ * nobody has to know. Could a descriptor of ours be in it? */
 static bool has_control(const struct msghdr *m)
 {
 	return (fdtable_connections_end() > 0 || fdtable_listeners() > 0) &&
@@ -53,6 +52,18 @@ static bool is_refused(const struct iovec *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		all |= v[i].iov_len;
 	return n == 1 ? (ssize_t)all < 0 : is_beyond(all);
+}
+
+/* Does readv() or writev() move anything? Of zero bytes they return 0 at once,
+ * whatever was shut; recv() would wait, and send() would not. */
+static bool has_bytes(const struct iovec *v, int n)
+{
+	if (n < 0 || is_refused(v, (size_t)n))
+		return false;
+	for (int i = 0; i < n; i++)
+		if (v[i].iov_len > 0)
+			return true;
+	return false;
 }
 
 /* recv() and send() take as much of one buffer as the kernel moves. */
@@ -106,8 +117,8 @@ static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 	return r ? r : socket_receive(c, fd, &v, 1, flags);
 }
 
-PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
-			 struct sockaddr *restrict a, socklen_t *restrict l)
+static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
+				   struct sockaddr *a, socklen_t *l)
 {
 	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
@@ -130,16 +141,15 @@ PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 	return r;
 }
 
+PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
+			 struct sockaddr *restrict a, socklen_t *restrict l)
+{
+	return receive_from(fd, p, n, flags, a, l);
+}
+
 PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 {
-	struct connection *c = served_point(fd);
-	ssize_t r = SOCKET_KERNEL;
-
-	if (c)
-		r = receive_one(c, fd, p, n, flags);
-	if (r == SOCKET_KERNEL)
-		return real.recvfrom(fd, p, n, flags, NULL, NULL);
-	return r;
+	return receive_from(fd, p, n, flags, NULL, NULL);
 }
 
 PRELOAD ssize_t read(int fd, void *p, size_t n)
@@ -157,14 +167,8 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 {
 	struct connection *c = served_point(fd);
 
-	if (!c)
-		return SOCKET_KERNEL;
-	if (n < 0 || is_refused(v, (size_t)n))
-		return SOCKET_KERNEL;
-	for (int i = 0; i < n; i++)
-		if (v[i].iov_len > 0)
-			return socket_receive(c, fd, v, (size_t)n, flags);
-	return SOCKET_KERNEL;
+	return c && has_bytes(v, n) ? socket_receive(c, fd, v, (size_t)n, flags)
+				    : SOCKET_KERNEL;
 }
 
 PRELOAD ssize_t readv(int fd, const struct iovec *v, int n)
@@ -446,8 +450,8 @@ static bool is_name(const void *a, socklen_t l)
 		pages_hold(a, l, false));
 }
 
-PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
-		       const struct sockaddr *a, socklen_t l)
+static inline ssize_t send_to(int fd, const void *p, size_t n, int flags,
+			      const struct sockaddr *a, socklen_t l)
 {
 	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
@@ -460,17 +464,15 @@ PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
 	return by_kernel(fd, real.sendto(fd, p, n, flags, a, l), &v, 1);
 }
 
+PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
+		       const struct sockaddr *a, socklen_t l)
+{
+	return send_to(fd, p, n, flags, a, l);
+}
+
 PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 {
-	struct connection *c = served_end_point(fd);
-	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
-	ssize_t r = SOCKET_KERNEL;
-
-	if (c)
-		r = send_one(c, fd, p, n, flags);
-	if (r != SOCKET_KERNEL)
-		return r;
-	return by_kernel(fd, real.sendto(fd, p, n, flags, NULL, 0), &v, 1);
+	return send_to(fd, p, n, flags, NULL, 0);
 }
 
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
@@ -490,14 +492,8 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 {
 	struct connection *c = served_end_point(fd);
 
-	if (!c || n < 0 || is_refused(v, (size_t)n))
-		return SOCKET_KERNEL;
-	/* writev() of zero bytes returns 0 whatever was shut; send()
-	 * would not. */
-	for (int i = 0; i < n; i++)
-		if (v[i].iov_len > 0)
-			return socket_send(c, fd, v, (size_t)n, flags);
-	return SOCKET_KERNEL;
+	return c && has_bytes(v, n) ? socket_send(c, fd, v, (size_t)n, flags)
+				    : SOCKET_KERNEL;
 }
 
 PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)
