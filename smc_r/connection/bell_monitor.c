@@ -36,14 +36,13 @@ static int make(int bell)
 static int find(struct connection *c, _Atomic int *monitor, int bell)
 {
 	int fd = atomic_load_explicit(monitor, memory_order_acquire);
-	sigset_t saved;
 
 	if (__builtin_expect(fd == 0 && !is_watched_elsewhere(c), 1) ||
 	    atomic_load(&c->bell.dead))
 		return bell;
 	if (fd > 0)
 		return fd;
-	engine_lock(&saved);
+	engine_lock();
 	fd = atomic_load(monitor);
 	if (fd == 0 && !atomic_load(&c->dead)) {
 		private_fd_begin();
@@ -51,7 +50,7 @@ static int find(struct connection *c, _Atomic int *monitor, int bell)
 		private_fd_end();
 		atomic_store(monitor, fd > 0 ? fd : 0);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	return fd > 0 ? fd : bell;
 }
 

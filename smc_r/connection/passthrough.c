@@ -42,7 +42,6 @@ static void raise_end(int fd)
 static struct status_slot *slot_get(void)
 {
 	struct status_slot *slot;
-	sigset_t saved;
 
 	/* In a copy that nobody noticed the segment is still our parent's. */
 	process_tid();
@@ -50,9 +49,9 @@ static struct status_slot *slot_get(void)
 	if (slot)
 		return slot;
 	/* There is none yet, or it has to grow. */
-	engine_lock(&saved);
+	engine_lock();
 	slot = segment_slot_get();
-	engine_unlock(&saved);
+	engine_unlock();
 	return slot;
 }
 
@@ -112,14 +111,12 @@ void passthrough_keep(int fd, const struct passthrough *p)
 
 static void leave_slot(struct status_slot *slot)
 {
-	sigset_t saved;
-
 	if (segment_slot_end(slot))
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (segment_slot_leave(slot))
 		segment_slot_free(slot);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* The slot goes first: a fork in between gives the child an entry whose slot it
@@ -151,11 +148,10 @@ void passthrough_drop_range(unsigned first, unsigned last)
 void passthrough_share(int fd)
 {
 	struct connection *c = NULL;
-	sigset_t saved;
 
 	if (!passthrough_is(fd) || process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (!fdtable_get(fd))
 		c = connection_new_passthrough(
 		    atomic_load(&passthrough_table)[fd]);
@@ -163,7 +159,7 @@ void passthrough_share(int fd)
 		fdtable_set(fd, &c->entry);
 		atomic_store(&atomic_load(&passthrough_table)[fd], NULL);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void passthrough_drop_all(void)

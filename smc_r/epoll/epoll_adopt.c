@@ -71,7 +71,6 @@ uint32_t epoll_adopt(struct connection *c, int fd)
 {
 	struct epoll_event event;
 	uint32_t reason = REASON_NONE;
-	sigset_t saved;
 
 	if (!was_registered(fd))
 		return reason;
@@ -82,13 +81,13 @@ uint32_t epoll_adopt(struct connection *c, int fd)
 		    is_registered(e, fd, &event))
 			epoll_claim(e);
 	}
-	engine_lock(&saved);
+	engine_lock();
 	for (int ep = 0; ep < fdtable_program_end(); ep++) {
 		uint32_t given =
 		    epoll_of(ep) ? adopt_one(epoll_of(ep), c, fd) : REASON_NONE;
 
 		reason = reason ? reason : given;
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	return reason;
 }

@@ -112,12 +112,10 @@ void epoll_note_rings(struct epoll_member *m)
 /* This runs once for each member that ever waits. */
 static void hear_room(struct epoll_member *m)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	if (atomic_load(&m->live))
 		epoll_attach_room(m);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Edge-triggered, a program waits for room only after a refusal, which may have
@@ -149,15 +147,14 @@ void epoll_arm_room(struct epoll_member *m, uint32_t events)
 static void hear_knock(struct epoll_member *m)
 {
 	struct connection *c = m->connection;
-	sigset_t saved;
 
 	if (!m->hears_knock) {
-		engine_lock(&saved);
+		engine_lock();
 		if (atomic_load(&m->live))
 			epoll_attach_knock(m);
 		if (!m->hears_knock)
 			handshake_step_locked(c, m->fd);
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	if (m->hears_knock)
 		knock_hear(c);

@@ -100,13 +100,12 @@ static int control_kernel(struct epoll *e, int op, int fd,
 			  struct epoll_event *event)
 {
 	struct epoll *inner = op == EPOLL_CTL_ADD ? epoll_of(fd) : NULL;
-	sigset_t saved;
 
 	/* The program drew our cookie: nobody may mistake one for the other. */
 	if (op != EPOLL_CTL_DEL && epoll_is_cookie(e, event->data.u64)) {
-		engine_lock(&saved);
+		engine_lock();
 		epoll_draw_cookie(e);
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	if (inner && inner != e)
 		epoll_nest(inner);
@@ -165,16 +164,15 @@ static bool do_without(struct connection *c, int fd, int result)
  */
 static void leave_to_kernel(struct epoll *e, struct connection *c, int fd)
 {
-	sigset_t saved;
 	bool possible;
 
 	if (e->shadow >= 0 || connection_phase(c) >= PHASE_ACTIVE)
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	possible =
 	    epoll_make_shadow(e) == -EMFILE && !messages_await_confirm(c);
 	c->epoll.watched_by_kernel = possible;
-	engine_unlock(&saved);
+	engine_unlock();
 	if (possible)
 		handshake_abort(c, fd, REASON_DESCRIPTORS);
 }
@@ -201,7 +199,6 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 	struct connection *c = connection_of(fd);
 	struct epoll_member *m;
 	uint32_t given;
-	sigset_t saved;
 	bool native;
 	int result;
 
@@ -231,7 +228,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 		epoll_shared_join(c, fd, given);
 	else if (op == EPOLL_CTL_ADD)
 		leave_to_kernel(e, c, fd);
-	engine_lock(&saved);
+	engine_lock();
 	m = epoll_member_find(e, fd);
 	native = belongs_to_kernel(c);
 	if (!native)
@@ -240,7 +237,7 @@ int epoll_control(int ep, int op, int fd, struct epoll_event *event)
 		result = -EEXIST;
 	else if (m)
 		epoll_member_to_kernel(m);
-	engine_unlock(&saved);
+	engine_unlock();
 	if (op == EPOLL_CTL_ADD && result < 0 && do_without(c, fd, result)) {
 		native = true;
 		result = 0;

@@ -30,7 +30,6 @@ static struct epoll *take_memory(void)
 {
 	uint32_t turn = atomic_fetch_add(&ready_turn, 1);
 	struct epoll *e;
-	sigset_t saved;
 
 	for (uint32_t i = 0; i < READY; i++) {
 		uint32_t at = (turn + i) % READY;
@@ -39,9 +38,9 @@ static struct epoll *take_memory(void)
 		if (atomic_compare_exchange_strong(&ready_used[at], &free, 1))
 			return memset(&ready[at], 0, sizeof(ready[at]));
 	}
-	engine_lock(&saved);
+	engine_lock();
 	e = pool_get(sizeof(*e));
-	engine_unlock(&saved);
+	engine_unlock();
 	return e;
 }
 
@@ -174,15 +173,13 @@ int epoll_make_shadow(struct epoll *e)
  * process that has it does not take it as it is. */
 static void begin_hearing(struct epoll *e, int deaths)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	if (!hears_deaths(e) && !e->given && epoll_is_settled(e) &&
 	    (e->shadow >= 0 || e->forks == atomic_load(&process.forks)) &&
 	    epoll_make_shadow(e) == 0)
 		put_in(e->fd, deaths, e->cookie | EPOLL_DEATHS);
 	e->hears_deaths = linkgroup_deaths_generation();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void epoll_hear_deaths(struct epoll *e)

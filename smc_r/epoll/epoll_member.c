@@ -217,9 +217,7 @@ void epoll_member_to_kernel(struct epoll_member *m)
 
 void epoll_give_all(struct epoll *e)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
 		struct epoll_member *m =
 		    atomic_load(&atomic_load(&e->members)[i - 1]);
@@ -227,7 +225,7 @@ void epoll_give_all(struct epoll *e)
 		if (atomic_load(&m->late))
 			epoll_member_to_kernel(m);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Takes c out of all instances of this process; inherited ones are for the
@@ -378,14 +376,12 @@ static bool may_rest(struct epoll_member *m)
 
 void epoll_rest(struct epoll *e)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	for (uint32_t i = epoll_awake(e); i > 0; i--) {
 		struct epoll_member *m = epoll_member_at(e, i - 1);
 
 		if (m && may_rest(m))
 			epoll_member_rest(m);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }

@@ -35,18 +35,17 @@ static bool needs_move(const struct epoll_member *m)
 static bool follow_phase(struct epoll_member *m)
 {
 	uint32_t phase = connection_phase(m->connection);
-	sigset_t saved;
 
 	if (phase == PHASE_NATIVE &&
 	    (atomic_load(&m->late) || !atomic_load(&m->enabled)))
 		return false;
 	if (phase == PHASE_NATIVE || (phase == PHASE_ACTIVE && !m->attached)) {
-		engine_lock(&saved);
+		engine_lock();
 		if (atomic_load(&m->live) && phase == PHASE_NATIVE)
 			epoll_member_leave(m);
 		else if (atomic_load(&m->live))
 			epoll_member_attach(m);
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	return phase != PHASE_NATIVE;
 }

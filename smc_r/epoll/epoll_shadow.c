@@ -167,16 +167,14 @@ static bool is_news(struct connection *c, uint32_t events)
 /* The shadow has heard from it. */
 static void rouse(struct epoll_member *m, bool locked)
 {
-	sigset_t saved;
-
 	if (!epoll_member_rests(m))
 		return;
 	if (!locked)
-		engine_lock(&saved);
+		engine_lock();
 	if (atomic_load(&m->live))
 		epoll_member_rouse(m);
 	if (!locked)
-		engine_unlock(&saved);
+		engine_unlock();
 }
 
 /* Each member that stands in this instance. True: there was news of one, and
@@ -236,13 +234,12 @@ static struct epoll_member *find_due(struct epoll *e)
 static void move_due(struct epoll *e)
 {
 	struct epoll_member *m;
-	sigset_t saved;
 
-	engine_lock(&saved);
+	engine_lock();
 	while (atomic_load(&e->due) && (m = find_due(e)) != NULL)
 		epoll_member_to_kernel(m);
 	atomic_store(&e->due, 0);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 static bool drain_both(struct epoll *e, bool bells)

@@ -81,12 +81,11 @@ static struct epoll_shared *take_word(void)
 struct epoll_shared *epoll_shared_get(uint64_t *cookie)
 {
 	struct epoll_shared *word = take_word();
-	sigset_t saved;
 
 	if (!word) {
-		engine_lock(&saved);
+		engine_lock();
 		word = new_words(MORE_WORDS) ? take_word() : NULL;
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	if (!word)
 		return NULL;
@@ -270,10 +269,9 @@ static bool is_slept_in(const struct epoll *e, uint32_t user)
 static bool take_over(struct epoll *e)
 {
 	uint32_t user = atomic_load(&e->shared->user);
-	sigset_t saved;
 	bool ours;
 
-	engine_lock(&saved);
+	engine_lock();
 	ours = epoll_is_ours(e);
 	if (!ours && is_free(user))
 		ours = atomic_compare_exchange_strong(&e->shared->user, &user,
@@ -281,7 +279,7 @@ static bool take_over(struct epoll *e)
 		       !is_slept_in(e, user) && make_ours(e);
 	if (!ours)
 		user = atomic_exchange(&e->shared->user, EPOLL_MANY);
-	engine_unlock(&saved);
+	engine_unlock();
 	if (!ours && user != EPOLL_MANY &&
 	    atomic_load(&e->shared->sleepers) > 0)
 		wake_all(e);
@@ -293,9 +291,8 @@ static bool take_over(struct epoll *e)
 static struct epoll_member *next_member(struct epoll *e)
 {
 	struct epoll_member *m = NULL;
-	sigset_t saved;
 
-	engine_lock(&saved);
+	engine_lock();
 	for (uint32_t i = atomic_load(&e->count); i > 0 && !m; i--) {
 		m = member_at(e, i - 1);
 		if (m->given || atomic_load(&m->parked))
@@ -303,7 +300,7 @@ static struct epoll_member *next_member(struct epoll *e)
 		else
 			m->given = true;
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	return m;
 }
 
@@ -326,11 +323,10 @@ static bool note_given(struct epoll *e, uint32_t reason)
 void epoll_release_to_kernel(struct epoll *e, uint32_t reason)
 {
 	struct epoll_member *m;
-	sigset_t saved;
 
 	while ((m = next_member(e)) != NULL)
 		epoll_shared_join(m->connection, m->fd, reason);
-	engine_lock(&saved);
+	engine_lock();
 	for (uint32_t i = atomic_load(&e->count); i > 0; i--) {
 		m = member_at(e, i - 1);
 		/* Bytes that cannot come over TCP any more stay with us. */
@@ -341,7 +337,7 @@ void epoll_release_to_kernel(struct epoll *e, uint32_t reason)
 	if (!epoll_has_members(e) && e->shadow >= 0)
 		epoll_remove_shadow(e);
 	note_given(e, reason);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void epoll_claim(struct epoll *e)

@@ -382,18 +382,16 @@ bool demote_for_successor(struct connection *c, int fd, uint32_t reason,
 
 void demote_settle(struct connection *c)
 {
-	sigset_t saved;
-
 	if (!stream_reads_tcp(c) || !stream_writes_tcp(c))
 		return;
 	/* TCP does not know of the error that is owed. */
 	if (connection_owes_error(c))
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (connection_phase(c) == PHASE_ACTIVE) {
 		connection_set_native(c);
 		atomic_store(&c->slot->state,
 			     c->slot->reason ? STATUS_TCP : STATUS_CLOSING);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }

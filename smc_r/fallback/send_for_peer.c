@@ -246,16 +246,15 @@ bool send_for_peer_rest(struct connection *c, int fd)
  * peer's connection. */
 bool send_for_peer_fin(struct connection *c, int fd)
 {
-	sigset_t saved;
 	int peer;
 
-	engine_lock(&saved);
+	engine_lock();
 	peer = borrow_told(c, fd);
 	if (peer >= 0) {
 		connection_end(c, ENDS_PEERS_FIN_IS_SENT);
 		SYS_CALL3(SYS_shutdown, peer, SHUT_WR, 0);
 		sys_close(peer);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	return peer >= 0;
 }

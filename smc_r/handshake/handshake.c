@@ -287,7 +287,6 @@ static void drop_entry_when_over(struct connection *c)
 /* The locks of a call, and its time. */
 struct turn {
 	uint64_t now;
-	sigset_t saved;
 	bool rx_taken;
 };
 
@@ -320,19 +319,14 @@ void handshake_connected(struct connection *c, int fd)
 
 static inline struct turn begin(struct connection *c)
 {
-	struct turn t;
-	sigset_t saved;
-
-	engine_lock(&saved);
-	t = rx_lock(c);
-	t.saved = saved;
-	return t;
+	engine_lock();
+	return rx_lock(c);
 }
 
 static void end(struct connection *c, const struct turn *t)
 {
 	rx_unlock(c, t);
-	engine_unlock(&t->saved);
+	engine_unlock();
 }
 
 /* looks: a knock may stay out. */

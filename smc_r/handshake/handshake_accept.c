@@ -234,14 +234,13 @@ bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 	struct arrival a;
 	struct connection *c;
 	bool crowded = false;
-	sigset_t saved;
 
 	ask(fd, &a);
 	if (a.state >= 0 && !a.agreed) {
 		keep_passthrough(fd, &a, peer);
 		return false;
 	}
-	engine_lock(&saved);
+	engine_lock();
 	/* No more promises while there is no memory. */
 	crowded = !accept_locked(fd, &a, peer, nonblock);
 	c = connection_of(fd);
@@ -250,6 +249,6 @@ bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 		meet_self(c, fd);
 	if (c && a.agreed && !crowded)
 		crowded = handshake_is_silent(c, false) && silence_begin(c);
-	engine_unlock(&saved);
+	engine_unlock();
 	return crowded;
 }

@@ -173,7 +173,6 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	uint32_t flags;
 	bool near, marked;
 	int visit = -EAGAIN;
-	sigset_t saved;
 
 	if (to.port == 0 || !settings_may_match(to.port))
 		return PROSPECT_NOT_OURS;
@@ -187,13 +186,13 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
 	flags = file_flags(fd);
-	engine_lock(&saved);
+	engine_lock();
 	if (near && visit == -EAGAIN)
 		c = begin_near(fd, &to, &t, flags, &visit);
 	else
 		c = begin_client(fd, &to, &t, flags, visit == 0);
 	marked = c && (atomic_load(&c->slot->socket_flags) & SOCKET_OFFERED);
-	engine_unlock(&saved);
+	engine_unlock();
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
 	if (visit == 0 && !marked)
@@ -205,12 +204,11 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 bool handshake_is_served(const struct in6_addr *local, uint16_t server_port)
 {
 	uint32_t reason;
-	sigset_t saved;
 
 	if (settings_moved(settings_generation())) {
-		engine_lock(&saved);
+		engine_lock();
 		settings_now(&reason);
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	return settings_may_match(server_port) && settings_has_address(local);
 }
@@ -263,15 +261,14 @@ static void forget(struct connection *c, int fd)
 void handshake_after_connect(int fd, int result, int error)
 {
 	struct connection *c = connection_of(fd);
-	sigset_t saved;
 
 	if (!c || connection_phase(c) != PHASE_CONNECTING ||
 	    (result < 0 && (error == EINPROGRESS || error == EALREADY)))
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	/* A thread that forks meanwhile has gone on with it. */
 	if (connection_phase(c) != PHASE_CONNECTING) {
-		engine_unlock(&saved);
+		engine_unlock();
 		return;
 	}
 	if (result < 0 && error != EINTR) {
@@ -283,5 +280,5 @@ void handshake_after_connect(int fd, int result, int error)
 		    c->slot->reason == REASON_ADDRESS)
 			forget(c, fd);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }

@@ -161,12 +161,10 @@ enum way handshake_for_read(struct connection *c, int fd, bool wait,
 /* Data now goes ahead of what the machine would still say. */
 static void note_write(struct connection *c)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	if (connection_phase(c) == PHASE_HANDSHAKE)
 		clc_wrote(connection_clc(c));
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Waits for the acceptor, as long as that pays. False: it is to go on over TCP.

@@ -233,15 +233,14 @@ static void make_room(void)
 void private_fd_make_room(void)
 {
 	static _Atomic pid_t made_by;
-	sigset_t saved;
 
 	if (!fdtable || process.off || atomic_load(&made_by) == process.pid ||
 	    process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (atomic_exchange(&made_by, process.pid) != process.pid)
 		make_room();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 bool private_fd_has_plenty(unsigned more)

@@ -31,8 +31,8 @@ struct process process;
 static __thread uint32_t cached_tid;
 static __thread uint32_t cached_generation = GENERATION_NONE;
 static _Atomic uint32_t lock_word; /* tid of the holder, 0 free */
-static sigset_t lock_fork_mask;
-static bool lock_is_forks; /* taken before one, and not yet left */
+static uint64_t lock_mask;         /* the signals that its holder had blocked */
+static bool lock_is_forks;         /* taken before one, and not yet left */
 
 /* The process that forked us, as far as we saw; 0: none. */
 static pid_t parent_pid;
@@ -557,43 +557,36 @@ static void lock_leave(void)
 		sys_futex_wake(&lock_word, 1);
 }
 
-static void block_signals(sigset_t *saved)
+void engine_lock(void)
 {
+	uint64_t mask = 0;
 	sigset_t all;
 
 	sigfillset(&all);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, saved, 8);
-}
-
-void engine_lock(sigset_t *saved)
-{
-	block_signals(saved);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask, sizeof(mask));
 	lock_take();
+	lock_mask = mask;
 }
 
-void engine_unlock(const sigset_t *saved)
+void engine_unlock(void)
 {
+	uint64_t mask = lock_mask;
+
 	lock_leave();
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
 void engine_lock_for_fork(void)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	lock_is_forks = true;
-	lock_fork_mask = saved;
 }
 
+/* The child has none of the threads that may sleep on the lock. */
 void engine_unlock_after_fork(bool child)
 {
-	sigset_t saved = lock_fork_mask;
-
 	lock_is_forks = false;
 	if (child)
 		atomic_store(&lock_word, 0);
-	else
-		lock_leave();
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+	engine_unlock();
 }

@@ -104,8 +104,8 @@ void process_keep_proc(int fd);
  * -errno, where there is no /proc -ENOENT. */
 int process_reopen(int fd, int flags);
 
-/* Saves the signal mask in *saved. Never nests. */
-void engine_lock(sigset_t *saved);
+/* Blocks signals until the unlock. Never nests. */
+void engine_lock(void);
 /* Functions whose headers say that the engine lock is held say so by this. The
  * test flavour "inject" aborts where it is not held by this thread. */
 #ifdef SMC_R_INJECT
@@ -114,7 +114,7 @@ void engine_assert_locked(const char *function);
 #else
 #define ENGINE_LOCKED() ((void)0)
 #endif
-void engine_unlock(const sigset_t *saved);
+void engine_unlock(void);
 /* For pthread_atfork: hold the lock over the fork, release it in both. */
 void engine_lock_for_fork(void);
 void engine_unlock_after_fork(bool child);

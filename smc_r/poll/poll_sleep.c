@@ -393,16 +393,15 @@ static int pending_ms(const struct pollfd *fds, nfds_t n)
  */
 static int gather_bells(struct poll_call *p, nfds_t entries)
 {
-	sigset_t saved;
 	long instance;
 
-	engine_lock(&saved);
+	engine_lock();
 	private_fd_begin();
 	instance = SYS_CALL3(SYS_epoll_create1, EPOLL_CLOEXEC, 0, 0);
 	if (instance >= 0)
 		instance = private_fd((int)instance);
 	private_fd_end();
-	engine_unlock(&saved);
+	engine_unlock();
 	for (nfds_t i = p->n; i < entries && instance >= 0; i++) {
 		long result = sys_epoll_ctl((int)instance, EPOLL_CTL_ADD,
 					    p->all[i].fd, EPOLLIN, 0);
@@ -415,13 +414,11 @@ static int gather_bells(struct poll_call *p, nfds_t entries)
 
 static void drop_bells(int instance)
 {
-	sigset_t saved;
-
 	if (instance < 0)
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	private_fd_close(instance);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 static nfds_t entries_max(void)

@@ -169,17 +169,15 @@ void engine_stand_aside(void)
 
 void engine_begin(void)
 {
-	sigset_t saved;
-
 	if (!fdtable || process.off || process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (!process.begun) {
 		process_begin();
 		/* At once, as threads would make it slow. */
 		barrier_register();
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* The kernel closes what an exit leaves open. */
@@ -196,36 +194,30 @@ static void leave_halves(void)
 
 void engine_stop(void)
 {
-	sigset_t saved;
-
 	if (process.off || !is_known() || process_is_foreign())
 		return;
 	leave_halves();
-	engine_lock(&saved);
+	engine_lock();
 	identity_close();
 	segment_close();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void engine_fork_failed(void)
 {
-	sigset_t saved;
-
 	if (process.off || !is_known())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	segment_fork_failed();
 	registry_fork_failed();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void engine_retire(uint32_t reason)
 {
-	sigset_t saved;
-
 	successor_all(reason);
 	process.off = true;
-	engine_lock(&saved);
+	engine_lock();
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct connection *c = connection_of(fd);
 
@@ -236,7 +228,7 @@ void engine_retire(uint32_t reason)
 	/* So that a close needs nothing but the kernel's. */
 	connection_drop_native();
 	passthrough_drop_all();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Shadows of ours would need calls, and instances are the kernel's alone. */

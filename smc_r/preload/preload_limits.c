@@ -35,18 +35,17 @@ uint64_t descriptor_limit(void)
 {
 	uint64_t limit = relaxed_load(&soft_limit);
 	struct rlimit l;
-	sigset_t saved;
 
 	if (__builtin_expect(limit != UNKNOWN, 1))
 		return limit;
 	if (process_is_foreign())
 		return UNKNOWN;
-	engine_lock(&saved);
+	engine_lock();
 	if (kernel_limit(0, RLIMIT_NOFILE, NULL, &l) == 0) {
 		limit = l.rlim_cur;
 		atomic_store(&soft_limit, limit);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	return limit;
 }
 

@@ -38,15 +38,13 @@ static bool is_idle(struct connection *c)
 
 static void drop(const struct connection *c, int fd)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	if (connection_of(fd) == c && connection_phase(c) == PHASE_NATIVE) {
 		if (c->epoll.members)
 			connection_on_native(connection_of(fd), true);
 		connection_drop_if_native(fd);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* It goes to TCP, if it is not there yet, and what it had is given back. One
@@ -83,12 +81,10 @@ static void leave_until(unsigned in_use, bool idle)
 static void await_calls(unsigned in_use)
 {
 	for (int i = 0; i < NAPS && private_fd_in_use() > in_use; i++) {
-		sigset_t saved;
-
 		sys_nap(NAP_NS);
-		engine_lock(&saved);
+		engine_lock();
 		connection_drop_native();
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 }
 
@@ -97,9 +93,7 @@ static void await_calls(unsigned in_use)
 /* All of it can be made again. */
 static void give_back_own(void)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {
 		struct epoll *e = epoll_of(fd);
 
@@ -111,20 +105,19 @@ static void give_back_own(void)
 	linkgroup_deaths_give_back();
 	identity_give_back();
 	segment_give_back_descriptors();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* How many are to be given back; what belongs to no connection is. */
 static unsigned begin(void)
 {
-	sigset_t saved;
 	unsigned n;
 
-	engine_lock(&saved);
+	engine_lock();
 	n = private_fd_in_the_way();
 	if (n > 0)
 		linkgroup_shed();
-	engine_unlock(&saved);
+	engine_unlock();
 	return n;
 }
 

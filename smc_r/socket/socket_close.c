@@ -121,7 +121,6 @@ static bool is_called(const struct connection *c)
 static bool leave_to_caller(struct connection *c, int fd, bool closed)
 {
 	struct fdentry *e;
-	sigset_t saved;
 	int kept;
 
 	if (atomic_load(&c->entry.references) != 1 || !is_called(c))
@@ -129,10 +128,10 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 	kept = private_fd((int)SYS_CALL3(SYS_dup, fd, 0, 0));
 	if (kept < 0)
 		return false;
-	engine_lock(&saved);
+	engine_lock();
 	if (!is_still(c, fd)) {
 		private_fd_close(kept);
-		engine_unlock(&saved);
+		engine_unlock();
 		return false;
 	}
 	epoll_forget(c, fd);
@@ -143,7 +142,7 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 	atomic_store(&c->closing.in_call, closed);
 	if (closed && c->rmb && !atomic_load(&c->closing.pollers))
 		connection_wake_readers(c);
-	engine_unlock(&saved);
+	engine_unlock();
 	return true;
 }
 
@@ -151,17 +150,16 @@ static bool leave_to_caller(struct connection *c, int fd, bool closed)
 static void end_closed(struct connection *c)
 {
 	int fd = atomic_exchange(&c->closing.fd, 0);
-	sigset_t saved;
 
 	if (fd <= 0)
 		return;
 	begin_close(c, fd);
-	engine_lock(&saved);
+	engine_lock();
 	connection_unkeep(c);
 	if (c->rmb)
 		wake_reader(c);
 	connection_release(c);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Asked again after the close, as the call may have ended beside it. */
@@ -183,7 +181,6 @@ static int close_socket(struct connection *c, int fd)
 	bool last;
 	int result;
 	int error;
-	sigset_t saved;
 
 	if (leave_to_caller(c, fd, true)) {
 		result = real.close(fd);
@@ -195,18 +192,18 @@ static int close_socket(struct connection *c, int fd)
 	/* A close that may take its time (SO_LINGER) does so without the lock.
 	 */
 	active = c->rmb != NULL;
-	engine_lock(&saved);
+	engine_lock();
 	if (!is_still(c, fd)) {
-		engine_unlock(&saved);
+		engine_unlock();
 		return socket_close(fd);
 	}
 	epoll_forget(c, fd);
 	last = fdtable_clear(fd, &e);
 	if (c->closing.lingers) {
-		engine_unlock(&saved);
+		engine_unlock();
 		result = real.close(fd);
 		error = errno;
-		engine_lock(&saved);
+		engine_lock();
 	} else {
 		error = (int)-sys_close(fd);
 		result = error ? -1 : 0;
@@ -216,7 +213,7 @@ static int close_socket(struct connection *c, int fd)
 			wake_reader(c);
 		connection_release(c);
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 	if (result < 0)
 		errno = error;
 	return result;
@@ -278,7 +275,6 @@ static bool share(int from, int to)
 int socket_close(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
-	sigset_t saved;
 
 	if (e && (e->kind != FDENTRY_SOCKET || process.confined) &&
 	    socket_drop(fd))
@@ -292,9 +288,9 @@ int socket_close(int fd)
 	}
 	if (e->kind == FDENTRY_SOCKET)
 		return close_socket((struct connection *)(void *)e, fd);
-	engine_lock(&saved);
+	engine_lock();
 	forget_locked(fd);
-	engine_unlock(&saved);
+	engine_unlock();
 	return real.close(fd);
 }
 
@@ -302,7 +298,6 @@ void socket_forget(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
 	struct connection *c = connection_of(fd);
-	sigset_t saved;
 	bool active;
 
 	if (!e || process_is_foreign())
@@ -310,11 +305,11 @@ void socket_forget(int fd)
 	if (c && atomic_load(&c->entry.references) == 1)
 		begin_close(c, fd);
 	active = c && c->rmb;
-	engine_lock(&saved);
+	engine_lock();
 	if (active)
 		wake_reader(c);
 	forget_locked(fd);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void socket_replaced(int fd)
@@ -345,11 +340,10 @@ static void forget_numbers(struct connection *c)
 void socket_disconnected(int fd)
 {
 	struct connection *c = connection_of(fd);
-	sigset_t saved;
 
 	if (!c || process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if (c->epoll.members)
 		connection_on_native(c, true);
 	/* Reset: what follows the ring's bytes TCP tells. */
@@ -359,20 +353,19 @@ void socket_disconnected(int fd)
 		wake_reader(c);
 	}
 	forget_numbers(c);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void socket_number_is_new(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
-	sigset_t saved;
 
 	if (__builtin_expect(!e || e->kind == FDENTRY_PRIVATE, 1) ||
 	    process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	forget_locked(fd);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* ---- dup ---- */
@@ -380,7 +373,6 @@ void socket_number_is_new(int fd)
 void socket_dup(int from, int to)
 {
 	struct fdentry *e;
-	sigset_t saved;
 
 	if (from == to || (!fdtable_get(from) && !fdtable_get(to)) ||
 	    share(from, to))
@@ -395,13 +387,13 @@ void socket_dup(int from, int to)
 					     SUCCESSOR_GIVEN);
 		return;
 	}
-	engine_lock(&saved);
+	engine_lock();
 	if (fdtable_get(to))
 		forget_locked(to);
 	e = fdtable_get(from);
 	if (e && e->kind != FDENTRY_PRIVATE)
 		fdtable_set(to, e);
-	engine_unlock(&saved);
+	engine_unlock();
 	/* printf writes there below us; or it is for a program to execute. */
 	if (to <= STDERR_FILENO && connection_of(to))
 		demote_for_successor(connection_of(to), to,

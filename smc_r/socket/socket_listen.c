@@ -155,15 +155,14 @@ static struct listener *track_listener(int fd)
 void socket_listening(int fd)
 {
 	struct listener *l;
-	sigset_t saved;
 	bool matched;
 
-	engine_lock(&saved);
+	engine_lock();
 	l = track_listener(fd);
 	if (l)
 		mark(l, fd);
 	matched = l && l->matched;
-	engine_unlock(&saved);
+	engine_unlock();
 	if (matched)
 		private_fd_make_room();
 }
@@ -171,18 +170,17 @@ void socket_listening(int fd)
 bool socket_before_accept(int fd)
 {
 	struct listener *l = listener_of(fd);
-	sigset_t saved;
 
 	if (!l && (fdtable_get(fd) || is_idle(fd)))
 		return false;
 	if (l && !settings_moved(l->marked_at) && l->marked_by == process.pid)
 		return l->matched;
 	/* An inherited listener is met here for the first time. */
-	engine_lock(&saved);
+	engine_lock();
 	l = track_listener(fd);
 	if (l)
 		mark(l, fd);
-	engine_unlock(&saved);
+	engine_unlock();
 	/* Without memory for it what it promised holds all the same. */
 	return l ? l->matched : !is_idle(fd) && is_marked(fd);
 }
@@ -193,14 +191,13 @@ void socket_defer_changed(int fd)
 {
 	struct listener *l = listener_of(fd);
 	uint32_t reason;
-	sigset_t saved;
 
 	if (!l || l->deferred == socket_history_is_deferred(fd))
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	if ((settings_now(&reason) && settings_serve()) || is_marked(fd))
 		offer(l, fd);
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 bool socket_is_deferred(int fd)
@@ -220,15 +217,14 @@ void listener_free(struct listener *l)
 void listener_unmark(int fd)
 {
 	struct listener *l = listener_of(fd);
-	sigset_t saved;
 
 	offer_unmark(fd);
-	engine_lock(&saved);
+	engine_lock();
 	l->given = true;
 	if (l->listed)
 		registry_unlisten(l->port);
 	l->listed = false;
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 bool listener_drop(int fd)

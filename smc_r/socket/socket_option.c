@@ -31,13 +31,12 @@ static void set_mark(struct connection *c)
 /* Before the handshake is over it is asked for then. */
 static void set_buffers(struct connection *c, int fd)
 {
-	sigset_t saved;
 	bool more;
 
 	note(c, SOCKET_BUFFERS, true);
-	engine_lock(&saved);
+	engine_lock();
 	more = c->rmb && buffer_limit_changed(c, fd);
-	engine_unlock(&saved);
+	engine_unlock();
 	if (!more)
 		return;
 	epoll_wake_members(c, AGAIN_NOTHING);

@@ -81,13 +81,11 @@ static void pass_on(int fd, uint32_t reason, enum successor successor)
 /* A child by vfork has no entry of its own. */
 static void hold_for_successor(void)
 {
-	sigset_t saved;
-
 	if (process_is_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	segment_before_successor();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void successor_descriptor(int fd, uint32_t reason)

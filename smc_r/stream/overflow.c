@@ -39,15 +39,14 @@ static void provide(struct connection *c)
 bool overflow_enter(struct connection *c)
 {
 	struct status_stream *tx = &c->slot->tx;
-	sigset_t saved;
 	bool done = false;
 	bool taken;
 
 	if (!overflow_is_possible(c))
 		return false;
-	engine_lock(&saved);
+	engine_lock();
 	provide(c);
-	engine_unlock(&saved);
+	engine_unlock();
 	if (c->out_memory.overflow != OVERFLOW_OURS)
 		return false;
 	taken = stream_lock(tx);

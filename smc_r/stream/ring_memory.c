@@ -33,11 +33,10 @@ static bool get(struct connection *c)
 
 bool ring_memory_get(struct connection *c)
 {
-	sigset_t saved;
 	bool done;
 
-	engine_lock(&saved);
+	engine_lock();
 	done = !ring_memory_is_missing(c) || get(c);
-	engine_unlock(&saved);
+	engine_unlock();
 	return done;
 }

@@ -275,9 +275,7 @@ int linkgroup_rest_ms(void)
 
 void linkgroup_rest(void)
 {
-	sigset_t saved;
-
-	engine_lock(&saved);
+	engine_lock();
 	if (linkgroup_rest_ms() == 0) {
 		atomic_store(&rest_at_ns, 0);
 		linkgroup_list_drop_dead();
@@ -288,7 +286,7 @@ void linkgroup_rest(void)
 				linkgroup_rmb_trim(g);
 		}
 	}
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 /* Runs when connections end, so that the memory of peers that end comes back;

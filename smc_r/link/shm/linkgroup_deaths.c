@@ -56,18 +56,16 @@ bool linkgroup_deaths_matter(void)
 
 int linkgroup_deaths(void)
 {
-	sigset_t saved;
-
 	if (!linkgroup_deaths_matter() &&
 	    (__libc_single_threaded || process.confined ||
 	     fdtable_connections_end() == 0))
 		return -1;
 	if (__builtin_expect(relaxed_load(&deaths) < 0, 0) &&
 	    !process_may_be_foreign()) {
-		engine_lock(&saved);
+		engine_lock();
 		if (relaxed_load(&deaths) < 0)
 			make();
-		engine_unlock(&saved);
+		engine_unlock();
 	}
 	return relaxed_load(&deaths);
 }
@@ -76,12 +74,11 @@ int linkgroup_deaths(void)
 void linkgroup_deaths_heard(void)
 {
 	struct epoll_event events[HEARD_MAX];
-	sigset_t saved;
 	long n;
 
 	if (process.confined || process_may_be_foreign())
 		return;
-	engine_lock(&saved);
+	engine_lock();
 	do {
 		n = SYS_CALL6(SYS_epoll_pwait, relaxed_load(&deaths), events,
 			      HEARD_MAX, 0, 0, 0);
@@ -90,7 +87,7 @@ void linkgroup_deaths_heard(void)
 			    (void *)(uintptr_t)events[i].data.u64);
 	} while (n == HEARD_MAX);
 	linkgroup_list_bury();
-	engine_unlock(&saved);
+	engine_unlock();
 }
 
 void linkgroup_begin_use(struct linkgroup *g)

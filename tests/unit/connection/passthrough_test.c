@@ -210,12 +210,11 @@ static void *keep_and_drop(void *argument)
 		} else {
 			struct connection *c = connection_of(fd + 1);
 			struct fdentry *e;
-			sigset_t saved;
 
-			engine_lock(&saved);
+			engine_lock();
 			if (fdtable_clear(fd + 1, &e))
 				connection_release(c);
-			engine_unlock(&saved);
+			engine_unlock();
 		}
 	}
 	return NULL;

@@ -101,7 +101,6 @@ static _Atomic bool missed;
 
 static void *connects(void *unused)
 {
-	sigset_t saved;
 	uint32_t reason;
 
 	atomic_fetch_add(&waiting, 1);
@@ -110,9 +109,9 @@ static void *connects(void *unused)
 	for (int i = 0; i < 200; i++)
 		if (!settings_may_match(7000))
 			atomic_store(&missed, true);
-	engine_lock(&saved);
+	engine_lock();
 	settings_now(&reason);
-	engine_unlock(&saved);
+	engine_unlock();
 	for (int i = 0; i < 200; i++)
 		if (!settings_may_match(7000))
 			atomic_store(&missed, true);
