@@ -171,13 +171,14 @@ int epoll_make_shadow(struct epoll *e)
 
 /* An instance that has something of ours has shadows as well: so another
  * process that has it does not take it as it is. */
-static void begin_hearing(struct epoll *e, int deaths)
+static void begin_hearing(struct epoll *e)
 {
 	engine_lock();
-	if (!hears_deaths(e) && !e->given && epoll_is_settled(e) &&
+	if (linkgroup_deaths_generation() && !hears_deaths(e) && !e->given &&
+	    epoll_is_settled(e) &&
 	    (e->shadow >= 0 || e->forks == atomic_load(&process.forks)) &&
 	    epoll_make_shadow(e) == 0)
-		put_in(e->fd, deaths, e->cookie | EPOLL_DEATHS);
+		put_in(e->fd, linkgroup_deaths(), e->cookie | EPOLL_DEATHS);
 	e->hears_deaths = linkgroup_deaths_generation();
 	engine_unlock();
 }
@@ -187,7 +188,7 @@ void epoll_hear_deaths(struct epoll *e)
 	int deaths = linkgroup_deaths();
 
 	if (__builtin_expect(deaths >= 0 && !hears_deaths(e), 0))
-		begin_hearing(e, deaths);
+		begin_hearing(e);
 	if (__builtin_expect(e->bereaved, 0)) {
 		e->bereaved = false;
 		linkgroup_deaths_heard();

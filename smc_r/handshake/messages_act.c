@@ -88,6 +88,8 @@ static void finish_tcp(struct connection *c, int fd)
 		}
 		connection_detach(c, !c->bell.dirty);
 	}
+	if (m->peer_reason == REASON_RENDEZVOUS)
+		linkgroup_empty_queue();
 	messages_forget(fd);
 	connection_use_tcp(c, m->reason, m->peer_reason);
 }

@@ -111,7 +111,7 @@ int rendezvous_listen(const uint8_t id[8])
 	if (result == 0)
 		result = SYS_CALL3(SYS_fchmodat, home_users(), name, 0666);
 	if (result == 0)
-		result = SYS_CALL3(SYS_listen, fd, 4096, 0);
+		result = SYS_CALL3(SYS_listen, fd, RENDEZVOUS_QUEUE, 0);
 	if (result == 0)
 		result = SYS_CALL3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
 	if (result < 0) {

@@ -21,6 +21,8 @@
 #include "smc_r/memory/rmb.h"
 
 /* Descriptors of a message. */
+/* Channels that wait to be taken; the kernel counts those that were closed. */
+#define RENDEZVOUS_QUEUE                4096
 #define RENDEZVOUS_FDS(elements, bells) (1 + (bells) * (elements))
 #define RENDEZVOUS_FDS_MAX              RENDEZVOUS_FDS(RMB_ELEMENTS_MAX, BELLS_COUNT_MAX)
 

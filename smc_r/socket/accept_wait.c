@@ -27,7 +27,9 @@ static bool must_not_wait(struct listener *l, int fd)
 		l->looks_only--;
 		return true;
 	}
-	if (sys_poll(fd, POLLIN, 0))
+	/* What does not listen has an error for accept(), and no connection. */
+	if (sys_socket_option(fd, SO_ACCEPTCONN) != 1 ||
+	    sys_poll(fd, POLLIN, 0))
 		return true;
 	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
 	if (l && flags >= 0 && (flags & O_NONBLOCK))
@@ -38,15 +40,16 @@ static bool must_not_wait(struct listener *l, int fd)
 
 int accept_wait(int fd)
 {
-	int deaths = linkgroup_deaths();
 	struct pollfd p[2] = {
 	    {.fd = fd, .events = POLLIN},
-	    {.fd = deaths, .events = POLLIN},
+	    {.events = POLLIN},
 	};
 
-	if (deaths < 0 || must_not_wait(listener_of(fd), fd))
+	if (linkgroup_deaths() < 0 || must_not_wait(listener_of(fd), fd))
 		return 0;
 	do {
+		/* Another thread may have given that number back. */
+		p[1].fd = linkgroup_deaths();
 		if (real.ppoll(p, 2, NULL, NULL) < 0) {
 			if (errno != EINTR)
 				return 0;
@@ -56,7 +59,7 @@ int accept_wait(int fd)
 			}
 			p[0].revents = p[1].revents = 0;
 		}
-		if (p[1].revents)
+		if (p[1].revents & POLLIN)
 			linkgroup_deaths_heard();
 	} while (!p[0].revents);
 	return 0;

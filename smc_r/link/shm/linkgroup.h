@@ -124,6 +124,10 @@ uint32_t linkgroup_take_named(const uint8_t peer_id[PEER_ID_BYTES],
 			      uint32_t rmb_number, uint32_t element,
 			      struct rmb **rmb);
 
+/* Client: a server could not make its channel to us. Strangers may have filled
+ * the queue, which an Accept alone would empty. */
+void linkgroup_empty_queue(void);
+
 /* Server: the client does not know what it should of this RMB. Its group serves
  * the connections that it has, and the next one makes a new group. */
 void linkgroup_out_of_step(struct rmb *rmb);

@@ -161,6 +161,18 @@ static struct linkgroup *find_new(const uint8_t *peer_id, const uint8_t *nonce,
 	return NULL;
 }
 
+void linkgroup_empty_queue(void)
+{
+	ENGINE_LOCKED();
+	linkgroup_list_drop_dead();
+	for (unsigned i = 0; i < RENDEZVOUS_QUEUE; i++) {
+		int result = accept_one();
+
+		if (result < 0 && result != -ENOMEM)
+			return;
+	}
+}
+
 /* The Accept has named it: what came over it is the server's. A first message
  * that is lost for want of descriptors does not come again. */
 static struct rmb *hear_of_rmb(struct linkgroup *g, uint32_t number, int *lost)
