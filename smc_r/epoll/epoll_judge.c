@@ -48,7 +48,7 @@ struct epoll_view epoll_view(const struct epoll_member *m)
 /* Marks come before the bits. This very look may make the connection active,
  * which had no marks before; and another thread may shut a half. */
 static struct epoll_view look_for_edge(const struct epoll_member *m,
-				       uint32_t events)
+				       uint32_t events, uint64_t *now_ns)
 {
 	struct connection *c = m->connection;
 	struct epoll_view now;
@@ -57,8 +57,8 @@ static struct epoll_view look_for_edge(const struct epoll_member *m,
 	do {
 		again = connection_phase(c) < PHASE_ACTIVE;
 		now = epoll_view(m);
-		now.bits =
-		    readiness(c, m->fd, events) & (events | EPOLL_ALWAYS);
+		now.bits = readiness(c, m->fd, events, now_ns) &
+			   (events | EPOLL_ALWAYS);
 		again &= connection_phase(c) == PHASE_ACTIVE;
 	} while (again ||
 		 (now.input & (EPOLL_END_IN | EPOLL_END_OUT)) != own_ends(c));
@@ -164,10 +164,10 @@ uint32_t epoll_judge(struct epoll_member *m, struct epoll_look *look)
 		news = relaxed_load(&m->news);
 	}
 	if (events & EPOLLET)
-		now = look_for_edge(m, events);
+		now = look_for_edge(m, events, &look->now_ns);
 	else
-		now.bits =
-		    readiness(c, m->fd, events) & (events | EPOLL_ALWAYS);
+		now.bits = readiness(c, m->fd, events, &look->now_ns) &
+			   (events | EPOLL_ALWAYS);
 	/* readiness() may have made the connection TCP without a word of it, so
 	 * the phase is read again; the kernel reports it then. */
 	if (look->takes && connection_phase(c) == PHASE_NATIVE)
@@ -180,7 +180,7 @@ uint32_t epoll_judge(struct epoll_member *m, struct epoll_look *look)
 	if (!look->takes)
 		return now.bits;
 	if (__builtin_expect(!active, 0) && now.bits == 0)
-		epoll_note_quiet(m, news);
+		epoll_note_quiet(m, news, look->now_ns);
 	return now.bits && take(m, events, now.bits) ? now.bits : 0;
 }
 

@@ -337,11 +337,10 @@ bool epoll_is_quiet(const struct epoll_member *m, uint64_t *now)
 }
 
 /* When a look may find something though TCP told nothing. */
-static uint64_t quiet_until(const struct epoll_member *m)
+static uint64_t quiet_until(const struct epoll_member *m, uint64_t now)
 {
 	struct connection *c = m->connection;
 	uint64_t deadline = connection_clc(c)->deadline_ms * NS_PER_MS;
-	uint64_t now = sys_now_ns();
 	uint64_t next = handshake_changes_ns(c, now);
 	uint64_t until = is_heard(m) ? UINT64_MAX : now + QUIET_NS;
 
@@ -354,13 +353,13 @@ static uint64_t quiet_until(const struct epoll_member *m)
 }
 
 /* An offer in the registry is answered there. */
-void epoll_note_quiet(struct epoll_member *m, uint32_t news)
+void epoll_note_quiet(struct epoll_member *m, uint32_t news, uint64_t now)
 {
 	struct connection *c = m->connection;
 
 	if (connection_phase(c) != PHASE_HANDSHAKE || c->opening.offer_entry)
 		return;
-	atomic_store(&m->quiet_until_ns, quiet_until(m));
+	atomic_store(&m->quiet_until_ns, quiet_until(m, now));
 	atomic_store(&m->news_seen, news);
 }
 

@@ -63,8 +63,9 @@ void epoll_forget(struct connection *c, int fd);
 /* Would a look at it find what the last one found? *now: sys_now_ns, or 0 until
  * somebody has to know it. */
 bool epoll_is_quiet(const struct epoll_member *m, uint64_t *now);
-/* A look found nothing; so much had been told before it (m->news). */
-void epoll_note_quiet(struct epoll_member *m, uint32_t news);
+/* A look found nothing at that time; so much had been told before it (m->news).
+ */
+void epoll_note_quiet(struct epoll_member *m, uint32_t news, uint64_t now);
 /* Sends those to rest that may. Takes the engine lock. */
 void epoll_rest(struct epoll *e);
 

@@ -64,7 +64,12 @@ static int member_ms(struct epoll_member *m, uint64_t *now)
 	int left =
 	    readiness_left_ms(m->connection, epoll_waits_for_output(m), now);
 
-	if (left < 0 || connection_phase(m->connection) == PHASE_HANDSHAKE)
+	if (connection_phase(m->connection) == PHASE_HANDSHAKE) {
+		if (left == 0)
+			epoll_member_news(m);
+		return left;
+	}
+	if (left < 0)
 		return left;
 	atomic_store(&m->epoll->stalled, 1);
 	if (left == 0)

@@ -405,7 +405,7 @@ void handshake_speak(struct connection *c, int fd)
 }
 
 struct handshake_view handshake_look(struct connection *c, int fd,
-				     bool asks_output)
+				     bool asks_output, uint64_t now)
 {
 	struct turn t = begin(c);
 	struct handshake_view view = {.turn = HANDSHAKE_TELL};
@@ -416,7 +416,7 @@ struct handshake_view handshake_look(struct connection *c, int fd,
 		speak(c, fd, t.now);
 	/* Only a look that asks for it may run into the time-out. */
 	if (asks_output && handshake_is_undecided(c))
-		view.turn = handshake_look_output(c, t.now);
+		view.turn = handshake_look_output(c, now);
 	view.phase = connection_phase(c);
 	end(c, &t);
 	return view;

@@ -83,14 +83,15 @@ uint32_t handshake_step_locked(struct connection *c, int fd);
  * Does handshake_step() for a caller that only looks, and looks again when the
  * bell rings: a knock stays out for as long as it is waited for. asks_output:
  * the program asks whether it can write, so that a client that was quiet begins
- * now; turn says what it is told, and on HANDSHAKE_GIVE_UP the caller aborts.
+ * now; turn says what it is told at that time, and on HANDSHAKE_GIVE_UP the
+ * caller aborts.
  */
 struct handshake_view {
 	uint32_t phase;
 	enum handshake_turn turn;
 };
 struct handshake_view handshake_look(struct connection *c, int fd,
-				     bool asks_output);
+				     bool asks_output, uint64_t now);
 /* Does the knock stay out? No lock needed. */
 bool handshake_awaits_knock(const struct connection *c, uint64_t now);
 
@@ -143,6 +144,9 @@ void handshake_give_up(struct connection *c, int fd);
 /* Tells when what a look says changes by itself, by the clock of sys_now_ns;
  * over, if it has. */
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now);
+/* The change has come, and no look has told the program yet that it can write.
+ */
+bool handshake_owes_output(struct connection *c, uint64_t now);
 /* A wait for readiness ends by its time-out: one for output that only we hid
  * would have ended on TCP at once. True: it is told from now on. */
 bool handshake_tells_output(struct connection *c);

@@ -131,10 +131,15 @@ bool handshake_awaits_knock(const struct connection *c, uint64_t now)
 	return judge(c, now).turn == HANDSHAKE_KNOCK;
 }
 
+static bool is_hidden(struct connection *c)
+{
+	return connection_phase(c) == PHASE_HANDSHAKE && !c->handshake.told &&
+	       !c->handshake.deferred && handshake_way(c, true) == WAY_AGAIN;
+}
+
 bool handshake_tells_output(struct connection *c)
 {
-	if (connection_phase(c) != PHASE_HANDSHAKE || c->handshake.told ||
-	    c->handshake.deferred || handshake_way(c, true) != WAY_AGAIN)
+	if (!is_hidden(c))
 		return false;
 	c->handshake.told = true;
 	return true;
@@ -162,4 +167,9 @@ bool handshake_tells_alone(struct connection *c)
 uint64_t handshake_changes_ns(const struct connection *c, uint64_t now)
 {
 	return c->handshake.deferred ? 0 : judge(c, now).until_ns;
+}
+
+bool handshake_owes_output(struct connection *c, uint64_t now)
+{
+	return is_hidden(c) && judge(c, now).turn >= HANDSHAKE_TELL;
 }

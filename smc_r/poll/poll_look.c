@@ -49,11 +49,11 @@ bool poll_has_members(const struct pollfd *fds, nfds_t n)
 	return false;
 }
 
-static bool look_member(struct pollfd *p, struct connection *c)
+static bool look_member(struct pollfd *p, struct connection *c, uint64_t *now)
 {
 	uint32_t asked = (unsigned short)p->events | POLLERR | POLLHUP;
 
-	p->revents = (short)(readiness(c, p->fd, asked) & asked);
+	p->revents = (short)(readiness(c, p->fd, asked, now) & asked);
 	if (p->revents & OUTPUT)
 		connection_told_room(c);
 	return p->revents != 0;
@@ -67,7 +67,7 @@ struct silent {
 	nfds_t n;
 };
 
-static int look_silent(struct silent *s)
+static int look_silent(struct silent *s, uint64_t *now)
 {
 	int ready = 0;
 
@@ -83,7 +83,7 @@ static int look_silent(struct silent *s)
 
 		s->places[i]->revents = 0;
 		if (c && s->kernel[i].revents)
-			ready += look_member(s->places[i], c);
+			ready += look_member(s->places[i], c, now);
 	}
 	s->n = 0;
 	return ready;
@@ -92,6 +92,7 @@ static int look_silent(struct silent *s)
 int poll_look_members(struct pollfd *fds, nfds_t n)
 {
 	struct silent silent;
+	uint64_t now = 0;
 	int ready = 0;
 
 	silent.n = 0;
@@ -106,14 +107,14 @@ int poll_look_members(struct pollfd *fds, nfds_t n)
 		}
 		if (connection_phase(c) != PHASE_HANDSHAKE ||
 		    !handshake_is_silent(c, fds[i].events & OUTPUT)) {
-			ready += look_member(&fds[i], c);
+			ready += look_member(&fds[i], c, &now);
 			continue;
 		}
 		silent.places[silent.n++] = &fds[i];
 		if (silent.n == SILENT_MAX)
-			ready += look_silent(&silent);
+			ready += look_silent(&silent, &now);
 	}
-	return silent.n ? ready + look_silent(&silent) : ready;
+	return silent.n ? ready + look_silent(&silent, &now) : ready;
 }
 
 short poll_instance_bits(const struct pollfd *p)

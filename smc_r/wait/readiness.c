@@ -51,12 +51,17 @@ static bool hides_output(struct connection *c, int fd, enum handshake_turn turn)
 	return is_full_already(c);
 }
 
-static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
+static uint32_t before_active(struct connection *c, int fd, uint32_t asked,
+			      uint64_t *now)
 {
-	struct handshake_view view = handshake_look(c, fd, asked & ALL_OUT);
-	uint32_t phase = view.phase;
+	struct handshake_view view;
 	uint32_t bits = 0;
+	uint32_t phase;
 
+	if (*now == 0)
+		*now = sys_now_ns();
+	view = handshake_look(c, fd, asked & ALL_OUT, *now);
+	phase = view.phase;
 	if (phase != PHASE_ACTIVE)
 		bits = kernel_bits(fd, ALL);
 	if (phase == PHASE_HANDSHAKE && is_knock_in_vain(c, bits)) {
@@ -65,7 +70,7 @@ static uint32_t before_active(struct connection *c, int fd, uint32_t asked)
 			bits = kernel_bits(fd, ALL);
 	}
 	if (phase == PHASE_ACTIVE)
-		return readiness(c, fd, asked);
+		return readiness(c, fd, asked, now);
 	if (phase != PHASE_HANDSHAKE)
 		return bits;
 	/* If the kernel finds it readable, there is a piece of a CLC message.
@@ -212,7 +217,7 @@ static uint32_t active_bits(struct connection *c, int fd, uint32_t asked)
 	return all_bits(c, fd);
 }
 
-uint32_t readiness(struct connection *c, int fd, uint32_t asked)
+uint32_t readiness(struct connection *c, int fd, uint32_t asked, uint64_t *now)
 {
 	uint32_t phase = connection_phase(c);
 
@@ -220,7 +225,7 @@ uint32_t readiness(struct connection *c, int fd, uint32_t asked)
 		return active_bits(c, fd, asked);
 	if (phase == PHASE_NATIVE)
 		return kernel_bits(fd, ALL);
-	return before_active(c, fd, asked);
+	return before_active(c, fd, asked, now);
 }
 
 int readiness_left_ms(struct connection *c, bool output, uint64_t *now)
@@ -231,6 +236,8 @@ int readiness_left_ms(struct connection *c, bool output, uint64_t *now)
 		return output ? stall_left_ms(c) : -1;
 	if (*now == 0)
 		*now = sys_now_ns();
+	if (output && handshake_owes_output(c, *now))
+		return 0;
 	next = handshake_changes_ns(c, *now);
 	return *now < next ? (int)((next - *now) / 1000000u) + 1 : -1;
 }

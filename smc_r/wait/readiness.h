@@ -17,12 +17,14 @@
 #include "smc_r/connection/connection.h"
 
 /* POLL* bits that hold now, at least those asked for and POLLERR and POLLHUP.
- * The bits equal those of epoll. */
-uint32_t readiness(struct connection *c, int fd, uint32_t asked);
+ * The bits equal those of epoll. *now (sys_now_ns) is 0 at first, and one for
+ * all connections of a look: what the clock tells of them, it tells of the one
+ * that began first no later than of the others, as programs expect. */
+uint32_t readiness(struct connection *c, int fd, uint32_t asked, uint64_t *now);
 
 /* Milliseconds until a timer changes the readiness, for output if it is asked
- * for; -1: no timer. *now: 0 at first, and kept from one connection to the
- * next. */
+ * for; 0: it has, since the last look; -1: no timer. *now: 0 at first, and kept
+ * from one connection to the next. */
 int readiness_left_ms(struct connection *c, bool output, uint64_t *now);
 
 /* Arms the bells for `events` so that a change from here on rings. The caller

@@ -105,6 +105,10 @@ play() { # way, count, acceptors
 	done
 }
 
+@test "those that nobody took are writable in the order in which they began" {
+	play begun-order 200
+}
+
 @test "and write at once, or close, or fork" {
 	play begun-write
 	play begun-fork 10

@@ -33,7 +33,9 @@ static void allow(struct ends *e, uint32_t allowed)
 
 static bool is_writable(struct ends *e)
 {
-	return readiness(&e->c[0], -1, POLLOUT) & POLLOUT;
+	uint64_t now = 0;
+
+	return readiness(&e->c[0], -1, POLLOUT, &now) & POLLOUT;
 }
 
 Test(buffer_limit, ends_a_write)
