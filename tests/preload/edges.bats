@@ -302,6 +302,33 @@ memory_group() { # bytes
 	[ "$(grep -c "wakes 0$" <<<"$output")" = 10 ]
 }
 
+@test "accept() on what does not listen fails, also beside what is kept for the dead" {
+	need python3
+	smc_run timeout 10 python3 -c '
+import ctypes, errno, os, socket
+listener = socket.create_server(("127.0.0.1", 0))
+server = os.fork()
+if server == 0:
+    s = listener.accept()[0]
+    s.send(s.recv(1))
+    s.recv(1)
+    listener.accept()
+s = socket.create_connection(listener.getsockname())
+s.send(b"x")
+assert s.recv(1) == b"x"
+s.close()
+libc = ctypes.CDLL(None, use_errno=True)
+def error(fd):
+    assert libc.accept(fd, None, None) == -1
+    return errno.errorcode[ctypes.get_errno()]
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+pair = socket.socketpair()
+print(error(os.pipe()[0]), error(udp.fileno()), error(pair[0].fileno()))
+os.kill(server, 9)
+' >"$place/errors"
+	[ "$(cat "$place/errors")" = "ENOTSOCK ENOTSUP EINVAL" ]
+}
+
 @test "a server that is killed between two requests leaves the end of file" {
 	need python3
 	local killed=$BATS_TEST_DIRNAME/killed_idle.py

@@ -95,6 +95,14 @@ relay() { # way, family
 	[ "$smc_new" = 6 ]
 }
 
+# A stranger fills the queue of its channels; one connection may stay on TCP.
+@test "a client whose queue strangers filled goes on with its next servers" {
+	need python3
+	smc_run python3 "$BATS_TEST_DIRNAME/flooded.py"
+	smc_count
+	[ "$smc_new" -ge 8 ]
+}
+
 # ---- files that somebody else made ----
 
 # What may lie under a name, made by nobody, or by root for nobody.
