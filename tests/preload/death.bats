@@ -50,7 +50,8 @@ nothing_is_left() { # run directory
 	find "$own"/run/users/*/status -name "[1-9]*" \
 		-newer "$own/odm" | tee "$place/segments"
 	[ ! -s "$place/segments" ]
-	"${user[@]}" rmdev -q -dl smc_r0
+	# The last one may be on its way out.
+	await_true "${user[@]}" rmdev -q -dl smc_r0
 }
 
 # What it had written is in the ring or on TCP, and a client that makes no call
@@ -63,5 +64,6 @@ nothing_is_left() { # run directory
 		"${user[@]}" smc_run "$death" --one handed accepts late \
 			"$at" 0 >"$place/death.log"
 	done
-	"${user[@]}" rmdev -q -dl smc_r0
+	# The last one may be on its way out.
+	await_true "${user[@]}" rmdev -q -dl smc_r0
 }
