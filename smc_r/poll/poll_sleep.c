@@ -262,13 +262,6 @@ static void prepare(struct poll_call *p)
 	p->entries = at;
 }
 
-/* A peer may have died while we slept. */
-static void hear_deaths(const struct poll_call *p, int ready)
-{
-	if (ready > 0 && p->deaths && !p->gathered && p->all[p->deaths].revents)
-		linkgroup_deaths_heard();
-}
-
 /* Nothing was ready. False: a message was taken since we looked (messages.h).
  */
 static bool enter_handshakes(struct poll_call *p)
@@ -454,6 +447,10 @@ static int kernel_sleep(struct poll_call *p, nfds_t entries, uint64_t left)
 	struct timespec t = sys_timespec(left);
 	uint64_t ms = left / 1000000u;
 
+	if (p->deaths && !p->gathered)
+		return linkgroup_deaths_poll(
+		    p->all, entries, p->deaths,
+		    left == UINT64_MAX ? left : sys_end_in_ns(left), p->mask);
 	if (p->by_clock && ms > 0 && ms <= INT_MAX)
 		return real.poll(p->all, entries, (int)ms);
 	return real.ppoll(p->all, entries, left == UINT64_MAX ? NULL : &t,
@@ -491,7 +488,6 @@ static int sleep_now(struct poll_call *p)
 		inject_step(STEP_LOOKED);
 		ready = call_kernel(p, entries, left);
 		p->slept = ready >= 0;
-		hear_deaths(p, ready);
 	}
 	error = errno;
 	inject_step(STEP_WOKEN);

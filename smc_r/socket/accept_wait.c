@@ -40,27 +40,20 @@ static bool must_not_wait(struct listener *l, int fd)
 
 int accept_wait(int fd)
 {
-	struct pollfd p[2] = {
-	    {.fd = fd, .events = POLLIN},
-	    {.events = POLLIN},
-	};
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}};
 
 	if (linkgroup_deaths() < 0 || must_not_wait(listener_of(fd), fd))
 		return 0;
 	do {
-		/* Another thread may have given that number back. */
-		p[1].fd = linkgroup_deaths();
-		if (real.ppoll(p, 2, NULL, NULL) < 0) {
-			if (errno != EINTR)
-				return 0;
-			if (restart_ends_call(false)) {
-				errno = EINTR;
-				return -1;
-			}
-			p[0].revents = p[1].revents = 0;
+		p[0].revents = 0;
+		if (linkgroup_deaths_poll(p, 2, 1, UINT64_MAX, NULL) >= 0)
+			continue;
+		if (errno != EINTR)
+			return 0;
+		if (restart_ends_call(false)) {
+			errno = EINTR;
+			return -1;
 		}
-		if (p[1].revents & POLLIN)
-			linkgroup_deaths_heard();
 	} while (!p[0].revents);
 	return 0;
 }

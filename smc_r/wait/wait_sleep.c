@@ -156,19 +156,16 @@ static int deaths_beside(void)
 static int wait_beside_tcp(struct connection *c, int fd, int bell,
 			   const struct timespec *timeout)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[2] = {
 	    {.fd = bell, .events = POLLIN},
 	    {.fd = connection_fd(c, fd), .events = tcp_end_events(c)},
-	    {.fd = deaths_beside(), .events = POLLIN},
 	};
-	int n = stoppable_poll(p, 3, timeout);
+	int n = stoppable_poll(p, 2, timeout);
 
 	if (n < 0)
 		return -errno;
 	if (n == 0)
 		return BELL_TIMEOUT;
-	if (p[2].revents)
-		linkgroup_deaths_heard();
 	/* Closed by another thread: the bell will tell. */
 	if (p[1].revents & POLLNVAL)
 		return bell_wait(bell, timeout);
@@ -181,17 +178,17 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 static int listen_for(struct connection *c, int bell, int deaths,
 		      const struct wait_sleep *s)
 {
-	struct pollfd p[2] = {
-	    {.fd = bell, .events = POLLIN},
-	    {.fd = deaths, .events = POLLIN},
-	};
-	int n = s->has_part ? stoppable_poll(p, 2, NULL)
-			    : real.ppoll(p, 2, NULL, NULL);
+	struct pollfd p[2] = {{.fd = bell, .events = POLLIN}};
+	int n;
 
+	if (s->has_part)
+		n = stoppable_poll(p, 1, NULL);
+	else if (deaths < 0)
+		n = real.ppoll(p, 1, NULL, NULL);
+	else
+		n = linkgroup_deaths_poll(p, 2, 1, UINT64_MAX, NULL);
 	if (n < 0)
 		return interrupted(c, s);
-	if (p[1].revents)
-		linkgroup_deaths_heard();
 	return bell_monitor_drain(c, bell) ? BELL_HUNG_UP : BELL_RUNG;
 }
 

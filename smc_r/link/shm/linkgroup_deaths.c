@@ -2,12 +2,15 @@
 /* linkgroup_deaths: a process that sleeps hears that a peer has died. */
 #include "smc_r/link/shm/linkgroup_deaths.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/single_threaded.h>
 
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/os/fdtable.h"
 #include "smc_r/os/process.h"
+#include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
 
 #define HEARD_MAX 64
@@ -88,6 +91,50 @@ void linkgroup_deaths_heard(void)
 	} while (n == HEARD_MAX);
 	linkgroup_list_bury();
 	engine_unlock();
+}
+
+static void let_in(void *programs)
+{
+	pthread_sigmask(SIG_SETMASK, programs, NULL);
+}
+
+static int poll_beside(struct pollfd *p, nfds_t n, nfds_t at, uint64_t end_ns,
+		       const sigset_t *mask)
+{
+	struct timespec left;
+	int ready;
+
+	for (;;) {
+		p[at] =
+		    (struct pollfd){.fd = linkgroup_deaths(), .events = POLLIN};
+		left = sys_timespec(end_ns == UINT64_MAX ? 0
+							 : sys_left_ns(end_ns));
+		ready =
+		    real.ppoll(p, n, end_ns == UINT64_MAX ? NULL : &left, mask);
+		if (ready <= 0 || !p[at].revents)
+			return ready;
+		linkgroup_deaths_heard();
+		p[at].revents = 0;
+		if (ready > 1)
+			return ready - 1;
+	}
+}
+
+int linkgroup_deaths_poll(struct pollfd *p, nfds_t n, nfds_t at,
+			  uint64_t end_ns, const sigset_t *mask)
+{
+	sigset_t all, programs;
+	volatile int ready;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &programs);
+	pthread_cleanup_push(let_in, &programs);
+	ready = poll_beside(p, n, at, end_ns, mask ? mask : &programs);
+	error = errno;
+	pthread_cleanup_pop(1);
+	errno = error;
+	return ready;
 }
 
 void linkgroup_begin_use(struct linkgroup *g)

@@ -14,7 +14,10 @@
 #ifndef SMC_R_LINKGROUP_DEATHS_H
 #define SMC_R_LINKGROUP_DEATHS_H
 
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "smc_r/link/shm/linkgroup.h"
 
@@ -28,6 +31,13 @@ uint32_t linkgroup_deaths_generation(void);
 bool linkgroup_deaths_matter(void);
 /* It is readable: gives back what the dead held. Takes the engine lock. */
 void linkgroup_deaths_heard(void);
+
+/* Sleeps as ppoll() does, until end_ns (UINT64_MAX: for ever), with the deaths
+ * as entry `at`: they are heard of inside of the sleep. Signals are let in by
+ * the kernel's call alone, or one that comes while they are heard of would not
+ * end the program's. */
+int linkgroup_deaths_poll(struct pollfd *p, nfds_t n, nfds_t at,
+			  uint64_t end_ns, const sigset_t *mask);
 
 /* ---- engine lock held ---- */
 
