@@ -444,15 +444,21 @@ static nfds_t fit(struct poll_call *p, int *instance)
  * milliseconds; what is left of one is for the next sleep. */
 static int kernel_sleep(struct poll_call *p, nfds_t entries, uint64_t left)
 {
+	bool hears = p->deaths && !p->gathered;
 	struct timespec t = sys_timespec(left);
 	uint64_t ms = left / 1000000u;
+	int ready;
 
-	if (p->deaths && !p->gathered)
+	if (p->by_clock && ms > 0 && ms <= INT_MAX) {
+		ready = real.poll(p->all, entries, (int)ms);
+		if (ready > 0 && hears && p->all[p->deaths].revents)
+			linkgroup_deaths_heard();
+		return ready;
+	}
+	if (hears)
 		return linkgroup_deaths_poll(
 		    p->all, entries, p->deaths,
 		    left == UINT64_MAX ? left : sys_end_in_ns(left), p->mask);
-	if (p->by_clock && ms > 0 && ms <= INT_MAX)
-		return real.poll(p->all, entries, (int)ms);
 	return real.ppoll(p->all, entries, left == UINT64_MAX ? NULL : &t,
 			  p->mask);
 }
