@@ -101,7 +101,7 @@ struct handshake_wait {
 	bool unheard;       /* server: counted as such, unheard.h */
 };
 
-/* What TCP was asked of the peer's end, and said: tcp_end.h.
+/* It holds what TCP was asked of the peer's end, and said: tcp_end.h.
  * Fields: connection/connection_ends fallback/ epoll/epoll_member */
 struct tcp_watch {
 	_Atomic uint32_t ended; /* enum ends_tcp, as far as it is one */
@@ -174,7 +174,7 @@ struct stall {
 	uint32_t forks; /* process.forks, when it was attached */
 };
 
-/* What a connection that is not active yet has beside its CLC machine.
+/* A connection that is not active yet has it beside its CLC machine.
  * Fields: connection/connection handshake/ socket/socket_close poll/poll_sleep
  * epoll/epoll_member */
 struct opening {

@@ -25,13 +25,6 @@
  * element the peer has said nothing. */
 struct ends_words connection_ends(const struct connection *c);
 
-static inline enum ends_in connection_in(const struct connection *c)
-{
-	struct ends_words w = connection_ends(c);
-
-	return ends_in(&w);
-}
-
 static inline enum ends_out connection_out(const struct connection *c)
 {
 	struct ends_words w = connection_ends(c);
@@ -53,7 +46,7 @@ bool connection_end(struct connection *c, enum ends_event e);
 
 /* ---- one word, for paths that are taken with each message ---- */
 
-/* What follows the last byte of the ring that we read comes over TCP. */
+/* Does TCP carry what follows the last byte of the ring that we read? */
 static inline bool stream_is_sealed(const struct connection *c)
 {
 	return __builtin_expect(
@@ -71,7 +64,7 @@ static inline bool stream_is_shut(const struct connection *c)
 	    0);
 }
 
-/* What lies in the ring unread comes over TCP, too: recall.h */
+/* Does TCP carry what lies in the ring unread, too (recall.h)? */
 static inline bool stream_is_recalled(const struct connection *c)
 {
 	return __builtin_expect(

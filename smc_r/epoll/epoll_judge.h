@@ -33,7 +33,7 @@ static inline bool epoll_waits_for_output(const struct epoll_member *m)
 	       (atomic_load(&m->events) & EPOLL_OUTPUT);
 }
 
-/* What there is to tell of m, but for the bits. */
+/* Returns what there is to tell of m, but for the bits. */
 struct epoll_view epoll_view(const struct epoll_member *m);
 
 /* What m was told of. takes: from here on it is told of `now`, which is from

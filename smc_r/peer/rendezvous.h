@@ -20,9 +20,10 @@
 #include "smc_r/memory/bell.h"
 #include "smc_r/memory/rmb.h"
 
+/* So many channels may wait to be taken; the kernel counts closed ones, too. */
+#define RENDEZVOUS_QUEUE 4096
+
 /* Descriptors of a message. */
-/* Channels that wait to be taken; the kernel counts those that were closed. */
-#define RENDEZVOUS_QUEUE                4096
 #define RENDEZVOUS_FDS(elements, bells) (1 + (bells) * (elements))
 #define RENDEZVOUS_FDS_MAX              RENDEZVOUS_FDS(RMB_ELEMENTS_MAX, BELLS_COUNT_MAX)
 

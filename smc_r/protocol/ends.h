@@ -262,9 +262,4 @@ static inline bool ends_rest_is_asked(const struct ends_words *w)
 	return w->asked & CONSUMER_FROZEN;
 }
 
-static inline bool ends_is_frozen(const struct ends_words *w)
-{
-	return w->rx & STREAM_FROZEN;
-}
-
 #endif
