@@ -17,6 +17,7 @@
 #include "attrdb/whole_file.h"
 #include "found.h"
 #include "rundir.h"
+#include "users_memory.h"
 
 #define TEMPORARY "." RUNDIR_SNAPSHOT ".new"
 
@@ -148,12 +149,23 @@ static int make_own(int users)
 	return error;
 }
 
-static int make_users(int dir)
+/* In the host's own run directory only: another one is removed as files are. */
+static bool needs_memory(const char *rundir)
+{
+	return geteuid() == 0 && strcmp(rundir, RUNDIR_DEFAULT) == 0;
+}
+
+static int make_users(int dir, bool memory)
 {
 	bool is_new;
 	int users = open_directory(dir, RUNDIR_USERS, &is_new);
 	int error;
 
+	if (users >= 0 && memory && users_memory_mount(users)) {
+		close(users);
+		users = open_ours(dir, RUNDIR_USERS);
+		is_new = true;
+	}
 	if (users < 0)
 		return users;
 	error = make_own(users);
@@ -193,7 +205,7 @@ int publish_prepare(const char *rundir)
 
 	if (dir < 0)
 		return dir;
-	error = make_users(dir);
+	error = make_users(dir, needs_memory(rundir));
 	if (!error) {
 		fd = open_generation(dir);
 		error = fd < 0 ? fd : 0;

@@ -173,6 +173,11 @@ static int bare_eventfd(unsigned count, int flags)
 	return (int)BARE(SYS_eventfd2, count, flags);
 }
 
+static int bare_signalfd(int fd, const sigset_t *mask, int flags)
+{
+	return (int)BARE(SYS_signalfd4, fd, mask, KERNEL_SIGSET_BYTES, flags);
+}
+
 static long bare_syscall(long number, ...)
 {
 	va_list ap;

@@ -60,6 +60,9 @@
 	CALL(3, int, socket, int, int, int)                                    \
 	CALL(4, int, socketpair, int, int, int, int *)                         \
 	CALL(2, int, pipe2, int *, int)                                        \
+	CALL(2, int, timerfd_create, int, int)                                 \
+	CALL(2, int, memfd_create, const char *, unsigned)                     \
+	CALL(1, int, inotify_init1, int)                                       \
 	CALL(2, int, listen, int, int)                                         \
 	CALL(3, int, connect, int, const struct sockaddr *, socklen_t)         \
 	CALL(3, int, accept, int, struct sockaddr *, socklen_t *)              \
@@ -96,6 +99,7 @@
 	CALL(3, int, openat, int, const char *, int, ...)                      \
 	CALL(1, int, pipe, int *)                                              \
 	CALL(2, int, eventfd, unsigned, int)                                   \
+	CALL(3, int, signalfd, int, const sigset_t *, int)                     \
 	CALL(1, long, syscall, long, ...)
 
 /* Those without a system call of their own. */
@@ -113,6 +117,8 @@
 	     char *const *, char *const *)                                     \
 	CALL(3, int, posix_spawn_file_actions_adddup2,                         \
 	     posix_spawn_file_actions_t *, int, int)                           \
+	CALL(2, int, __open_2, const char *, int)                              \
+	CALL(3, int, __openat_2, int, const char *, int)                       \
 	CALL(2, FILE *, fopen, const char *, const char *)                     \
 	CALL(2, FILE *, fopen64, const char *, const char *)                   \
 	CALL(1, DIR *, opendir, const char *)                                  \

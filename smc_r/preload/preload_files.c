@@ -11,6 +11,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 /* A third parameter that is not there is not looked at by the kernel. */
@@ -42,6 +46,34 @@ PRELOAD int openat(int dir, const char *path, int flags, ...)
 }
 
 PRELOAD_ALIAS(openat64, openat);
+
+PRELOAD int creat(const char *path, mode_t mode)
+{
+	return SCARCITY_CALL(
+	    real.open(path, O_CREAT | O_WRONLY | O_TRUNC, mode), -1);
+}
+
+PRELOAD_ALIAS(creat64, creat);
+
+/* What libc's headers make of open() where they check it. */
+int __open_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+
+PRELOAD int __open_2(const char *path, int flags)
+{
+	real_need();
+	return SCARCITY_CALL(real.__open_2(path, flags), -1);
+}
+
+PRELOAD_ALIAS(__open64_2, __open_2);
+
+PRELOAD int __openat_2(int dir, const char *path, int flags)
+{
+	real_need();
+	return SCARCITY_CALL(real.__openat_2(dir, path, flags), -1);
+}
+
+PRELOAD_ALIAS(__openat64_2, __openat_2);
 
 PRELOAD FILE *fopen(const char *path, const char *mode)
 {
@@ -79,4 +111,29 @@ PRELOAD int socketpair(int domain, int type, int protocol, int ends[2])
 PRELOAD int eventfd(unsigned count, int flags)
 {
 	return SCARCITY_CALL(real.eventfd(count, flags), -1);
+}
+
+PRELOAD int timerfd_create(int clock, int flags)
+{
+	return SCARCITY_CALL(real.timerfd_create(clock, flags), -1);
+}
+
+PRELOAD int signalfd(int fd, const sigset_t *mask, int flags)
+{
+	return SCARCITY_CALL(real.signalfd(fd, mask, flags), -1);
+}
+
+PRELOAD int memfd_create(const char *name, unsigned flags)
+{
+	return SCARCITY_CALL(real.memfd_create(name, flags), -1);
+}
+
+PRELOAD int inotify_init1(int flags)
+{
+	return SCARCITY_CALL(real.inotify_init1(flags), -1);
+}
+
+PRELOAD int inotify_init(void)
+{
+	return SCARCITY_CALL(real.inotify_init1(0), -1);
 }

@@ -12,9 +12,12 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "smc_r/os/process.h"

@@ -260,3 +260,34 @@ teardown() {
 	says "below changed" chdev -l below -p ""
 	says "smc_r0 changed" chdev -l smc_r0 -p below
 }
+
+@test "users fill a file system of their own, and not /run" {
+	local memory nobody="setpriv --reuid 2001 --regid 2001 --clear-groups"
+	memory=$(awk '/MemTotal/ { print $2 }' /proc/meminfo)
+	[ "$(id -u)" = 0 ] || skip "needs other users"
+	[ ! -e /run/smc_r/smc_r0 ] || skip "this host has a device"
+	# What stands in the default run directory is another host's, as it were.
+	unshare --mount --pid --fork --mount-proc true ||
+		skip "needs mount namespaces"
+	cat >"$BATS_TEST_TMPDIR/fill" <<-EOT
+		trap "rmdev -q -dl smc_r0 >&2 || true" EXIT
+		mount -t tmpfs -o size=25% tmpfs /run
+		unset SMC_R_RUNDIR
+		mkdev -q -c tcpip -t smc_r
+		findmnt -no FSTYPE,OPTIONS /run/smc_r/users
+		stat -c "mode: %a" /run/smc_r/users
+		$nobody fallocate -l ${memory}00 /run/smc_r/users/junk && exit 1
+		# Once is enough, and never over names that are there.
+		rmdev -q -l smc_r0
+		mkdev -q -l smc_r0
+		grep -c " /run/smc_r/users " /proc/self/mounts
+	EOT
+	run unshare --mount --pid --fork --mount-proc sh -e "$BATS_TEST_TMPDIR/fill"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	has "tmpfs"
+	has "nosuid,nodev,noexec"
+	has "mode: 1733"
+	has "No space left on device"
+	[ "${lines[-1]}" = 1 ]
+}

@@ -62,6 +62,12 @@ both() { # least number of ends on SMC, argument of edges...
 		sockets 64 2
 		unread 64 5
 		files 64 2
+		creat 64 2
+		timerfd_create 64 2
+		signalfd 64 2
+		memfd_create 64 2
+		inotify_init1 64 2
+		inotify_init 64 2
 		sockets 1024 2
 		files 1024 2
 	end

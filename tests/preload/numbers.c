@@ -8,6 +8,7 @@
  *				number left; then sockets
  *   numbers unread LIMIT	the server reads nothing before it has none left
  *   numbers files LIMIT	some connections, and then files and pipes
+ *   numbers CALL LIMIT	some connections, and then what this call makes
  *
  * Prints what the server accepted, and what the client opened in all.
  */
@@ -19,10 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "socket_helpers.h"
@@ -176,6 +181,51 @@ static void open_files(void)
 		;
 }
 
+static int open_creat(void)
+{
+	return creat("/dev/null", 0600);
+}
+
+static int open_timerfd(void)
+{
+	return timerfd_create(CLOCK_MONOTONIC, 0);
+}
+
+static int open_signalfd(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	return signalfd(-1, &none, 0);
+}
+
+static int open_memfd(void)
+{
+	return memfd_create("numbers", 0);
+}
+
+static int open_inotify(void)
+{
+	return inotify_init1(0);
+}
+
+static const struct call {
+	const char *name;
+	int (*open)(void);
+} calls[] = {
+    {"creat", open_creat},           {"timerfd_create", open_timerfd},
+    {"signalfd", open_signalfd},     {"memfd_create", open_memfd},
+    {"inotify_init1", open_inotify}, {"inotify_init", inotify_init},
+};
+
+static const struct call *call_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return &calls[i];
+	return NULL;
+}
+
 static void use_all(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -187,11 +237,16 @@ static void use_all(int n)
 
 static void play(const char *what, int port, int report)
 {
+	const struct call *call = call_of(what);
 	int accepted = 0;
 
-	if (strcmp(what, "files") == 0) {
+	if (call || strcmp(what, "files") == 0) {
 		connect_many(port, SOME, true);
-		open_files();
+		if (call)
+			while (keep(call->open()))
+				;
+		else
+			open_files();
 		accepted = connected;
 	} else {
 		bool unread = strcmp(what, "unread") == 0;
