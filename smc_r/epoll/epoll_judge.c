@@ -11,7 +11,7 @@
 /* ---- what there is ---- */
 
 /* The halves that the program has shut itself. */
-static uint64_t own_ends(const struct connection *c)
+static inline uint64_t own_ends(const struct connection *c)
 {
 	return (connection_reads_no_more(c) ? EPOLL_END_IN : 0) |
 	       (connection_writes_no_more(c) ? EPOLL_END_OUT : 0);
@@ -24,6 +24,9 @@ static uint64_t input_mark(const struct epoll_member *m)
 	uint64_t tcp = atomic_load(&m->tcp_input);
 	uint64_t mark = (tcp > ring ? tcp : ring) << EPOLL_PLACE_SHIFT;
 
+	/* Nobody has said anything of an end, as a rule. */
+	if (connection_is_plain(c))
+		return mark;
 	if (connection_peer(c) != PEER_OPEN)
 		mark |= EPOLL_END_PEER;
 	return mark | own_ends(c);

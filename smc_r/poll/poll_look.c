@@ -49,7 +49,8 @@ bool poll_has_members(const struct pollfd *fds, nfds_t n)
 	return false;
 }
 
-static bool look_member(struct pollfd *p, struct connection *c, uint64_t *now)
+static inline bool look_member(struct pollfd *p, struct connection *c,
+			       uint64_t *now)
 {
 	uint32_t asked = (unsigned short)p->events | POLLERR | POLLHUP;
 
