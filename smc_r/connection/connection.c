@@ -175,19 +175,12 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	ENGINE_LOCKED();
 	c->rmb = rmb;
 	c->element = element;
-	c->side = side;
+	connection_point(c, e, side);
 	c->out = rings_at_side(&rmb->map, element, side);
 	c->in = rings_at_side(&rmb->map, element, !side);
 	c->size = rmb->map.rmbe_bytes + rmb->map.overflow_bytes;
 	c->out_memory.bytes =
 	    rmb->filled >> element & 1 ? UINT32_MAX : RMB_SHORT;
-	c->control = e;
-	c->out_producer = &e->side[side].producer;
-	c->out_consumer = &e->side[!side].consumer;
-	c->in_producer = &e->side[!side].producer;
-	c->in_consumer = &e->side[side].consumer;
-	c->own_wait = &e->side[side].wait;
-	c->peer_wait = &e->side[!side].wait;
 	c->own_waiters = &h->waiters[side];
 	c->peer_waiters = &h->waiters[!side];
 	c->peer_ready = rmb_ready(&rmb->map, !side);

@@ -402,6 +402,20 @@ static inline bool connection_is_unfenced(const struct connection *c)
 	       barrier_reaches_us();
 }
 
+/* The words of an element, as one side of it names them. */
+static inline void connection_point(struct connection *c,
+				    struct rmb_element *e, int side)
+{
+	c->side = side;
+	c->control = e;
+	c->out_producer = &e->side[side].producer;
+	c->out_consumer = &e->side[!side].consumer;
+	c->in_producer = &e->side[!side].producer;
+	c->in_consumer = &e->side[side].consumer;
+	c->own_wait = &e->side[side].wait;
+	c->peer_wait = &e->side[!side].wait;
+}
+
 /* The rings of this element are ours. */
 void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 		       int side);

@@ -166,6 +166,7 @@ void passthrough_drop_all(void)
 {
 	int until = atomic_load(&end);
 
+	ENGINE_LOCKED();
 	for (int fd = 0; fd < until && passthrough_table; fd++) {
 		struct status_slot *slot =
 		    atomic_exchange(&atomic_load(&passthrough_table)[fd], NULL);

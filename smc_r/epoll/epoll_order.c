@@ -2,8 +2,11 @@
 /* epoll_order: the member that became ready first is reported first. */
 #include "smc_r/epoll/epoll_order.h"
 
+#include "smc_r/os/process.h"
+
 void epoll_order_join(struct epoll_member *m)
 {
+	ENGINE_LOCKED();
 	if (atomic_load(&m->epoll->count) > 1)
 		atomic_store(&m->connection->own_wait->ordered, 1);
 }
@@ -13,6 +16,7 @@ void epoll_order_begin(struct epoll *e)
 	struct epoll_member *_Atomic *table = atomic_load(&e->members);
 	uint32_t n = atomic_load(&e->count);
 
+	ENGINE_LOCKED();
 	for (uint32_t i = 0; i < n; i++) {
 		struct epoll_member *m = atomic_load(&table[i]);
 

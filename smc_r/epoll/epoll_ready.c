@@ -150,6 +150,7 @@ void epoll_ready_join(struct epoll_member *m)
 	struct connection *c = m->connection;
 	struct epoll_group *g = find(e, c->rmb);
 
+	ENGINE_LOCKED();
 	if (!g)
 		g = make(e, c);
 	/* If there is no memory for it, the member is looked at every time. */
@@ -181,6 +182,7 @@ void epoll_ready_leave(struct epoll_member *m)
 	struct epoll_group *g = m->group;
 	uint32_t bit;
 
+	ENGINE_LOCKED();
 	if (!g)
 		return;
 	bit = 1u << m->connection->element;
@@ -197,6 +199,7 @@ void epoll_ready_begin(struct epoll *e)
 	struct epoll_group *g;
 	uint32_t at = 0;
 
+	ENGINE_LOCKED();
 	e->uses_bits = true;
 	while ((g = next_group(&row, &at)) != NULL)
 		for (uint32_t i = 0; i < RMB_ELEMENTS_MAX; i++)

@@ -214,6 +214,7 @@ static bool drain(struct epoll *e, int ep, bool locked,
 
 void epoll_drain_locked(struct epoll *e)
 {
+	ENGINE_LOCKED();
 	drain(e, e->shadow, true, note_event);
 }
 
@@ -382,6 +383,7 @@ void epoll_member_leave(struct epoll_member *m)
 	    ((atomic_load(&m->events) & EPOLLET) && !atomic_load(&m->parked) &&
 	     knows_all(m) && become_late(m));
 
+	ENGINE_LOCKED();
 	if (!stays)
 		epoll_member_to_kernel(m);
 	epoll_wake(m->epoll, WAKE_CHANGE);

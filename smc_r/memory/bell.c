@@ -162,6 +162,7 @@ int bells_make(struct bells *ours, struct bells *theirs, unsigned count)
 {
 	int result;
 
+	ENGINE_LOCKED();
 	*ours = *theirs = BELLS_NONE;
 	result = make_both(&ours->data, &theirs->peer_data, &ours->peer_data,
 			   &theirs->data);
@@ -212,6 +213,7 @@ int bells_adopt(struct bells *b)
 	bool one = bells_are_one(b);
 	int result = adopt_ringer(&b->peer_data);
 
+	ENGINE_LOCKED();
 	if (one)
 		b->peer_room = b->peer_data;
 	else if (result == 0)
@@ -253,6 +255,7 @@ static int reopen_ringers(const struct bells *b, int flags)
 
 int bells_lend(const struct bells *b)
 {
+	ENGINE_LOCKED();
 	return reopen_ringers(b, O_PATH);
 }
 
@@ -260,6 +263,7 @@ int bells_take_back(const struct bells *b)
 {
 	int result = reopen_ringers(b, O_RDWR | O_NONBLOCK);
 
+	ENGINE_LOCKED();
 	if (result < 0)
 		return result;
 	bell_drain(b->data);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "smc_r/os/inject.h"
+#include "smc_r/os/process.h"
 
 #define POOL_STEP  64u
 #define POOL_CHUNK 65536u
@@ -63,6 +64,7 @@ void *pool_get(size_t bytes)
 	void *memory;
 	void *chunk;
 
+	ENGINE_LOCKED();
 	if (inject_fails())
 		return NULL;
 	memory = take(&common, n);
@@ -81,6 +83,7 @@ void *pool_get_promised(size_t bytes)
 {
 	void *memory = pool_get(bytes);
 
+	ENGINE_LOCKED();
 	return memory ? memory : take(&promised, pool_round(bytes));
 }
 
@@ -90,6 +93,7 @@ void pool_put(void *memory, size_t bytes)
 	struct pool_free **list =
 	    &pool_of(memory)->lists[pool_round(bytes) / POOL_STEP];
 
+	ENGINE_LOCKED();
 	f->next = *list;
 	*list = f;
 }
@@ -103,6 +107,7 @@ void pool_put_late(void *memory, size_t bytes)
 	static unsigned next;
 	void *oldest = waiting[next].memory;
 
+	ENGINE_LOCKED();
 	if (oldest)
 		pool_put(oldest, waiting[next].bytes);
 	waiting[next].memory = memory;

@@ -89,6 +89,7 @@ static void limit_lower(const struct rlimit *old)
 
 void private_fd_begin(void)
 {
+	ENGINE_LOCKED();
 	if (begun++ > 0)
 		return;
 	limit_is_known = limit_get(&limit_before) == 0;
@@ -265,6 +266,7 @@ unsigned private_fd_in_the_way(void)
 	struct rlimit l;
 	rlim_t part;
 
+	ENGINE_LOCKED();
 	if (private_fd_in_use() == 0 || limit_get(&l) < 0 ||
 	    (rlim_t)atomic_load(&lowest) >= l.rlim_cur)
 		return 0;

@@ -24,6 +24,7 @@ uint32_t home_number(void)
 
 int home_users(void)
 {
+	ENGINE_LOCKED();
 	if (users < 0) {
 		users = found_users(rundir_path());
 		if (users >= 0)
@@ -34,6 +35,7 @@ int home_users(void)
 
 void home_give_back(void)
 {
+	ENGINE_LOCKED();
 	private_fd_close(users);
 	users = -1;
 }
@@ -141,6 +143,7 @@ int home_open(void)
 {
 	int fd = home_users();
 
+	ENGINE_LOCKED();
 	if (fd < 0)
 		return fd;
 	for (int i = 0; i < TRIES; i++) {

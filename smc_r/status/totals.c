@@ -139,6 +139,7 @@ int totals_open(int status_dir)
 	int result;
 	int fd;
 
+	ENGINE_LOCKED();
 	if (totals)
 		return 0;
 	fd = open_file(status_dir, STATUS_TOTALS, O_RDWR | O_CREAT, &st);
@@ -307,6 +308,7 @@ uint64_t totals_take_from(_Atomic uint64_t *held, uint64_t bytes)
 	uint64_t now = atomic_load(held);
 	uint64_t taken;
 
+	ENGINE_LOCKED();
 	do
 		taken = now < bytes ? now : bytes;
 	while (!atomic_compare_exchange_weak(held, &now, now - taken));
@@ -318,6 +320,7 @@ void totals_give_back(int status_dir, uint64_t bytes, _Atomic uint64_t *own)
 	uint64_t taken;
 	bool locked;
 
+	ENGINE_LOCKED();
 	if (bytes == 0 || atomic_load(own) == 0)
 		return;
 	locked = ledger_begin(status_dir) == 0;

@@ -70,16 +70,9 @@ static inline void ends_attach(struct ends *e, int side)
 	c->entry.kind = FDENTRY_SOCKET;
 	c->slot = &e->slot[side];
 	c->rmb = &e->rmb;
-	c->side = side;
+	connection_point(c, &e->element, side);
 	c->size = e->size;
 	c->out_memory.bytes = UINT32_MAX;
-	c->control = &e->element;
-	c->out_producer = &e->element.side[side].producer;
-	c->out_consumer = &e->element.side[!side].consumer;
-	c->in_producer = &e->element.side[!side].producer;
-	c->in_consumer = &e->element.side[side].consumer;
-	c->own_wait = &e->element.side[side].wait;
-	c->peer_wait = &e->element.side[!side].wait;
 	c->own_waiters = &e->waiters[side];
 	c->peer_waiters = &e->waiters[!side];
 	c->peer_ready = &e->ready[!side];
