@@ -403,8 +403,8 @@ static inline bool connection_is_unfenced(const struct connection *c)
 }
 
 /* The words of an element, as one side of it names them. */
-static inline void connection_point(struct connection *c,
-				    struct rmb_element *e, int side)
+static inline void connection_point(struct connection *c, struct rmb_element *e,
+				    int side)
 {
 	c->side = side;
 	c->control = e;
