@@ -13,8 +13,9 @@
  * of any clock that does not go back.
  *
  * Answers leave at once, while a request of our own is open, too. The peer's
- * keys are in `keys` for the owner to read. What does not belong (a response
- * to nothing, the wrong role or version) is dropped and counted.
+ * keys are in `keys`: the owner reads them, and adds with rc_keys_add() what
+ * an Accept or a Confirm names. What does not belong (a response to nothing,
+ * the wrong role or version) is dropped and counted.
  *
  * Ownership: fixed size, no heap; nothing that is passed in is kept.
  * Locking: none; the owner of the link group calls.
@@ -41,8 +42,8 @@ enum rc_flow_action_type {
 	RC_FLOW_RESULT,      /* of request id: error */
 	RC_FLOW_CONFIRMED,   /* link: it carries data from now on */
 	RC_FLOW_READY,       /* first contact is over, Add Link included */
-	RC_FLOW_LINK_DEAD,   /* link: its connections move, its QP goes */
-	RC_FLOW_ENDED,       /* error, reason; always the last */
+	RC_FLOW_LINK_DEAD, /* link: its connections move, its QP and keys go */
+	RC_FLOW_ENDED,     /* error, reason; always the last */
 };
 
 struct rc_flow_action {
