@@ -224,16 +224,19 @@ static int add_key(struct rc_flow *f, int link,
 	row = rc_keys_add(&f->keys, link, c->rkey, c->address);
 	if (row < 0)
 		return row;
-	if (!was)
-		f->news[row] |= RC_FLOW_NEWS_ADDED;
 	for (int i = 0; i < c->other_count; i++) {
 		const struct llc_key *key = &c->other[i];
 		int other = rc_flow_by_number(f, key->link);
 
-		if (other >= 0 && rc_keys_join(&f->keys, row, other, key->rkey,
-					       key->address) != 0)
-			return -EEXIST;
+		if (other < 0 || rc_keys_join(&f->keys, row, other, key->rkey,
+					      key->address) == 0)
+			continue;
+		if (!was)
+			rc_keys_delete(&f->keys, link, c->rkey);
+		return -EEXIST;
 	}
+	if (!was)
+		f->news[row] |= RC_FLOW_NEWS_ADDED;
 	return 0;
 }
 
@@ -292,7 +295,10 @@ static bool on_delete_rkey(struct rc_flow *f, int link,
 	struct llc_message *out;
 
 	if (m->response) {
-		if (f->kind != RC_FLOW_DELETE_RKEY || f->kind_link != link)
+		/* Linux names no key in its response of version 2. */
+		if (f->kind != RC_FLOW_DELETE_RKEY || f->kind_link != link ||
+		    (m->version == 1 &&
+		     m->delete_rkey.rkey[0] != f->current.key[0].rkey[link]))
 			return false;
 		rc_flow_finish(f, m->delete_rkey.negative ? -EREMOTEIO : 0);
 		rc_flow_start(f, now_ns);

@@ -54,6 +54,7 @@
 #define K1        "062c00000000000602ffff888008180000"
 #define K1R       "062c00800000000602ffff888008180000"
 #define K1R_SHORT "062c00800000000602ffff88800818"
+#define K3_SHORT  "062c000000000003ccffff88800635"
 #define K3        "062c000000000003ccffff888006350000"
 #define K3R       "062c008000000003ccffff888006350000"
 
@@ -268,6 +269,7 @@ Test(rc_flow, client_of_the_trace_v1)
 		{GET, 0, V1_ADD_LINK, "0:" V1_ADD_LINK_R " ready"},
 		{KNOW, 0x3a9, 0, ""},
 		{DELETE, 0, 0, "0:092c000001000000000003cc"},
+		{GET, 0, "092c008001000000000003a9", ""},
 		{GET, 0, "092c008001000000000003cc", "result0:0"},
 		{GET, 0, K1, "+1 0:" K1R_SHORT},
 		{GET, 0, "092c000001000000000003a9",
@@ -362,9 +364,13 @@ Test(rc_flow, second_link_goes_down_as_in_the_trace)
 		    {GET, 1, second, ANY},
 		    {GET, 0, "062c00000100000505ffff88800849000002000005db11",
 		     "+0 0:062c00800100000505ffff88800849000002000005db11"},
+		    /* The same RMB with another name on link 2. */
+		    {GET, 0, "062c00000100000505ffff88800849000002000005db12",
+		     "0:062c00a00100000505ffff88800849000002000005db12"},
 		    {FAIL, 1, 0, "dead1 0:042c0020020001"},
 		    {GET, 0, "042c00200200010000", "0:042c00a0020010"},
 		    NO_MORE});
+	cr_assert_eq(flow.keys.row[0].links, 1);
 	play_as(
 	    RC_FLOW_SERVER, 1,
 	    (const struct step[]){SERVER,
@@ -377,6 +383,12 @@ Test(rc_flow, second_link_goes_down_as_in_the_trace)
 				  {GET, 0, "042c00200200010000", ""},
 				  {GET, 0, K3R, "result0:0 0:042c0020020001"},
 				  {GET, 0, "042c00a00200100000", "dead1"},
+				  /* It comes back, and fails at our end. */
+				  {OPEN, 1, 0, ANY},
+				  {GET, 1, second_r, "confirmed1"},
+				  {FAIL, 1, 0, "dead1 0:042c0020020001"},
+				  {CONFIRM, 0, 0, ""},
+				  {GET, 0, "042c00a00200000000", "0:" K3_SHORT},
 				  NO_MORE});
 }
 
@@ -420,6 +432,28 @@ Test(rc_flow, client_waits_for_confirm_link_and_for_an_offer)
 		(const struct step[]){{OPEN, 0, 0, ANY},
 				      {TIME, 2001, 0, "dead0 ended:110:10000"},
 				      NO_MORE});
+}
+
+Test(rc_flow, client_adopts_the_number_and_keeps_its_uid)
+{
+	static struct llc_message m;
+	struct rc_flow_port port = *port_of(RC_FLOW_CLIENT, 1);
+	struct rc_flow_action a;
+
+	begin(&flow, RC_FLOW_CLIENT, 1, 2);
+	port.uid = 0x201;
+	port.number = 9;
+	cr_assert_eq(rc_flow_open_link(&flow, 0, &port, now), 0);
+	cr_assert_eq(rc_flow_open_link(&flow, 1, &port, now), -EBUSY);
+	get(&flow, 0, V1_CONFIRM_LINK_R); /* the client's own kind */
+	cr_assert_not(rc_flow_next(&flow, &a));
+	get(&flow, 0, V1_CONFIRM_LINK);
+	cr_assert(rc_flow_next(&flow, &a));
+	cr_assert_eq(llc_decode(&m, a.bytes, LLC_BYTES), 0);
+	cr_assert_eq(m.confirm_link.link, 1);
+	cr_assert_eq(m.confirm_link.uid, 0x201);
+	cr_assert_eq(flow.link[0].peer_uid, 0x101);
+	cr_assert_eq(flow.link[0].port.number, 1);
 }
 
 Test(rc_flow, eyecatchers_and_one_link)
@@ -484,7 +518,7 @@ Test(rc_flow, what_does_not_belong_is_dropped)
 				      {GET, 0, V1_CONFIRM_LINK_R, ""},
 				      {GET, 0, K1R, ""},
 				      {GET, 1, K1, ""},
-				      {GET, 0, V2_CONFIRM_LINK, ""},
+				      {GET, 0, "272c", ""},
 				      {GET, 0, "042c00a00200000000", ""},
 				      {GET, 0, "082c000001", ""},
 				      {GET, 0, "032c00000200", ""},
