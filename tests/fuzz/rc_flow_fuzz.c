@@ -79,7 +79,7 @@ static void pull(void)
 
 static void ask(uint8_t what, uint64_t now)
 {
-	struct rc_flow_key key[RC_FLOW_KEYS_MAX] = {{{0}}};
+	struct rc_flow_key key[RC_FLOW_KEYS_MAX] = {0};
 	int id = next_id;
 	int r;
 
