@@ -111,11 +111,12 @@ int rc_flow_by_number(const struct rc_flow *f, uint8_t number)
 int rc_flow_open_link(struct rc_flow *f, int link,
 		      const struct rc_flow_port *port, uint64_t now_ns)
 {
-	struct rc_flow_link *l = &f->link[link];
 	bool is_server = f->terms.role == RC_FLOW_SERVER;
+	struct rc_flow_link *l;
 	struct llc_confirm_link *c;
 
 	assert(link >= 0 && link < RC_LINKS_MAX);
+	l = &f->link[link];
 	if (f->ended)
 		return -ECONNRESET;
 	if (f->kind != RC_FLOW_IDLE || l->state != RC_FLOW_LINK_FREE)

@@ -49,7 +49,6 @@ static bool on_confirm_link(struct rc_flow *f, int link,
 			    const struct llc_message *m, uint64_t now_ns)
 {
 	struct rc_flow_link *l = &f->link[link];
-	struct llc_confirm_link *c;
 
 	if (f->kind != RC_FLOW_CONFIRM_LINK || f->kind_link != link ||
 	    m->response != is_server(f))
@@ -61,7 +60,9 @@ static bool on_confirm_link(struct rc_flow *f, int link,
 	l->peer_uid = m->confirm_link.uid;
 	if (!is_server(f)) {
 		l->port.number = m->confirm_link.link;
-		c = &rc_flow_begin(f, LLC_CONFIRM_LINK, true)->confirm_link;
+		struct llc_confirm_link *c =
+		    &rc_flow_begin(f, LLC_CONFIRM_LINK, true)->confirm_link;
+
 		*c = m->confirm_link;
 		memcpy(c->mac, l->port.mac, sizeof(c->mac));
 		memcpy(c->gid, l->port.gid, sizeof(c->gid));
@@ -85,32 +86,35 @@ static void undo_offer(struct rc_flow *f, int link,
 	rc_flow_send(f, link);
 }
 
+static void reject_link(struct rc_flow *f, int link,
+			const struct llc_add_link *a)
+{
+	struct llc_add_link *out =
+	    &rc_flow_begin(f, LLC_ADD_LINK, true)->add_link;
+
+	memcpy(out->mac, a->mac, sizeof(out->mac));
+	memcpy(out->gid, a->gid, sizeof(out->gid));
+	out->qpn = a->qpn;
+	out->link = a->link;
+	out->mtu = a->mtu;
+	out->psn = a->psn;
+	out->reject = true;
+	out->reason = LLC_REJECT_NO_PATH;
+	rc_flow_send(f, link);
+}
+
 static bool on_add_link(struct rc_flow *f, int link,
 			const struct llc_message *m, uint64_t now_ns)
 {
-	const struct llc_add_link *a = &m->add_link;
-	struct llc_add_link *out;
-
 	/* The request of a client is a hint that it has a second port. */
 	if (m->response != is_server(f))
 		return false;
 	if (is_server(f) && f->kind != RC_FLOW_ADD_LINK)
 		return false;
-	if (is_server(f)) {
-		if (!a->reject)
-			undo_offer(f, link, a);
-	} else {
-		out = &rc_flow_begin(f, LLC_ADD_LINK, true)->add_link;
-		memcpy(out->mac, a->mac, sizeof(out->mac));
-		memcpy(out->gid, a->gid, sizeof(out->gid));
-		out->qpn = a->qpn;
-		out->link = a->link;
-		out->mtu = a->mtu;
-		out->psn = a->psn;
-		out->reject = true;
-		out->reason = LLC_REJECT_NO_PATH;
-		rc_flow_send(f, link);
-	}
+	if (!is_server(f))
+		reject_link(f, link, &m->add_link);
+	else if (!m->add_link.reject)
+		undo_offer(f, link, &m->add_link);
 	if (f->kind == RC_FLOW_ADD_LINK) {
 		rc_flow_finish(f, 0);
 		rc_flow_set_ready(f);

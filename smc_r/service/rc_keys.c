@@ -51,9 +51,11 @@ int rc_keys_add(struct rc_keys *k, int link, uint32_t rkey, uint64_t address)
 int rc_keys_join(struct rc_keys *k, int row, int link, uint32_t rkey,
 		 uint64_t address)
 {
-	struct rc_keys_row *at = &k->row[row];
+	struct rc_keys_row *at;
 
-	assert(row >= 0 && row < RC_KEYS_ROWS && at->links);
+	assert(row >= 0 && row < RC_KEYS_ROWS);
+	at = &k->row[row];
+	assert(at->links);
 	if ((at->links & bit_of(link)) &&
 	    (at->rkey[link] != rkey || at->address[link] != address))
 		return -EEXIST;

@@ -364,7 +364,7 @@ Test(rc_flow, second_link_goes_down_as_in_the_trace)
 		    {GET, 1, second, ANY},
 		    {GET, 0, "062c00000100000505ffff88800849000002000005db11",
 		     "+0 0:062c00800100000505ffff88800849000002000005db11"},
-		    /* The same RMB with another name on link 2. */
+		    /* Now the RMB has another name on link 2. */
 		    {GET, 0, "062c00000100000505ffff88800849000002000005db12",
 		     "0:062c00a00100000505ffff88800849000002000005db12"},
 		    {FAIL, 1, 0, "dead1 0:042c0020020001"},
