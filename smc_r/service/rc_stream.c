@@ -104,11 +104,11 @@ static void put_message(struct rc_stream *s, const struct rc_stream_view *v,
 	};
 }
 
-/* Behind an abort nobody reads. */
+/* Behind a close of the peer nobody reads them, nor behind an abort of ours. */
 static bool sends_bytes(const struct rc_stream *s)
 {
-	return !((s->close.sent | s->close.received) & CDC_ABORTED) &&
-	       !(s->close.received & CDC_CLOSED);
+	return !(s->close.received & (CDC_CLOSED | CDC_ABORTED)) &&
+	       (s->flush || !(s->close.sent & CDC_ABORTED));
 }
 
 bool rc_stream_next(struct rc_stream *s, const struct rc_stream_view *v,
@@ -116,6 +116,7 @@ bool rc_stream_next(struct rc_stream *s, const struct rc_stream_view *v,
 {
 	uint64_t ready = sends_bytes(s) ? v->written - s->posted : 0;
 	uint32_t room = room_of(s);
+	bool full = room == 0 || (ready > 0 && ready >= room);
 	uint32_t n = ready < room ? (uint32_t)ready : room;
 
 	out->writes = 0;
@@ -128,7 +129,7 @@ bool rc_stream_next(struct rc_stream *s, const struct rc_stream_view *v,
 	if (n == 0 && !s->due && !update_is_due(s, v))
 		return false;
 	put_writes(s, n, out);
-	put_message(s, v, ready > 0 && ready >= room, &out->message);
+	put_message(s, v, full, &out->message);
 	return true;
 }
 
@@ -199,6 +200,14 @@ void rc_stream_abort(struct rc_stream *s)
 	struct close_action a = close_abort(&s->close);
 
 	act(s, &a);
+}
+
+void rc_stream_expire(struct rc_stream *s)
+{
+	close_expire(&s->close);
+	s->flush = false;
+	s->due = false;
+	s->count = 0;
 }
 
 enum rc_stream_end rc_stream_peer(const struct rc_stream *s)

@@ -112,6 +112,8 @@ int rc_stream_receive(struct rc_stream *s, const struct cdc_message *m,
 int rc_stream_end(struct rc_stream *s, enum close_local what, bool unread);
 /* The connection is broken, by the peer or here. */
 void rc_stream_abort(struct rc_stream *s);
+/* Its link is gone, or the peer was waited for enough: it is over. */
+void rc_stream_expire(struct rc_stream *s);
 
 /* How far the program's ring may be used again. */
 static inline uint64_t rc_stream_released(const struct rc_stream *s)

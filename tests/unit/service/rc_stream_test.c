@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "smc_r/protocol/cursor.h"
 #include "smc_r/service/rc_stream.h"
 
 #define SIZE  16384u
@@ -249,7 +250,157 @@ Test(rc_stream, unread_bytes_make_an_abort)
 	rc_stream_end(&s, CLOSE_RELEASE, true);
 	cr_assert(rc_stream_next(&s, &v, &p));
 	cr_assert_eq(p.message.state_flags, CDC_ABORTED);
+	cr_assert_eq(p.writes, 1, "what the program wrote goes before it");
+	v.written += 10;
+	cr_assert_not(rc_stream_next(&s, &v, &p));
+	cr_assert_not(rc_stream_is_over(&s));
+	rc_stream_expire(&s);
+	cr_assert(rc_stream_is_over(&s));
 }
+
+Test(rc_stream, a_full_ring_is_told_with_each_message)
+{
+	struct rc_stream s = one();
+	struct rc_stream_view v = {.written = 2 * SIZE};
+	struct cdc_message m = from_peer(1, 100, 0);
+	struct rc_stream_news news;
+	struct rc_stream_post p;
+
+	rc_stream_next(&s, &v, &p);
+	m.producer_flags = CDC_UPDATE_REQUESTED;
+	rc_stream_receive(&s, &m, &news);
+	cr_assert(rc_stream_next(&s, &v, &p));
+	cr_assert_eq(p.message.producer_flags, CDC_WRITE_BLOCKED);
+}
+
+/* ---- what two ends of Linux said to each other ---- */
+
+#define B CDC_WRITE_BLOCKED
+#define D CDC_SENDING_DONE
+#define C CDC_CLOSED
+#define A CDC_ABORTED
+
+struct said {
+	int end;           /* 0: server, 1: client */
+	uint16_t sequence; /* 0: the conversation is over */
+	struct cursor producer, consumer;
+	uint8_t producer_flags, state_flags;
+};
+
+static const struct said v1_wrap[] = {
+    {1, 1, {0, 24}, {0, 0}, 0, 0},       {0, 1, {1, 0}, {0, 24}, B, 0},
+    {1, 2, {0, 24}, {1, 0}, 0, 0},       {0, 2, {2, 0}, {0, 24}, B, 0},
+    {1, 3, {1, 24}, {1, 0}, B, 0},       {1, 4, {1, 24}, {2, 0}, B, 0},
+    {0, 3, {2, 0}, {1, 24}, B, 0},       {0, 4, {3, 0}, {1, 24}, B, 0},
+    {1, 5, {2, 24}, {2, 0}, B, 0},       {1, 6, {2, 24}, {3, 0}, B, 0},
+    {0, 5, {4, 0}, {1, 24}, B, 0},       {0, 6, {4, 0}, {2, 24}, B, 0},
+    {1, 7, {3, 24}, {3, 0}, B, 0},       {1, 8, {3, 24}, {4, 0}, B, 0},
+    {0, 7, {5, 0}, {2, 24}, B, 0},       {0, 8, {5, 0}, {3, 24}, B, 0},
+    {1, 9, {4, 24}, {4, 0}, B, 0},       {0, 9, {5, 0}, {4, 24}, B, 0},
+    {1, 10, {4, 24}, {5, 0}, B, 0},      {1, 11, {5, 24}, {5, 0}, B, 0},
+    {0, 10, {6, 0}, {4, 24}, B, 0},      {0, 11, {6, 0}, {5, 24}, B, 0},
+    {1, 12, {6, 24}, {5, 0}, B, 0},      {1, 13, {6, 24}, {6, 0}, B, 0},
+    {0, 12, {6, 1696}, {5, 24}, 0, 0},   {0, 13, {6, 1696}, {6, 24}, 0, 0},
+    {1, 14, {6, 1720}, {6, 0}, 0, 0},    {1, 15, {6, 1720}, {6, 1696}, 0, C},
+    {0, 14, {6, 1696}, {6, 1720}, 0, C}, {0},
+};
+
+static const struct said v2_half[] = {
+    {1, 1, {0, 24}, {0, 0}, 0, 0},
+    {1, 2, {0, 10024}, {0, 0}, 0, 0},
+    {1, 3, {0, 10024}, {0, 0}, 0, D},
+    {0, 1, {0, 10000}, {0, 10024}, 0, 0},
+    {0, 2, {0, 10000}, {0, 10024}, 0, C},
+    {1, 4, {0, 10024}, {0, 10000}, 0, D | C},
+    {0},
+};
+
+static const struct said v1_abort[] = {
+    {1, 1, {0, 24}, {0, 0}, 0, 0},
+    {0, 1, {0, 10000}, {0, 24}, 0, 0},
+    {1, 2, {0, 24}, {0, 0}, 0, A},
+    {0, 2, {0, 10000}, {0, 24}, 0, A},
+    {0},
+};
+
+/* It says the same when its program has done the same. */
+static void say(struct rc_stream *s, struct rc_stream_view *v,
+		const struct said *m, uint32_t size)
+{
+	uint8_t fresh = m->state_flags & ~s->close.sent;
+	struct rc_stream_post p;
+
+	v->written = (uint64_t)m->producer.wrap * size + m->producer.count;
+	v->consumed = (uint64_t)m->consumer.wrap * size + m->consumer.count;
+	if (fresh & D)
+		rc_stream_end(s, CLOSE_SHUTDOWN_WRITE, false);
+	if (fresh & (C | A))
+		rc_stream_end(s, CLOSE_RELEASE, fresh & A);
+	cr_assert(rc_stream_next(s, v, &p), "message %u of end %d", m->sequence,
+		  m->end);
+	cr_assert_eq(p.message.sequence, m->sequence);
+	cr_assert(cursor_is_equal(p.message.producer, m->producer));
+	cr_assert(cursor_is_equal(p.message.consumer, m->consumer));
+	/* Linux repeats the flag with messages that follow no bytes. */
+	cr_assert(p.writes == 0 ||
+		      p.message.producer_flags == m->producer_flags,
+		  "message %u of end %d", m->sequence, m->end);
+	cr_assert_eq(p.message.state_flags, m->state_flags,
+		     "message %u of end %d: %x", m->sequence, m->end,
+		     p.message.state_flags);
+	rc_stream_completed(s, p.message.sequence);
+}
+
+static void hear(struct rc_stream *s, const struct said *m)
+{
+	struct cdc_message c = {.sequence = m->sequence,
+				.producer = m->producer,
+				.consumer = m->consumer,
+				.producer_flags = m->producer_flags,
+				.state_flags = m->state_flags};
+	struct rc_stream_news news;
+
+	cr_assert_eq(rc_stream_receive(s, &c, &news), 0, "message %u of end %d",
+		     m->sequence, m->end);
+}
+
+/* Either end is ours, in turn. */
+static void replay(const struct said *all, uint32_t size)
+{
+	for (int own = 0; own < 2; own++) {
+		struct rc_stream_view v = {.written = 0};
+		struct rc_stream s;
+
+		rc_stream_init(&s, size, size, TOKEN);
+		for (const struct said *m = all; m->sequence; m++) {
+			if (m->end == own)
+				say(&s, &v, m, size);
+			else
+				hear(&s, m);
+		}
+		cr_assert(rc_stream_is_over(&s), "end %d", own);
+	}
+}
+
+Test(rc_stream, a_conversation_of_linux_through_small_rings)
+{
+	replay(v1_wrap, 16384);
+}
+
+Test(rc_stream, a_half_close_of_linux)
+{
+	replay(v2_half, 65536);
+}
+
+Test(rc_stream, an_abort_of_linux)
+{
+	replay(v1_abort, 65536);
+}
+
+#undef A
+#undef B
+#undef C
+#undef D
 
 /* ---- two of them, over a wire that keeps the order ---- */
 
