@@ -163,6 +163,17 @@ static int bare_openat(int dir, const char *path, int flags, ...)
 	return (int)BARE(SYS_openat, dir, path, flags, mode);
 }
 
+static int bare_creat(const char *path, mode_t mode)
+{
+	return (int)BARE(SYS_openat, AT_FDCWD, path,
+			 O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+static int bare_inotify_init(void)
+{
+	return (int)BARE(SYS_inotify_init1, 0);
+}
+
 static int bare_pipe(int *ends)
 {
 	return (int)BARE(SYS_pipe2, ends, 0);

@@ -97,6 +97,8 @@
 	CALL(1, int, prctl, int, ...)                                          \
 	CALL(2, int, open, const char *, int, ...)                             \
 	CALL(3, int, openat, int, const char *, int, ...)                      \
+	CALL(2, int, creat, const char *, mode_t)                              \
+	CALL(0, int, inotify_init, void)                                       \
 	CALL(1, int, pipe, int *)                                              \
 	CALL(2, int, eventfd, unsigned, int)                                   \
 	CALL(3, int, signalfd, int, const sigset_t *, int)                     \

@@ -90,10 +90,10 @@ static int look_silent(struct silent *s, uint64_t *now)
 	return ready;
 }
 
-int poll_look_members(struct pollfd *fds, nfds_t n)
+/* The first of them is in its handshake, and others may be. */
+static int look_beginning(struct pollfd *fds, nfds_t n, uint64_t *now)
 {
 	struct silent silent;
-	uint64_t now = 0;
 	int ready = 0;
 
 	silent.n = 0;
@@ -101,21 +101,40 @@ int poll_look_members(struct pollfd *fds, nfds_t n)
 		struct connection *c = poll_member(fds[i].fd);
 
 		if (!c) {
-			/* A place that the caller left empty. */
 			if (fds[i].fd < 0)
 				fds[i].revents = 0;
 			continue;
 		}
 		if (connection_phase(c) != PHASE_HANDSHAKE ||
 		    !handshake_is_silent(c, fds[i].events & OUTPUT)) {
-			ready += look_member(&fds[i], c, &now);
+			ready += look_member(&fds[i], c, now);
 			continue;
 		}
 		silent.places[silent.n++] = &fds[i];
 		if (silent.n == SILENT_MAX)
-			ready += look_silent(&silent, &now);
+			ready += look_silent(&silent, now);
 	}
-	return silent.n ? ready + look_silent(&silent, &now) : ready;
+	return silent.n ? ready + look_silent(&silent, now) : ready;
+}
+
+int poll_look_members(struct pollfd *fds, nfds_t n)
+{
+	uint64_t now = 0;
+	int ready = 0;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct connection *c = poll_member(fds[i].fd);
+
+		/* A place that the caller left empty. */
+		if (!c && fds[i].fd < 0)
+			fds[i].revents = 0;
+		if (!c)
+			continue;
+		if (connection_phase(c) == PHASE_HANDSHAKE)
+			return ready + look_beginning(&fds[i], n - i, &now);
+		ready += look_member(&fds[i], c, &now);
+	}
+	return ready;
 }
 
 short poll_instance_bits(const struct pollfd *p)

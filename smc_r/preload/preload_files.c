@@ -49,8 +49,7 @@ PRELOAD_ALIAS(openat64, openat);
 
 PRELOAD int creat(const char *path, mode_t mode)
 {
-	return SCARCITY_CALL(
-	    real.open(path, O_CREAT | O_WRONLY | O_TRUNC, mode), -1);
+	return SCARCITY_CALL(real.creat(path, mode), -1);
 }
 
 PRELOAD_ALIAS(creat64, creat);
@@ -135,5 +134,5 @@ PRELOAD int inotify_init1(int flags)
 
 PRELOAD int inotify_init(void)
 {
-	return SCARCITY_CALL(real.inotify_init1(0), -1);
+	return SCARCITY_CALL(real.inotify_init(), -1);
 }

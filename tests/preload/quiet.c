@@ -29,13 +29,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -81,6 +85,10 @@ static void call_vdprintf(const char *format, ...)
 
 int __dprintf_chk(int, int, const char *, ...);
 int __vdprintf_chk(int, int, const char *, va_list);
+int __open_2(const char *, int);
+int __open64_2(const char *, int);
+int __openat_2(int, const char *, int);
+int __openat64_2(int, const char *, int);
 
 static void call_vdprintf_chk(const char *format, ...)
 {
@@ -338,6 +346,12 @@ CASE_OF(open, close(open("/dev/null", O_RDONLY)))
 CASE_OF(open64, close(open64("/dev/null", O_RDONLY)))
 CASE_OF(openat, close(openat(AT_FDCWD, "/dev/null", O_RDONLY)))
 CASE_OF(openat64, close(openat64(AT_FDCWD, "/dev/null", O_RDONLY)))
+CASE_OF(__open_2, close(__open_2("/dev/null", O_RDONLY)))
+CASE_OF(__open64_2, close(__open64_2("/dev/null", O_RDONLY)))
+CASE_OF(__openat_2, close(__openat_2(AT_FDCWD, "/dev/null", O_RDONLY)))
+CASE_OF(__openat64_2, close(__openat64_2(AT_FDCWD, "/dev/null", O_RDONLY)))
+CASE_OF(creat, close(creat("/dev/null", 0600)))
+CASE_OF(creat64, close(creat64("/dev/null", 0600)))
 CASE_OF(fopen, fclose(fopen("/dev/null", "r")))
 CASE_OF(fopen64, fclose(fopen64("/dev/null", "r")))
 CASE_OF(opendir, closedir(opendir("/")))
@@ -345,6 +359,12 @@ CASE_OF(pipe, close_both(pipe(pair)))
 CASE_OF(pipe2, close_both(pipe2(pair, O_CLOEXEC)))
 CASE_OF(socketpair, close_both(socketpair(AF_UNIX, SOCK_STREAM, 0, pair)))
 CASE_OF(eventfd, close(eventfd(0, EFD_CLOEXEC)))
+CASE_OF(timerfd_create, close(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)))
+CASE_OF(signalfd, sigset_t none; sigemptyset(&none);
+	close(signalfd(-1, &none, SFD_CLOEXEC)))
+CASE_OF(memfd_create, close(memfd_create("quiet", MFD_CLOEXEC)))
+CASE_OF(inotify_init, close(inotify_init()))
+CASE_OF(inotify_init1, close(inotify_init1(IN_CLOEXEC)))
 CASE_OF(fdopen, fclose(fdopen(dup(file), "r")))
 CASE_OF(fclose, FILE *f = fopen("/dev/null", "w"); fputs("x", f); fclose(f))
 CASE_OF(freopen, fclose(freopen("/dev/null", "r", fopen("/dev/null", "r"))))
@@ -468,6 +488,12 @@ static const struct {
     CASE(open64),
     CASE(openat),
     CASE(openat64),
+    CASE(__open_2),
+    CASE(__open64_2),
+    CASE(__openat_2),
+    CASE(__openat64_2),
+    CASE(creat),
+    CASE(creat64),
     CASE(fopen),
     CASE(fopen64),
     CASE(opendir),
@@ -475,6 +501,11 @@ static const struct {
     CASE(pipe2),
     CASE(socketpair),
     CASE(eventfd),
+    CASE(timerfd_create),
+    CASE(signalfd),
+    CASE(memfd_create),
+    CASE(inotify_init),
+    CASE(inotify_init1),
     CASE(fdopen),
     CASE(fclose),
     CASE(freopen),
