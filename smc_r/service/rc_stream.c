@@ -120,7 +120,7 @@ bool rc_stream_next(struct rc_stream *s, const struct rc_stream_view *v,
 	uint32_t n = ready < room ? (uint32_t)ready : room;
 
 	out->writes = 0;
-	if (s->count == RC_STREAM_CDCS)
+	if (s->count == RC_STREAM_CDCS || rc_stream_is_over(s))
 		return false;
 	if (s->flush && n == ready) {
 		s->flush = false;

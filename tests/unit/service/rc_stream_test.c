@@ -258,6 +258,19 @@ Test(rc_stream, unread_bytes_make_an_abort)
 	cr_assert(rc_stream_is_over(&s));
 }
 
+Test(rc_stream, nothing_is_posted_behind_the_end)
+{
+	struct rc_stream s = one();
+	struct rc_stream_view v = {.written = 10};
+	struct rc_stream_post p;
+
+	rc_stream_next(&s, &v, &p);
+	rc_stream_expire(&s);
+	v.written += 10;
+	cr_assert_not(rc_stream_next(&s, &v, &p));
+	cr_assert(rc_stream_is_over(&s));
+}
+
 Test(rc_stream, a_full_ring_is_told_with_each_message)
 {
 	struct rc_stream s = one();
