@@ -389,6 +389,7 @@ static void expire_flow(struct rc_flow *f, uint64_t now_ns)
 		break;
 	case RC_FLOW_CONFIRM_RKEY:
 	case RC_FLOW_DELETE_RKEY:
+		f->link[link].unanswered += f->kind == RC_FLOW_DELETE_RKEY;
 		rc_flow_finish(f, -ETIMEDOUT);
 		if (f->link[link].test_ns == 0)
 			send_test(f, link, now_ns);

@@ -103,6 +103,8 @@ struct rc_flow_link {
 	uint32_t peer_uid;
 	uint64_t heard_ns; /* something came */
 	uint64_t test_ns;  /* Test Link is answered by then; 0: none is out */
+	/* Requests to delete keys whose time was over before their response. */
+	uint32_t unanswered;
 };
 
 /* What we wait for; one at a time. */

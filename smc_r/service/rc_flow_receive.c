@@ -293,16 +293,26 @@ static void delete_keys(struct rc_flow *f, int link,
 	}
 }
 
+/* Is it the response to the request that is open? Linux names no key in one of
+ * version 2, so those that are late come first, as they were asked first. */
+static bool is_answer(struct rc_flow *f, int link, const struct llc_message *m)
+{
+	if (m->version == 2 && f->link[link].unanswered > 0) {
+		f->link[link].unanswered--;
+		return false;
+	}
+	return f->kind == RC_FLOW_DELETE_RKEY && f->kind_link == link &&
+	       (m->version == 2 ||
+		m->delete_rkey.rkey[0] == f->current.key[0].rkey[link]);
+}
+
 static bool on_delete_rkey(struct rc_flow *f, int link,
 			   const struct llc_message *m, uint64_t now_ns)
 {
 	struct llc_message *out;
 
 	if (m->response) {
-		/* Linux names no key in its response of version 2. */
-		if (f->kind != RC_FLOW_DELETE_RKEY || f->kind_link != link ||
-		    (m->version == 1 &&
-		     m->delete_rkey.rkey[0] != f->current.key[0].rkey[link]))
+		if (!is_answer(f, link, m))
 			return false;
 		rc_flow_finish(f, m->delete_rkey.negative ? -EREMOTEIO : 0);
 		rc_flow_start(f, now_ns);

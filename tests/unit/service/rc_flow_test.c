@@ -325,6 +325,21 @@ Test(rc_flow, client_of_the_trace_v2)
 		NO_MORE});
 }
 
+Test(rc_flow, a_late_response_without_a_key_ends_no_other_request)
+{
+	play_as(
+	    RC_FLOW_CLIENT, 2,
+	    (const struct step[]){{OPEN, 0, 0, ""},
+				  {GET, 0, V2_CONFIRM_LINK, ANY},
+				  {GET, 0, V2_ADD_LINK, ANY},
+				  {DELETE, 2, 0, "0:292c00000100000000000347"},
+				  {DELETE, 3, 0, ""},
+				  {TIME, 2002, 0, ANY}, /* 2 failed, 3 is out */
+				  {GET, 0, "292c008001", ""},
+				  {GET, 0, "292c008001", "result3:0"},
+				  NO_MORE});
+}
+
 Test(rc_flow, server_of_the_trace_v2)
 {
 	play_as(RC_FLOW_SERVER, 2,
