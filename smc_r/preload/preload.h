@@ -79,7 +79,7 @@ static inline struct connection *served_end_point(int fd)
 
 extern void __chk_fail(void) __attribute__((noreturn));
 
-/* What a fortified program calls: `call`, unless the buffer is too small. */
+/* A fortified program makes this `call`, unless the buffer is too small. */
 #define PRELOAD_CHECKED(result, name, parameters, is_too_small, call)          \
 	PRELOAD result name parameters;                                        \
 	PRELOAD result name parameters                                         \

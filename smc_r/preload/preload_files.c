@@ -54,7 +54,7 @@ PRELOAD int creat(const char *path, mode_t mode)
 
 PRELOAD_ALIAS(creat64, creat);
 
-/* What libc's headers make of open() where they check it. */
+/* The headers of libc make these calls of open() where they check it. */
 int __open_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 

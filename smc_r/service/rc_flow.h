@@ -34,7 +34,7 @@
 #define RC_FLOW_REQUESTS_MAX 16 /* of our own that wait */
 #define RC_FLOW_ACTIONS_MAX  48
 
-/* What the owner is to do, or to know. */
+/* The owner does these things, or has to know of them. */
 enum rc_flow_action_type {
 	RC_FLOW_KEY_REMOVED, /* row: do not write there any more */
 	RC_FLOW_KEY_ADDED,   /* row */
@@ -107,7 +107,7 @@ struct rc_flow_link {
 	uint32_t unanswered;
 };
 
-/* What we wait for; one at a time. */
+/* The machine waits for one of these at a time. */
 enum rc_flow_kind {
 	RC_FLOW_IDLE,
 	RC_FLOW_CONFIRM_LINK, /* a client waits for the request */

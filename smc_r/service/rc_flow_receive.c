@@ -166,7 +166,7 @@ static void on_delete_all(struct rc_flow *f, int link,
 	rc_flow_finish_group(f, 0, d->reason);
 }
 
-/* What a client asks for is done by the server's own request for the same. */
+/* The server carries out what a client asks for by a request of its own. */
 static bool on_delete_at_server(struct rc_flow *f,
 				const struct llc_delete_link *d,
 				uint64_t now_ns)
