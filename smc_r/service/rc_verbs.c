@@ -247,6 +247,30 @@ int rc_link_connect(struct rc_link *l, const struct rc_link_name *peer)
 				  IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
+/* ---- regions ---- */
+
+int rc_region_make(struct rc_region *r, struct rc_link *l, void *at,
+		   size_t bytes, bool remote)
+{
+	int access =
+	    remote ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
+
+	r->mr = ibv_reg_mr(l->pd, at, bytes, access);
+	if (!r->mr)
+		return -errno;
+	r->lkey = r->mr->lkey;
+	r->rkey = remote ? r->mr->rkey : 0;
+	r->address = (uintptr_t)at;
+	return 0;
+}
+
+void rc_region_drop(struct rc_region *r)
+{
+	if (r->mr)
+		ibv_dereg_mr(r->mr);
+	memset(r, 0, sizeof(*r));
+}
+
 /* ---- chains ---- */
 
 struct chain {

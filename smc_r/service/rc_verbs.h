@@ -17,7 +17,9 @@
 #define SMC_R_RC_VERBS_H
 
 #include <infiniband/verbs.h>
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RC_LINK_SLOTS    16u /* as Linux has them (5.9) */
@@ -36,6 +38,14 @@ struct rc_device {
 	union ibv_gid gid;
 	enum ibv_mtu mtu;
 	unsigned unacked; /* events */
+};
+
+/* Memory that links of one protection domain reach. All zeros: none. */
+struct rc_region {
+	struct ibv_mr *mr;
+	uint32_t lkey;
+	uint32_t rkey; /* 0 without remote rights */
+	uint64_t address;
 };
 
 /* How the peer's end of a link is called, and ours for the peer. */
@@ -89,6 +99,20 @@ struct rc_done {
  */
 int rc_device_open(struct rc_device *d, const union ibv_gid *gid);
 void rc_device_close(struct rc_device *d);
+
+/*
+ * Fills in the GID that this local address has on an active device: for
+ * version 2 of RoCE ::ffff:a.b.c.d or the IPv6 address itself, for version 1
+ * that of its interface. 0 or -ENODEV.
+ */
+int rc_device_find(const struct in6_addr *local, int roce_version,
+		   union ibv_gid *gid);
+
+/* Registers memory for a link: to gather from, and with `remote` for the peer's
+ * WRITEs. 0 or -errno. */
+int rc_region_make(struct rc_region *r, struct rc_link *l, void *at,
+		   size_t bytes, bool remote);
+void rc_region_drop(struct rc_region *r);
 
 /* Makes a link with all its receives posted (INIT). 0 or -errno. */
 int rc_link_open(struct rc_link *l, struct rc_device *d, uint32_t psn);
