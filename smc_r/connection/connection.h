@@ -102,13 +102,14 @@ struct handshake_wait {
 };
 
 /* It holds what TCP was asked of the peer's end, and said: tcp_end.h.
- * Fields: connection/connection_ends fallback/ epoll/epoll_member */
+ * Fields: connection/connection_ends fallback/ epoll/epoll_member far/ */
 struct tcp_watch {
 	_Atomic uint32_t ended; /* enum ends_tcp, as far as it is one */
 	uint32_t idle_looks;    /* EAGAINs since TCP was last asked */
 	uint64_t asked_ticks;   /* when that was (sys_ticks) */
 	/* That time of an epoll instance that has it, or NULL. */
 	_Atomic uint64_t *_Atomic instance_asked;
+	bool silent;         /* the peer is on another host: far_begin.h */
 	bool recall_awaited; /* recall_is_done() has waited */
 	bool end_woke;       /* half_close_tell(): the peer slept then */
 };

@@ -14,7 +14,9 @@ struct ends_words connection_ends(const struct connection *c)
 		w.own = atomic_load(&c->out_producer->flags);
 		w.asks = atomic_load(&c->in_consumer->flags);
 	}
-	w.tcp = atomic_load(&c->tcp.ended) ? ENDS_TCP_ENDED : ENDS_TCP_OPEN;
+	w.tcp = connection_is_far(c)         ? ENDS_TCP_SILENT
+		: atomic_load(&c->tcp.ended) ? ENDS_TCP_ENDED
+					     : ENDS_TCP_OPEN;
 	w.rx = atomic_load(&c->slot->rx.flags);
 	w.tx = atomic_load(&c->slot->tx.flags);
 	w.error = atomic_load(&c->slot->error);

@@ -55,6 +55,13 @@ static inline bool stream_is_sealed(const struct connection *c)
 	    0);
 }
 
+/* Is the peer on another host, beside a TCP connection that tells nothing of
+ * its end? No more when the bytes go over TCP. */
+static inline bool connection_is_far(const struct connection *c)
+{
+	return __builtin_expect(c->tcp.silent, 0) && !stream_is_sealed(c);
+}
+
 /* Nothing follows it at all. */
 static inline bool stream_is_shut(const struct connection *c)
 {

@@ -20,7 +20,7 @@
  * that of the connection. */
 static bool is_settled(const struct connection *c)
 {
-	return connection_phase(c) == PHASE_ACTIVE &&
+	return connection_phase(c) == PHASE_ACTIVE && !connection_is_far(c) &&
 	       (c->side == SIDE_SERVER || atomic_load(&c->control->confirmed) ==
 					      atomic_load(&c->control->epoch));
 }
@@ -117,8 +117,8 @@ void half_close_follow(struct connection *c, int fd)
 	bool woke;
 
 	if (!stream_is_shut(c) || connection_phase(c) != PHASE_ACTIVE ||
-	    !is_at_end(c) || !was_first(c) || has_come(c, fd, 0) ||
-	    send_for_peer_fin(c, fd))
+	    connection_is_far(c) || !is_at_end(c) || !was_first(c) ||
+	    has_come(c, fd, 0) || send_for_peer_fin(c, fd))
 		return;
 	woke = connection_signal_data(c) || c->tcp.end_woke;
 	if (woke && !is_ourselves(c))

@@ -57,6 +57,8 @@ static void judge_end(struct connection *c, short bits)
 
 int tcp_error(struct connection *c, int fd)
 {
+	if (connection_is_far(c))
+		return 0;
 	return tcp_error_of(c, sys_socket_option(fd, SO_ERROR));
 }
 
@@ -78,6 +80,8 @@ bool tcp_error_waits(int fd)
 
 bool tcp_has_hung_up(const struct connection *c, int fd)
 {
+	if (connection_is_far(c))
+		return connection_peer(c) >= PEER_CLOSED;
 	return connection_tcp_ended(c) || sys_poll(fd, POLLRDHUP, 0);
 }
 
@@ -152,6 +156,17 @@ static bool is_more(struct connection *c, int fd, short bits)
 	return true;
 }
 
+/* The peer's words tell, and the service's end is a reset. */
+static bool far_has_ended(struct connection *c)
+{
+	struct ends_words w = connection_ends(c);
+
+	if ((ends_was_aborted(&w) || tcp_end_hangs_up(c)) &&
+	    connection_end(c, ENDS_PEER_RESETS))
+		atomic_store(&c->slot->error, ECONNRESET);
+	return ends_peer(&w) >= PEER_CLOSED || connection_was_reset(c);
+}
+
 bool tcp_has_ended(struct connection *c, int fd)
 {
 	struct pollfd p = {.fd = connection_fd(c, fd), .events = POLLRDHUP};
@@ -159,6 +174,8 @@ bool tcp_has_ended(struct connection *c, int fd)
 
 	if (connection_tcp_ended(c))
 		return true;
+	if (connection_is_far(c))
+		return far_has_ended(c);
 	if (SYS_CALL3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLNVAL) ||
 	    is_our_own_end(c, p.fd, p.revents))
 		return false;

@@ -55,6 +55,13 @@ static inline short tcp_end_events(const struct connection *c)
 {
 	return tcp_end_is_half(c) ? 0 : POLLRDHUP;
 }
+
+/* The number for poll(), which tells errors whatever is asked: -1 where TCP
+ * tells nothing of the peer. */
+static inline int tcp_end_fd(const struct connection *c, int fd)
+{
+	return connection_is_far(c) ? -1 : connection_fd(c, fd);
+}
 /* For programs that only ever call without waiting: the kernel must be asked
  * now and then, or the death of a peer would go unnoticed. The clock decides,
  * which is looked at every few calls in vain. */

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "smc_r/connection/proposal.h"
+#include "smc_r/far/far_begin.h"
 #include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/handshake_timeout.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -36,10 +38,10 @@ static bool is_on_this_host(const struct status_slot *s)
 /* Loopback and the settings tell this host's addresses. */
 bool handshake_is_here(const struct in6_addr *where)
 {
-	return IN6_IS_ADDR_LOOPBACK(where) ||
-	       (IN6_IS_ADDR_V4MAPPED(where) &&
-		where->s6_addr[12] == IN_LOOPBACKNET) ||
-	       settings_has_address(where);
+	return !inject_is_far() && (IN6_IS_ADDR_LOOPBACK(where) ||
+				    (IN6_IS_ADDR_V4MAPPED(where) &&
+				     where->s6_addr[12] == IN_LOOPBACKNET) ||
+				    settings_has_address(where));
 }
 
 bool handshake_is_undecided(struct connection *c)
@@ -202,6 +204,24 @@ static void begin_deferred(struct connection *c)
 	c->handshake.deferred = true;
 }
 
+/* The peer is on another host, and nobody has said a word yet. */
+static void begin_far(struct connection *c, int fd, uint64_t now)
+{
+	uint32_t reason;
+
+	switch (far_begin(c, fd, &reason)) {
+	case FAR_BEGUN:
+		break;
+	case FAR_NO_SERVICE:
+		start_client(c, fd, now);
+		break;
+	case FAR_REFUSED:
+		handshake_begin(c, false);
+		handshake_end_offer(c, fd, reason, now);
+		break;
+	}
+}
+
 /* TCP is connected: was the offer taken? */
 static void client_connected(struct connection *c, int fd, uint64_t now)
 {
@@ -242,6 +262,8 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 		handshake_stay_native(c, REASON_TIMEOUT);
 	else if (defers)
 		begin_deferred(c);
+	else if (agreed && !handshake_is_here(&c->slot->peer))
+		begin_far(c, fd, now);
 	else if (c->opening.offer_entry || agreed)
 		start_client(c, fd, now);
 	else if (is_foreign(c))

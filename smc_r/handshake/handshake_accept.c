@@ -4,6 +4,7 @@
 
 #include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/socket_history.h"
+#include "smc_r/far/far_begin.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"
@@ -53,12 +54,24 @@ static void start_claimed(struct connection *c, int fd, struct arrival *arrived,
 	messages_carry_out(c, fd, a, &m, now);
 }
 
+/* Its client is on another host, and the service hears it. */
+static bool is_taken_far(struct connection *c, int fd, const struct arrival *a,
+			 uint32_t *reason)
+{
+	return a->agreed && !*reason && !handshake_is_here(&c->slot->peer) &&
+	       far_begin(c, fd, reason) == FAR_BEGUN;
+}
+
 static void take_up(struct connection *c, int fd, struct arrival *a,
 		    uint32_t reason)
 {
 	bool taken = stream_lock(&c->slot->rx);
 
 	handshake_start_clock(c);
+	if (is_taken_far(c, fd, a, &reason)) {
+		stream_unlock(&c->slot->rx, taken);
+		return;
+	}
 	if (a->claimed)
 		start_claimed(c, fd, a, reason);
 	else if (a->agreed)

@@ -193,7 +193,12 @@ struct rmb_element {
 	    first_burst; /* ... the client writes first in it: first_burst.h */
 	_Atomic uint32_t accept; /* ACCEPT_*; both compare and swap */
 	_Atomic uint64_t knock;  /* linkgroup_knock.h */
-	uint8_t pad[32];
+	/* A link service tells why the connection went back to TCP (reason.h),
+	 * and what the peer's Decline said; and its name for a far_hello. */
+	_Atomic uint32_t reason;
+	_Atomic uint32_t peer_reason;
+	_Atomic uint64_t ticket;
+	uint8_t pad[16];
 };
 
 struct rmb_waiters {

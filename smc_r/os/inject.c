@@ -29,6 +29,15 @@ bool inject_fails(void)
 	return atomic_load(left) > 0 && atomic_fetch_sub(left, 1) == 1;
 }
 
+bool inject_is_far(void)
+{
+	static int is_far = -1;
+
+	if (is_far < 0)
+		is_far = getenv("SMC_R_FAR") != NULL;
+	return is_far;
+}
+
 /* As the kernel would say when it has no memory, or no descriptor. */
 static int error_of(long number, long second, long fifth)
 {

@@ -46,6 +46,9 @@ enum inject_step {
 /* Is this the one that fails? */
 bool inject_fails(void);
 
+/* SMC_R_FAR is set: peers on this host count as those of other hosts. */
+bool inject_is_far(void);
+
 /* Now and then; mostly short, so that the other side just gets in between. */
 static inline void inject_nap(void)
 {
@@ -70,6 +73,11 @@ void inject_broken(const char *invariant);
 #define INVARIANT(number, holds) ((void)0)
 
 static inline bool inject_fails(void)
+{
+	return false;
+}
+
+static inline bool inject_is_far(void)
 {
 	return false;
 }

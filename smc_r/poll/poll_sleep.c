@@ -216,6 +216,8 @@ static nfds_t add_member(struct poll_call *p, nfds_t at, struct connection *c,
 		return knock_is_pending(c) ? add_knock(p, at, c, i) : at;
 	}
 	*events = kernel_share(c) & (asked | everybodys(c));
+	if (connection_is_far(c))
+		p->all[i].fd = -1;
 	*note |= join(p, place_for_data(c), ON_DATA, FIRST_DATA);
 	if (asked & (POLLOUT | POLLWRNORM)) {
 		*note |= join(p, place_for_room(c), ON_ROOM, FIRST_ROOM);

@@ -28,7 +28,8 @@ static enum ends_in in_told_by_peer(const struct ends_words *w)
 		return IN_RESET;
 	if (w->peer & PRODUCER_FIN)
 		return IN_END;
-	return w->peer & PRODUCER_CLOSED ? IN_RESET : IN_RING;
+	return (w->peer & PRODUCER_CLOSED) || (w->rx & STREAM_RESET) ? IN_RESET
+								     : IN_RING;
 }
 
 /* The peer has ended, or goes on elsewhere; or IN_RING. */
@@ -103,6 +104,7 @@ static const struct ends_change changes[ENDS_EVENTS] = {
     [ENDS_SHUTS_BOTH] = {.own = PRODUCER_SHUT},
     [ENDS_CLOSES] = {.own = PRODUCER_CLOSED},
     [ENDS_CLOSES_UNHEARD] = {.own = PRODUCER_CLOSED | PRODUCER_FIN},
+    [ENDS_ABORTS] = {.own = PRODUCER_ABORTED},
     [ENDS_FIN_IS_DUE] = {.own = PRODUCER_HALVED},
     [ENDS_FIN_IS_SENT] = {.tx = STREAM_FIN_SENT},
     [ENDS_PEERS_FIN_IS_SENT] = {.rx = STREAM_FIN_SENT},

@@ -115,6 +115,7 @@ enum ends_event {
 	ENDS_CLOSES,
 	ENDS_CLOSES_UNHEARD, /* the client's Confirm was not read: FIN as well
 			      */
+	ENDS_ABORTS,         /* the link service, for a peer on another host */
 	/* Halves: half_close.h */
 	ENDS_FIN_IS_DUE,
 	ENDS_FIN_IS_SENT,
@@ -247,6 +248,12 @@ static inline bool ends_says_shut(const struct ends_words *w)
 static inline bool ends_was_reset(const struct ends_words *w)
 {
 	return w->rx & STREAM_RESET;
+}
+
+/* A peer beside which TCP is silent broke the connection. */
+static inline bool ends_was_aborted(const struct ends_words *w)
+{
+	return w->peer & PRODUCER_ABORTED;
 }
 
 /* The peer closed in order as the program is to see it, although TCP was

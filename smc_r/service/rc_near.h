@@ -25,6 +25,9 @@ void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
  * program, where its end is a reset. */
 void rc_near_peer(struct rc_conn *c, int error);
 
+/* Bytes came from the peer, or room: the program may answer soon. */
+void rc_near_moved(struct rc_conn *c);
+
 /* RC_CONN_OVER, behind RC_CONN_ACTIVE: no key of the peer's leads to the rings
  * any more. The near half may free it, at a later time. */
 void rc_near_over(struct rc_conn *c);

@@ -30,7 +30,7 @@ static void reset_if_unread(struct connection *c, int fd)
 {
 	struct linger l = {1, 0};
 
-	if (stream_reads_tcp(c))
+	if (stream_reads_tcp(c) || connection_is_far(c))
 		return;
 	if (stream_fill(c) > 0)
 		real.setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));

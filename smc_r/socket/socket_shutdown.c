@@ -84,7 +84,7 @@ static bool was_reset(struct connection *c, int fd)
 	if (connection_was_reset(c))
 		return true;
 	/* One of which the programs know nothing is an end in order. */
-	if (connection_was_left(c))
+	if (connection_was_left(c) || connection_is_far(c))
 		return false;
 	sys_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, sizeof(state));
 	return state == TCP_CLOSE;
@@ -180,8 +180,13 @@ int socket_shutdown(struct connection *c, int fd, int how)
 		demote_serve(c, fd);
 		return 0;
 	}
-	recall_forbid(c, fd);
+	if (!connection_is_far(c))
+		recall_forbid(c, fd);
 	/* One half after the other is the same to it as both at once. */
 	connection_end(c, ENDS_SHUTS_BOTH);
+	if (connection_is_far(c)) {
+		connection_signal_data(c);
+		return 0;
+	}
 	return shut_both(fd);
 }

@@ -178,7 +178,8 @@ static uint32_t end_bits(struct connection *c, int fd, uint32_t bits)
 	/* If either end shut it both ways, TCP is, too, and what the other one
 	 * still sent resets it. In TIME_WAIT it reports no errors, as
 	 * tcp_error() says. */
-	if (peer >= PEER_SHUT || ends_both_are_shut(&w))
+	if (w.tcp != ENDS_TCP_SILENT &&
+	    (peer >= PEER_SHUT || ends_both_are_shut(&w)))
 		bits |= kernel_bits(fd, 0) &
 			~(uint32_t)(ends_by_ring(&w) && shut ? POLLERR : 0);
 	if (ends_was_left(&w) && !shut)

@@ -79,8 +79,9 @@ static bool only_we_read(const struct connection *c)
 static bool may_stall(struct connection *c)
 {
 	return process.stall_ms && relaxed_load(&c->stall.full_ns) &&
-	       connection_phase(c) == PHASE_ACTIVE && !stream_writes_tcp(c) &&
-	       !connection_writes_no_more(c) && !atomic_load(&c->closing.fd);
+	       !connection_is_far(c) && connection_phase(c) == PHASE_ACTIVE &&
+	       !stream_writes_tcp(c) && !connection_writes_no_more(c) &&
+	       !atomic_load(&c->closing.fd);
 }
 
 static uint64_t left_ns(struct connection *c, uint64_t now)

@@ -114,7 +114,7 @@ static int sleep_by_clock(const struct connection *c, int bell,
 static int sleep_on_tcp(struct connection *c, int fd, struct wait_sleep *s)
 {
 	short events = tcp_end_is_half(c) ? 0 : POLLRDHUP | POLLIN;
-	struct pollfd p = {.fd = fd, .events = events};
+	struct pollfd p = {.fd = tcp_end_fd(c, fd), .events = events};
 	bool last = is_last(s);
 	int n;
 
@@ -158,7 +158,7 @@ static int wait_beside_tcp(struct connection *c, int fd, int bell,
 {
 	struct pollfd p[2] = {
 	    {.fd = bell, .events = POLLIN},
-	    {.fd = connection_fd(c, fd), .events = tcp_end_events(c)},
+	    {.fd = tcp_end_fd(c, fd), .events = tcp_end_events(c)},
 	};
 	int n = stoppable_poll(p, 2, timeout);
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * rc_hello: the socket at which programs say hello (far_hello.h).
+ *
+ * Locking: none; one thread.
+ */
+#ifndef SMC_R_RC_HELLO_H
+#define SMC_R_RC_HELLO_H
+
+#include "smc_r/service/rc_program.h"
+
+/*
+ * Listens in the run directory, for this network namespace: a descriptor that
+ * does not block; -EADDRINUSE, a service is there; -errno. The name of a dead
+ * service is taken over.
+ */
+int rc_hello_listen(void);
+/* Removes the name. */
+void rc_hello_forget(void);
+
+/* The descriptor is readable: takes what came, a bounded number at once. */
+void rc_hello_accept(int listener, struct rc_programs *all);
+
+#endif
