@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "smc_r/connection/sleepers.h"
+#include "smc_r/fallback/far_relay.h"
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/fallback/recall.h"
 #include "smc_r/fallback/relay.h"
@@ -136,6 +137,16 @@ void demote_guard(struct connection *c, int fd)
 	stream_unlock(&c->slot->rx, taken);
 }
 
+/* A link service tells why there is no SMC with the peer. */
+static uint32_t reason_of_peer(const struct connection *c)
+{
+	uint32_t reason = c->tcp.silent ? atomic_load(&c->control->reason) : 0;
+
+	if (c->tcp.silent)
+		c->slot->peer_reason = atomic_load(&c->control->peer_reason);
+	return reason ? reason : REASON_DEMOTED_PEER;
+}
+
 void demote_serve(struct connection *c, int fd)
 {
 	if (stream_owes_fin(c))
@@ -146,7 +157,7 @@ void demote_serve(struct connection *c, int fd)
 		demote_guard(c, fd);
 	if (!stream_seal_is_due(c))
 		return;
-	note(c, REASON_DEMOTED_PEER);
+	note(c, reason_of_peer(c));
 	seal_output(c, fd);
 }
 
@@ -279,6 +290,20 @@ static bool wait_for_seal(struct connection *c, int fd, unsigned ms)
 
 /* ---- both ---- */
 
+/* What the peer's host has sent, and is to get, no other TCP stream carries. */
+static bool relay_far(struct connection *c, int fd, uint32_t reason)
+{
+	if (stream_reads_tcp(c))
+		return true;
+	if (!far_relay_start(c, fd))
+		return false;
+	note(c, reason);
+	connection_wake_readers(c);
+	connection_wake_writers(c);
+	demote_settle(c);
+	return true;
+}
+
 void demote(struct connection *c, int fd, uint32_t reason)
 {
 	uint32_t phase = connection_phase(c);
@@ -288,6 +313,9 @@ void demote(struct connection *c, int fd, uint32_t reason)
 		phase = connection_phase(c);
 	}
 	if (phase != PHASE_ACTIVE)
+		return;
+	if (connection_is_far(c) &&
+	    (relay_far(c, fd, reason) || connection_is_far(c)))
 		return;
 	note(c, reason);
 	seal_output(c, fd);
@@ -337,6 +365,10 @@ static bool hand_over(struct connection *c, int fd, uint32_t reason,
 {
 	uint64_t left;
 
+	if (connection_is_far(c) && relay_far(c, fd, reason))
+		return true;
+	if (connection_is_far(c))
+		return false;
 	/* A connection under several numbers is frozen once. */
 	if (stream_is_frozen(c))
 		return true;

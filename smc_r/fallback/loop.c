@@ -150,7 +150,7 @@ static int accept_sender(const struct loop *l)
 	return -1;
 }
 
-bool loop_open(struct loop *l, int fd)
+bool loop_open(struct loop *l, int fd, enum loop_sender sender)
 {
 	struct sockaddr_storage own, other;
 	long result;
@@ -158,7 +158,7 @@ bool loop_open(struct loop *l, int fd)
 	if (own_name(fd, &own) < 0)
 		return false;
 	/* One that both ends have ended has no peer any more. */
-	if (peer_name(fd, &other) < 0)
+	if (sender == LOOP_OF_OWN || peer_name(fd, &other) < 0)
 		other = own;
 	l->listener = open_at(&own);
 	l->sender = open_at(&other);

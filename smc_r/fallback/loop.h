@@ -23,9 +23,15 @@ struct loop {
 
 #define LOOP_NONE ((struct loop){-1, -1, -1})
 
-/* The receiver has the local address of fd, and the sender the address of its
- * peer; their ports are new ones. False: not within a second or two. */
-bool loop_open(struct loop *l, int fd);
+/* Whose address the sender has. */
+enum loop_sender {
+	LOOP_OF_PEER, /* fd's, which is on this host */
+	LOOP_OF_OWN,  /* the receiver's: the peer is on another host */
+};
+
+/* The receiver has the local address of fd; their ports are new ones. False:
+ * not within a second or two. */
+bool loop_open(struct loop *l, int fd, enum loop_sender sender);
 void loop_close(struct loop *l);
 
 #endif

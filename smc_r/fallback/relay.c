@@ -11,6 +11,7 @@
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/loop.h"
 #include "smc_r/fallback/relay_copy.h"
+#include "smc_r/fallback/relay_place.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/status/segment.h"
@@ -46,41 +47,6 @@ static bool is_over(const struct connection *c, int fd)
 	return ends_was_reset(&w) || (sys_poll(fd, POLLRDHUP, 0) & POLLHUP);
 }
 
-static bool put_at(int from, int fd)
-{
-	long flags = SYS_CALL3(SYS_fcntl, fd, F_GETFD, 0);
-
-	return flags >= 0 &&
-	       SYS_CALL3(SYS_dup3, from, fd,
-			 flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
-}
-
-/* All numbers of the connection are one file, and stay that. */
-static bool put_at_all(const struct connection *c, int from, int fd)
-{
-	if (!put_at(from, fd))
-		return false;
-	for (int i = 0; i < fdtable_end(); i++)
-		if (i != fd && connection_of(i) == c)
-			put_at(from, i);
-	return true;
-}
-
-static bool take_place(struct connection *c, int from, int fd)
-{
-	long status = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
-
-	if (status < 0)
-		return false;
-	SYS_CALL3(SYS_fcntl, from, F_SETFL, status & O_NONBLOCK);
-	/* A socket that is shut both ways would take nothing more. */
-	if (connection_writes_no_more(c))
-		SYS_CALL3(SYS_shutdown, from, SHUT_WR, 0);
-	else if (connection_reads_no_more(c))
-		SYS_CALL3(SYS_shutdown, from, SHUT_RD, 0);
-	return put_at_all(c, from, fd);
-}
-
 /* The ring's bytes, in one piece that stays when the ring is used again. */
 static uint8_t *copy_of_ring(struct connection *c, size_t n)
 {
@@ -99,10 +65,10 @@ static bool start(struct connection *c, struct loop *l, int fd,
 		  const uint8_t *bytes, size_t n, const struct relay_hold *hold)
 {
 	int old = (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-	bool done = old >= 0 && take_place(c, l->receiver, fd);
+	bool done = old >= 0 && relay_take_place(c, l->receiver, fd);
 
 	if (done && !relay_copy_start(old, l->sender, bytes, n, hold)) {
-		put_at_all(c, old, fd);
+		relay_put_at_all(c, old, fd);
 		done = false;
 	}
 	if (old >= 0)
@@ -157,7 +123,7 @@ static bool pass_on(struct connection *c, struct loop *l, int fd)
 	/* Then the socket can hold it alone. */
 	if (sent == n && is_over(c, fd)) {
 		end_sender(c, l, fd);
-		done = take_place(c, l->receiver, fd);
+		done = relay_take_place(c, l->receiver, fd);
 	} else {
 		done = start(c, l, fd, bytes + sent, n - sent, NULL);
 	}
@@ -197,7 +163,7 @@ bool relay_start(struct connection *c, int fd, bool shared)
 	if (!kept && !atomic_compare_exchange_strong(&c->in_consumer->rest,
 						     &rest, REST_READER))
 		return false;
-	done = loop_open(&l, fd) &&
+	done = loop_open(&l, fd, LOOP_OF_PEER) &&
 	       (shared ? wait_for_others(c, &l, fd) : pass_on(c, &l, fd));
 	loop_close(&l);
 	if (!kept)

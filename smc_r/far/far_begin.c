@@ -11,6 +11,8 @@
 #include "smc_r/peer/identity.h"
 #include "smc_r/protocol/reason.h"
 
+#define HANDSHAKE_PART 10 /* divides process.handshake_ms */
+
 static struct far_hello hello_of(const struct connection *c)
 {
 	struct far_hello h = {.magic = FAR_MAGIC,
@@ -41,7 +43,8 @@ static uint32_t begin(struct connection *c, int fd, int channel)
 	struct far_hello hello = hello_of(c);
 	struct far_answer a;
 	uint32_t reason;
-	int error = far_channel_ask(channel, fd, &hello, &a);
+	int error = far_channel_ask(channel, fd, &hello, &a,
+				    process.handshake_ms / HANDSHAKE_PART);
 
 	if (error)
 		return error == -ETIMEDOUT ? REASON_TIMEOUT : REASON_RENDEZVOUS;

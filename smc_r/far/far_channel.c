@@ -13,8 +13,6 @@
 #include "smc_r/protocol/text.h"
 #include "smc_r/status/home.h"
 
-#define HANDSHAKE_PART 10 /* of process.handshake_ms */
-
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
 #endif
@@ -82,15 +80,14 @@ static long send_hello(int channel, int tcp, const struct far_hello *hello)
 }
 
 int far_channel_ask(int channel, int tcp, const struct far_hello *hello,
-		    struct far_answer *answer)
+		    struct far_answer *answer, unsigned ms)
 {
 	long n = send_hello(channel, tcp, hello);
 
 	ENGINE_LOCKED();
 	if (n < 0)
 		return (int)n;
-	if (!sys_poll(channel, POLLIN,
-		      (int)(process.handshake_ms / HANDSHAKE_PART)))
+	if (!sys_poll(channel, POLLIN, (int)ms))
 		return -ETIMEDOUT;
 	n = SYS_CALL6(SYS_recvfrom, channel, answer, sizeof(*answer),
 		      MSG_DONTWAIT, 0, 0);

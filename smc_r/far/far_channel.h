@@ -2,8 +2,7 @@
 /*
  * far_channel: a program's end of a hello.
  *
- * Locking: engine lock held by the caller. No call waits longer than a tenth of
- *          process.handshake_ms.
+ * Locking: engine lock held by the caller.
  */
 #ifndef SMC_R_FAR_CHANNEL_H
 #define SMC_R_FAR_CHANNEL_H
@@ -14,9 +13,10 @@
  * a private descriptor; -ENOENT, -ECONNREFUSED where there is none; -errno. */
 int far_channel_open(int tcp);
 
-/* Says hello with this socket and gets the answer: 0, or -errno. */
+/* Says hello with this socket and gets the answer within so many milliseconds:
+ * 0, or -errno. */
 int far_channel_ask(int channel, int tcp, const struct far_hello *hello,
-		    struct far_answer *answer);
+		    struct far_answer *answer, unsigned ms);
 
 /* The program is attached. 0; -errno: the service has not heard it. */
 int far_channel_confirm(int channel);

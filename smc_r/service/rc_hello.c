@@ -145,7 +145,7 @@ static int receive(int channel, struct far_hello *hello)
 	if (tcp >= 0 && n == (ssize_t)sizeof(*hello) &&
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    hello->magic == FAR_MAGIC && hello->version == FAR_VERSION &&
-	    hello->kind == FAR_BEGIN)
+	    (hello->kind == FAR_BEGIN || hello->kind == FAR_RELAY))
 		return tcp;
 	if (tcp >= 0)
 		close(tcp);

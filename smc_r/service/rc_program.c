@@ -16,6 +16,7 @@
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/service/rc_near.h"
+#include "smc_r/service/rc_relay.h"
 #include "smc_r/service/rc_rest.h"
 #include "smc_r/service/rc_service.h"
 
@@ -37,7 +38,15 @@ struct rc_program {
 	uint64_t until_ns;          /* hot until then; or the next look */
 	uint64_t written, consumed; /* of the program, at the last look */
 	enum ends_peer end;         /* ... told to the wire half */
+	uint64_t ticket;
+	uid_t user;
+	bool relayed; /* the rings are the relay's, not the program's */
+	struct rc_relay relay;
+	struct rc_watch relay_watch;
+	int relay_channel; /* it asked before the outcome; else -1 */
 };
+
+static void drop_relay(struct rc_program *p);
 
 static struct connection *near_of(struct rc_program *p)
 {
@@ -123,6 +132,19 @@ static void heat(struct rc_program *p)
 	rc_pump_disarm(&p->conn.pump);
 }
 
+static void drop_relay(struct rc_program *p)
+{
+	if (p->relay_channel >= 0)
+		close(p->relay_channel);
+	p->relay_channel = -1;
+	if (p->relay.fd < 0)
+		return;
+	if (p->relayed)
+		forget(p, p->relay.fd);
+	close(p->relay.fd);
+	p->relay.fd = -1;
+}
+
 /* The element goes back: used again if the program said that it closes. */
 static void finish(struct rc_program *p)
 {
@@ -130,9 +152,11 @@ static void finish(struct rc_program *p)
 		return;
 	p->over = true;
 	p->hot = false;
+	list(p);
 	p->all->ended++;
 	close_channel(p);
 	close_tcp(p);
+	drop_relay(p);
 	forget_bells(p);
 	engine_lock();
 	connection_detach(near_of(p),
@@ -236,16 +260,17 @@ static uint32_t open_element(struct rc_program *p,
 	return REASON_NONE;
 }
 
-void rc_program_hello(struct rc_programs *all, int channel, int tcp,
-		      const struct far_hello *hello, uid_t user)
+static void begin(struct rc_programs *all, int channel, int tcp,
+		  const struct far_hello *hello, uid_t user)
 {
 	struct far_answer a = {.magic = FAR_MAGIC, .version = FAR_VERSION};
 	struct rc_program *p = calloc(1, sizeof(*p));
 	uint32_t reason = REASON_MEMORY;
 
-	(void)user;
 	if (p) {
 		p->all = all;
+		p->user = user;
+		p->relay.fd = p->relay_channel = -1;
 		p->channel = channel;
 		p->conn.service = all->service;
 		p->conn.server = hello->server;
@@ -259,6 +284,7 @@ void rc_program_hello(struct rc_programs *all, int channel, int tcp,
 		refuse(channel, tcp, reason);
 		return;
 	}
+	p->ticket = a.ticket;
 	p->next = all->first;
 	all->first = p;
 	all->count++;
@@ -268,6 +294,63 @@ void rc_program_hello(struct rc_programs *all, int channel, int tcp,
 	watch_bells(p);
 	answer(channel, &a);
 }
+
+/* ---- a relay ---- */
+
+static struct rc_program *find(const struct rc_programs *all, uint64_t ticket,
+			       uid_t user)
+{
+	struct rc_program *p = all->first;
+
+	while (p && (p->ticket != ticket || p->over || p->relay.fd >= 0 ||
+		     !p->attached || (p->user != user && user != 0)))
+		p = p->next;
+	return p;
+}
+
+static void start_relay(struct rc_program *p)
+{
+	struct far_answer a = {.magic = FAR_MAGIC, .version = FAR_VERSION};
+
+	p->relayed = true;
+	watch(p, p->relay.fd, &p->relay_watch, RC_WATCH_RELAY,
+	      EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+	answer(p->relay_channel, &a);
+	close(p->relay_channel);
+	p->relay_channel = -1;
+	heat(p);
+}
+
+static void ask_relay(struct rc_programs *all, int channel, int tcp,
+		      const struct far_hello *hello, uid_t user)
+{
+	struct rc_program *p = find(all, hello->ticket, user);
+	uint64_t read = hello->read;
+
+	if (!p ||
+	    (p->conn.state != RC_CONN_SETUP &&
+	     p->conn.state != RC_CONN_ACTIVE) ||
+	    read > p->conn.pump.stream.received) {
+		refuse(channel, tcp, REASON_SYNC);
+		return;
+	}
+	p->relay = (struct rc_relay){.fd = tcp};
+	p->relay_channel = channel;
+	atomic_store(&near_of(p)->out_consumer->cursor, read);
+	if (p->conn.state == RC_CONN_ACTIVE)
+		start_relay(p);
+}
+
+void rc_program_hello(struct rc_programs *all, int channel, int tcp,
+		      const struct far_hello *hello, uid_t user)
+{
+	if (hello->kind == FAR_RELAY)
+		ask_relay(all, channel, tcp, hello, user);
+	else
+		begin(all, channel, tcp, hello, user);
+}
+
+/* ---- the program tells ---- */
 
 /* The program is attached; without that it goes on by itself, and nothing was
  * said on its stream. */
@@ -300,6 +383,7 @@ static void fall_back(struct rc_program *p, uint32_t reason,
 	connection_end(near, ENDS_ASKS_REST);
 	connection_end(near, ENDS_ASKS_SEAL);
 	connection_end(near, ENDS_SEALS);
+	drop_relay(p);
 	signal_both(p);
 	forget(p, p->conn.tcp);
 	heat(p);
@@ -320,6 +404,8 @@ void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
 	switch (outcome) {
 	case RC_OUTCOME_SMC:
 		close_tcp(p);
+		if (p->relay.fd >= 0)
+			start_relay(p);
 		heat(p);
 		break;
 	case RC_OUTCOME_TCP:
@@ -378,6 +464,10 @@ static enum ends_peer end_of(struct rc_program *p)
 {
 	enum ends_peer end = connection_peer(near_of(p));
 
+	if (p->relayed)
+		return p->relay.gone          ? PEER_CLOSED
+		       : p->relay.input_ended ? PEER_HALF
+					      : PEER_OPEN;
 	if (p->gone)
 		return PEER_CLOSED;
 	return end == PEER_HALF_FIN ? PEER_HALF : end;
@@ -412,10 +502,26 @@ static bool has_moved(struct rc_program *p)
 	return moved;
 }
 
+/* What the peer sent goes first. */
+static void move_relay(struct rc_program *p)
+{
+	struct rc_stream *s = &p->conn.pump.stream;
+	enum rc_stream_end end = rc_stream_peer(s);
+
+	rc_relay_move(&p->relay, near_of(p), rc_stream_released(s),
+		      s->received);
+	if (end != RC_STREAM_OPEN)
+		rc_relay_end(&p->relay, near_of(p), s->received,
+			     end == RC_STREAM_RESET);
+}
+
 static bool work_active(struct rc_program *p)
 {
-	bool ended = tell_end(p);
+	bool ended;
 
+	if (p->relayed)
+		move_relay(p);
+	ended = tell_end(p);
 	if (!has_moved(p) && !ended)
 		return false;
 	if (rc_service_work(&p->conn, p->all->now_ns) < 0)
@@ -444,7 +550,7 @@ static void work_tcp(struct rc_program *p)
 /* One that moves when it is armed stays hot. */
 static void cool(struct rc_program *p)
 {
-	bool sure = rc_pump_arm(&p->conn.pump);
+	bool sure = p->relayed || rc_pump_arm(&p->conn.pump);
 
 	if (sure && !work_active(p)) {
 		p->hot = false;
@@ -491,6 +597,8 @@ static void hear_bell(struct rc_program *p)
 	if (!bells_are_one(&near_of(p)->bells))
 		bell_drain(near_of(p)->bells.room);
 	p->gone |= gone;
+	if (p->relayed)
+		return;
 	if (gone && !p->attached)
 		finish(p);
 	else
@@ -514,6 +622,9 @@ void rc_program_event(struct rc_watch *w, uint32_t events)
 		break;
 	case RC_WATCH_BELL:
 		hear_bell(p);
+		break;
+	case RC_WATCH_RELAY:
+		heat(p);
 		break;
 	case RC_WATCH_LISTENER:
 	case RC_WATCH_DEATHS:

@@ -35,11 +35,12 @@ enum rc_watch_kind {
 	RC_WATCH_CHANNEL,
 	RC_WATCH_TCP,
 	RC_WATCH_BELL,
+	RC_WATCH_RELAY,
 };
 
 struct rc_watch {
 	enum rc_watch_kind kind;
-	struct rc_program *program; /* of the last three */
+	struct rc_program *program; /* of the last four */
 };
 
 struct rc_programs {

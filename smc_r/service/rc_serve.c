@@ -63,6 +63,7 @@ static void act(struct loop_state *l, const struct epoll_event *e)
 	case RC_WATCH_CHANNEL:
 	case RC_WATCH_TCP:
 	case RC_WATCH_BELL:
+	case RC_WATCH_RELAY:
 		rc_program_event(w, e->events);
 		break;
 	}
