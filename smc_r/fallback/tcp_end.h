@@ -80,10 +80,16 @@ bool tcp_error_waits(int fd);
 bool tcp_has_bytes(int fd);
 
 /* Watches behind the FIN of a half, for a call that may never sleep. It is
- * rarely a system call. */
+ * rarely a system call. Of a peer on another host it finds out how that ended.
+ */
 void tcp_end_watch_half(struct connection *c, int fd);
 static inline void tcp_end_watch(struct connection *c, int fd)
 {
+	if (connection_is_far(c)) {
+		if (connection_peer(c) >= PEER_CLOSED)
+			tcp_has_ended(c, fd);
+		return;
+	}
 	if (tcp_end_is_half(c) && !connection_tcp_ended(c))
 		tcp_end_watch_half(c, fd);
 }

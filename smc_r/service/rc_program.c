@@ -47,6 +47,7 @@ struct rc_program {
 };
 
 static void drop_relay(struct rc_program *p);
+static void hear_channel(struct rc_program *p);
 
 static struct connection *near_of(struct rc_program *p)
 {
@@ -303,7 +304,7 @@ static struct rc_program *find(const struct rc_programs *all, uint64_t ticket,
 	struct rc_program *p = all->first;
 
 	while (p && (p->ticket != ticket || p->over || p->relay.fd >= 0 ||
-		     !p->attached || (p->user != user && user != 0)))
+		     (p->user != user && user != 0)))
 		p = p->next;
 	return p;
 }
@@ -327,7 +328,10 @@ static void ask_relay(struct rc_programs *all, int channel, int tcp,
 	struct rc_program *p = find(all, hello->ticket, user);
 	uint64_t read = hello->read;
 
-	if (!p ||
+	/* Its word that it is attached was first, on another socket. */
+	if (p && p->channel >= 0)
+		hear_channel(p);
+	if (!p || !p->attached || p->over ||
 	    (p->conn.state != RC_CONN_SETUP &&
 	     p->conn.state != RC_CONN_ACTIVE) ||
 	    read > p->conn.pump.stream.received) {
@@ -453,10 +457,16 @@ void rc_near_over(struct rc_conn *c)
 
 /* ---- the program tells ---- */
 
-static bool has_unread(struct rc_program *p)
+/* It did not read to the end, or wants no end in order. */
+static bool breaks_off(struct rc_program *p)
 {
-	return atomic_load(&near_of(p)->out_consumer->cursor) <
-	       p->conn.pump.stream.received;
+	struct ends_words w = connection_ends(near_of(p));
+
+	if (p->relayed && p->relay.reset)
+		return true;
+	return ends_was_aborted(&w) ||
+	       atomic_load(&near_of(p)->out_consumer->cursor) <
+		   p->conn.pump.stream.received;
 }
 
 /* A program that died has closed. */
@@ -482,7 +492,7 @@ static bool tell_end(struct rc_program *p)
 	p->end = end;
 	if (end >= PEER_CLOSED)
 		rc_stream_end(&p->conn.pump.stream, CLOSE_RELEASE,
-			      has_unread(p));
+			      breaks_off(p));
 	else
 		rc_stream_end(&p->conn.pump.stream,
 			      end == PEER_SHUT ? CLOSE_SHUTDOWN_BOTH

@@ -30,6 +30,7 @@ static bool successor_is_gone(int fd)
 static void end_input(struct rc_relay *r, bool reset)
 {
 	r->input_ended = true;
+	r->reset |= reset;
 	r->gone = reset || successor_is_gone(r->fd);
 }
 
@@ -75,7 +76,7 @@ static bool move_in(struct rc_relay *r, struct connection *near,
 		if (sent < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (sent < 0) {
-			r->gone = r->input_ended = true;
+			end_input(r, true);
 			return true;
 		}
 		cursor += (uint64_t)sent;

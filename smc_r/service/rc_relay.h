@@ -18,7 +18,8 @@ struct rc_relay {
 	int fd;
 	bool input_ended; /* nothing more comes from the successor */
 	bool gone;        /* it has closed, or was reset */
-	bool end_told;    /* the peer's end went to the socket */
+	bool reset;
+	bool end_told; /* the peer's end went to the socket */
 };
 
 /* Bytes in both directions, as far as there are any, and room. `near` is the

@@ -76,6 +76,8 @@ static void say_goodbye(struct connection *c, int fd)
 	half_close_follow(c, fd);
 	reset_if_unread(c, fd);
 	stream_says_since(c);
+	if (connection_is_far(c) && close_resets(c, fd))
+		connection_end(c, ENDS_ABORTS);
 	connection_end(c, end);
 	inject_nap();
 	if (end == ENDS_CLOSES_UNHEARD)

@@ -60,6 +60,7 @@ enum input input_look(struct connection *c, int fd, size_t need)
 	case IN_END:
 		return fill > 0 ? INPUT_DATA : look_at_end(c);
 	case IN_RESET:
+		tcp_end_watch(c, fd);
 		return fill > 0 ? INPUT_DATA : INPUT_ERROR;
 	case IN_DRAIN:
 		return fill > 0 ? INPUT_DATA : settle_on_tcp(c, fd);
