@@ -8,7 +8,7 @@
  * makes and frees it; in between:
  *
  *	RC_CONN_SETUP	CLC runs on the TCP stream; the program may write
- *already RC_CONN_ACTIVE	bytes go over a link
+ *	RC_CONN_ACTIVE	bytes go over a link
  *	RC_CONN_TCP	they go over TCP: the wire half has done with it
  *	RC_CONN_OVER	nothing comes or goes: the wire half has done with it
  *
@@ -49,10 +49,19 @@ struct rc_conn {
 	/* The wire half's own. */
 	struct rc_setup *setup;
 	struct rc_group *group;
-	struct rc_conn *next_of_group;
 	uint32_t token; /* the peer names it in its CDC messages */
-	int row;        /* of the peer's RMB, in the group's keys */
+	int row;        /* of the peer's RMB, in the group's keys; or -1 */
+	int joined;     /* -EINPROGRESS: the peer is asked; 0; or -errno */
 	struct rc_region in, out;
+	struct cdc_message early; /* came before the peer's Confirm */
+	bool has_early;
+	bool told_key; /* the peer may hold our key */
+	enum {
+		RC_CONN_STAYS,
+		RC_CONN_LEAVES, /* its key is to be deleted */
+		RC_CONN_ASKED,  /* the peer is asked to */
+	} leaving;
+	uint64_t ended_ns; /* our end has gone out; 0: not yet */
 
 	/* The near half's own. */
 	struct rc_near *near;

@@ -364,6 +364,13 @@ static void send_test(struct rc_flow *f, int link, uint64_t now_ns)
 	f->link[link].test_ns = now_ns + RC_FLOW_ANSWER_NS;
 }
 
+void rc_flow_test_link(struct rc_flow *f, int link, uint64_t now_ns)
+{
+	if (!f->ended && f->link[link].state == RC_FLOW_LINK_ACTIVE &&
+	    f->link[link].test_ns == 0)
+		send_test(f, link, now_ns);
+}
+
 /* Nobody answered; a link that is silent over requests is tested at once. */
 static void expire_flow(struct rc_flow *f, uint64_t now_ns)
 {
@@ -391,8 +398,7 @@ static void expire_flow(struct rc_flow *f, uint64_t now_ns)
 	case RC_FLOW_DELETE_RKEY:
 		f->link[link].unanswered += f->kind == RC_FLOW_DELETE_RKEY;
 		rc_flow_finish(f, -ETIMEDOUT);
-		if (f->link[link].test_ns == 0)
-			send_test(f, link, now_ns);
+		rc_flow_test_link(f, link, now_ns);
 		break;
 	}
 }

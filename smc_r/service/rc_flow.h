@@ -173,6 +173,9 @@ void rc_flow_fail_link(struct rc_flow *f, int link, uint64_t now_ns);
 
 void rc_flow_time(struct rc_flow *f, uint64_t now_ns);
 
+/* Does the link live? It is dead if a Test Link has no answer. */
+void rc_flow_test_link(struct rc_flow *f, int link, uint64_t now_ns);
+
 /* When rc_flow_time() is due; UINT64_MAX for never. */
 uint64_t rc_flow_next_ns(const struct rc_flow *f);
 

@@ -45,6 +45,14 @@ static void activate_link(struct rc_flow *f, int link, uint64_t now_ns)
 		offer_link(f, link);
 }
 
+/* Does another link have this number? A server has given ours itself. */
+static bool is_taken(const struct rc_flow *f, int link, uint8_t number)
+{
+	int other = rc_flow_by_number(f, number);
+
+	return !is_server(f) && other >= 0 && other != link;
+}
+
 static bool on_confirm_link(struct rc_flow *f, int link,
 			    const struct llc_message *m, uint64_t now_ns)
 {
@@ -53,7 +61,8 @@ static bool on_confirm_link(struct rc_flow *f, int link,
 	if (f->kind != RC_FLOW_CONFIRM_LINK || f->kind_link != link ||
 	    m->response != is_server(f))
 		return false;
-	if (!m->confirm_link.no_eyecatcher) {
+	if (!m->confirm_link.no_eyecatcher ||
+	    is_taken(f, link, m->confirm_link.link)) {
 		rc_flow_remove_link(f, link, -EPROTO);
 		return true;
 	}
@@ -261,6 +270,8 @@ static bool on_confirm_rkey(struct rc_flow *f, int link,
 		rc_flow_start(f, now_ns);
 		return true;
 	}
+	if (f->link[link].state != RC_FLOW_LINK_ACTIVE)
+		return false;
 	r = add_key(f, link, c);
 	out = &rc_flow_begin(f, LLC_CONFIRM_RKEY, true)->confirm_rkey;
 	*out = *c;
@@ -318,6 +329,8 @@ static bool on_delete_rkey(struct rc_flow *f, int link,
 		rc_flow_start(f, now_ns);
 		return true;
 	}
+	if (f->link[link].state != RC_FLOW_LINK_ACTIVE)
+		return false;
 	out = rc_flow_begin(f, LLC_DELETE_RKEY, true);
 	delete_keys(f, link, &m->delete_rkey, &out->delete_rkey);
 	rc_flow_send(f, link);

@@ -32,6 +32,9 @@ static int look(struct rc_pump *p)
 {
 	struct connection *c = &p->near;
 
+	/* An abort goes out whatever the program says. */
+	if (rc_stream_peer(&p->stream) == RC_STREAM_RESET)
+		return 0;
 	if (see(&p->view.written, &c->in_producer->cursor,
 		rc_stream_released(&p->stream) + c->in.ring[0].bytes) < 0)
 		return -EPROTO;

@@ -24,6 +24,9 @@ struct rc_service;
 /* With this peer ID (RFC 7609, A.2), which names this instance of the service.
  * NULL: no memory. Devices are opened when a connection needs them. */
 struct rc_service *rc_service_new(const uint8_t peer_id[8]);
+/* It has this user EID, up to 32 characters, for version 2; without any it
+ * offers and takes version 1 alone. 0, -EINVAL, -ENOSPC. */
+int rc_service_add_eid(struct rc_service *s, const char *eid);
 /* Ends all link groups: peers are told, connections are over. */
 void rc_service_end(struct rc_service *s, uint64_t now_ns);
 /* Has what that said gone out, or may nothing go any more? */
@@ -36,7 +39,8 @@ bool rc_service_serves(struct rc_service *s, const struct in6_addr *local);
 /* TCP is connected, and both ends have agreed to use CLC: begins the handshake
  * of a connection in RC_CONN_SETUP. */
 void rc_service_begin(struct rc_service *s, struct rc_conn *c, uint64_t now_ns);
-/* Its TCP socket is readable, or has ended. */
+/* Its TCP socket is readable, or has ended. What came may be a part of a
+ * message, which stays there: the owner waits for edges. */
 void rc_service_readable(struct rc_conn *c, uint64_t now_ns);
 /* There is something for the link: the program wrote or read, or
  * rc_stream_end() was called. 0; -EPROTO: the program broke the rules of shared

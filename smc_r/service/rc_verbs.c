@@ -4,8 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "smc_r/service/rc_paths.h"
 
 #define CQ_ENTRIES     4096
 #define RECEIVES_END   (RC_LINK_RECEIVES * RC_LINK_BYTES)
@@ -18,37 +24,62 @@
 
 /* ---- the device ---- */
 
-static int gid_index_of(struct ibv_context *context, uint8_t port,
-			const union ibv_gid *gid)
+static void read_mac(struct rc_device *d, unsigned interface)
+{
+	struct ifreq r = {.ifr_flags = 0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && if_indextoname(interface, r.ifr_name) &&
+	    ioctl(fd, SIOCGIFHWADDR, &r) == 0)
+		memcpy(d->mac, r.ifr_hwaddr.sa_data, sizeof(d->mac));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Link-local addresses and IPv6 are GIDs of both versions of RoCE; IPv4 is
+ * looked for as version 2. */
+static enum ibv_gid_type type_of(const union ibv_gid *gid)
+{
+	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid)
+		   ? IBV_GID_TYPE_ROCE_V2
+		   : IBV_GID_TYPE_ROCE_V1;
+}
+
+/* One of another version will do where there is none of its own. */
+static bool find_index(struct rc_device *d, const union ibv_gid *gid)
 {
 	struct ibv_port_attr a;
-	union ibv_gid one;
+	struct ibv_gid_entry e;
+	bool found = false;
 
-	if (ibv_query_port(context, port, &a) || a.state != IBV_PORT_ACTIVE)
-		return -1;
-	for (int i = 0; i < a.gid_tbl_len; i++)
-		if (ibv_query_gid(context, port, i, &one) == 0 &&
-		    memcmp(&one, gid, sizeof(one)) == 0)
-			return i;
-	return -1;
+	if (ibv_query_port(d->context, d->port, &a) ||
+	    a.state != IBV_PORT_ACTIVE)
+		return false;
+	for (uint32_t i = 0; i < (uint32_t)a.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(d->context, d->port, i, &e, 0) ||
+		    memcmp(&e.gid, gid, sizeof(*gid)) != 0 ||
+		    (found && e.gid_type != type_of(gid)))
+			continue;
+		d->gid_index = (int)i;
+		d->mtu = a.active_mtu;
+		d->gid = *gid;
+		read_mac(d, e.ndev_ifindex);
+		if (e.gid_type == type_of(gid))
+			return true;
+		found = true;
+	}
+	return found;
 }
 
 static bool find_port(struct rc_device *d, const union ibv_gid *gid)
 {
 	struct ibv_device_attr device;
-	struct ibv_port_attr a;
 
 	if (ibv_query_device(d->context, &device))
 		return false;
-	for (d->port = 1; d->port <= device.phys_port_cnt; d->port++) {
-		d->gid_index = gid_index_of(d->context, d->port, gid);
-		if (d->gid_index >= 0 &&
-		    ibv_query_port(d->context, d->port, &a) == 0) {
-			d->mtu = a.active_mtu;
-			d->gid = *gid;
+	for (d->port = 1; d->port <= device.phys_port_cnt; d->port++)
+		if (find_index(d, gid))
 			return true;
-		}
-	}
 	return false;
 }
 
@@ -82,6 +113,70 @@ int rc_device_open(struct rc_device *d, const union ibv_gid *gid)
 	}
 	ibv_free_device_list(list);
 	return error;
+}
+
+struct wanted {
+	const struct in6_addr *local;
+	unsigned interface;
+	enum ibv_gid_type type;
+};
+
+static bool fits(const struct wanted *w, const struct ibv_gid_entry *e)
+{
+	if (e->gid_type != (uint32_t)w->type)
+		return false;
+	if (w->type == IBV_GID_TYPE_ROCE_V1)
+		return e->ndev_ifindex == w->interface;
+	return memcmp(&e->gid, w->local, sizeof(e->gid)) == 0;
+}
+
+static bool find_gid(struct ibv_context *context, const struct wanted *w,
+		     union ibv_gid *gid)
+{
+	struct ibv_device_attr device;
+	struct ibv_port_attr a;
+	struct ibv_gid_entry e;
+
+	if (ibv_query_device(context, &device))
+		return false;
+	for (uint8_t port = 1; port <= device.phys_port_cnt; port++) {
+		if (ibv_query_port(context, port, &a) ||
+		    a.state != IBV_PORT_ACTIVE)
+			continue;
+		for (uint32_t i = 0; i < (uint32_t)a.gid_tbl_len; i++) {
+			if (ibv_query_gid_ex(context, port, i, &e, 0) ||
+			    !fits(w, &e))
+				continue;
+			*gid = e.gid;
+			return true;
+		}
+	}
+	return false;
+}
+
+int rc_device_find(const struct in6_addr *local, int roce_version,
+		   union ibv_gid *gid)
+{
+	struct wanted w = {local, rc_interface(local),
+			   roce_version == 1 ? IBV_GID_TYPE_ROCE_V1
+					     : IBV_GID_TYPE_ROCE_V2};
+	struct ibv_device **list;
+	bool found = false;
+	int n = 0;
+
+	list = w.interface ? ibv_get_device_list(&n) : NULL;
+	if (!list)
+		return -ENODEV;
+	for (int i = 0; i < n && !found; i++) {
+		struct ibv_context *context = ibv_open_device(list[i]);
+
+		if (!context)
+			continue;
+		found = find_gid(context, &w, gid);
+		ibv_close_device(context);
+	}
+	ibv_free_device_list(list);
+	return found ? 0 : -ENODEV;
 }
 
 void rc_device_close(struct rc_device *d)

@@ -36,6 +36,7 @@ struct rc_device {
 	uint8_t port;
 	int gid_index;
 	union ibv_gid gid;
+	uint8_t mac[6]; /* of the GID's interface */
 	enum ibv_mtu mtu;
 	unsigned unacked; /* events */
 };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * rc_port: the ports that a service has opened. One is opened when a
+ * connection needs it, and stays until it breaks.
+ *
+ * Locking: none; one thread.
+ */
+#ifndef SMC_R_RC_PORT_H
+#define SMC_R_RC_PORT_H
+
+#include "smc_r/service/rc_state.h"
+
+/* NULL: there is no active device for this address and version. */
+struct rc_port *rc_port_get(struct rc_service *s, const struct in6_addr *local,
+			    int version);
+
+/* Links are found by their number. */
+void rc_port_add(struct rc_port *p, struct rc_group *g);
+void rc_port_remove(struct rc_port *p, struct rc_group *g);
+struct rc_group *rc_port_find(const struct rc_port *p, uint32_t qpn);
+
+/* Closes those that are broken and have no group; or all that have none. */
+void rc_port_reap(struct rc_service *s, bool all);
+
+#endif
