@@ -308,10 +308,15 @@ static void take_cdc(struct rc_group *g, struct rc_conn *c,
 {
 	struct rc_stream *s = &c->pump.stream;
 	enum rc_stream_end before = rc_stream_peer(s);
+	uint64_t received = s->received;
 
-	if (rc_pump_receive(&c->pump, m) < 0)
+	if (rc_pump_receive(&c->pump, m) < 0) {
 		rc_group_abort(g, c, ECONNRESET, now_ns);
-	else if (rc_stream_peer(s) != before)
+		before = RC_STREAM_RESET;
+	}
+	if (s->received != received)
+		rc_near_moved(c);
+	if (rc_stream_peer(s) != before)
 		rc_near_peer(
 		    c, rc_stream_peer(s) == RC_STREAM_RESET ? ECONNRESET : 0);
 	rc_group_push(g, c, now_ns);
@@ -366,6 +371,7 @@ static void on_sent(struct rc_group *g, uint64_t tag, uint64_t now_ns)
 
 	if (c && c->state == RC_CONN_ACTIVE) {
 		rc_pump_completed(&c->pump, (uint16_t)tag);
+		rc_near_moved(c);
 		rc_group_push(g, c, now_ns);
 	}
 	rc_group_feed(g, now_ns);

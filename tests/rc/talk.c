@@ -152,6 +152,11 @@ void rc_near_peer(struct rc_conn *c, int error)
 		t->error = error;
 }
 
+void rc_near_moved(struct rc_conn *c)
+{
+	(void)c;
+}
+
 void rc_near_over(struct rc_conn *c)
 {
 	((struct talk *)c)->over = true;
@@ -291,7 +296,15 @@ static bool all_have_all(void)
 	return sum.begun == opt.count;
 }
 
-static bool wants_to_leave(const struct talk *t)
+static bool is_unread(struct talk *t)
+{
+	char c;
+
+	return t->on_socket ? recv(t->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 1
+			    : element_is_unread(&t->element);
+}
+
+static bool wants_to_leave(struct talk *t)
 {
 	bool has_all = t->got == opt.bytes && t->sent == opt.bytes;
 
@@ -303,7 +316,7 @@ static bool wants_to_leave(const struct talk *t)
 	case HOW_HALF:
 		return opt.listens ? has_all : t->ended;
 	case HOW_ABORT:
-		return opt.listens ? t->ended : t->got >= opt.bytes / 2;
+		return opt.listens ? t->ended : t->got >= PIECE && is_unread(t);
 	case HOW_HOLD:
 		if (opt.ends_open)
 			return t->ended;
@@ -326,11 +339,10 @@ static bool act(struct talk *t)
 		shut(t);
 		moved = true;
 	}
-	while (!t->ended && !t->error && receive_some(t)) {
+	while (!t->ended && !t->error &&
+	       !(opt.how == HOW_ABORT && !opt.listens && t->got >= PIECE) &&
+	       receive_some(t))
 		moved = true;
-		if (opt.how == HOW_ABORT && !opt.listens && wants_to_leave(t))
-			break;
-	}
 	if (!t->closed && !t->is_unknown && wants_to_leave(t)) {
 		leave(t);
 		moved = true;
