@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <ifaddrs.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -29,7 +30,9 @@
 #define SMC_R_VERSION "unknown"
 #endif
 
-#define NAME "smc_rc"
+#define NAME      "smc_rc"
+#define EIDS_MAX  4
+#define EID_BYTES 32
 
 static volatile sig_atomic_t stop;
 
@@ -41,9 +44,10 @@ static void note_stop(int number)
 
 static void usage(FILE *to)
 {
-	fprintf(to, "usage: " NAME " [-f] | -h | --version\n"
+	fprintf(to, "usage: " NAME " [-f] [-e EID]... | -h | --version\n"
 		    "Serves SMC-R connections between hosts until SIGTERM.\n"
-		    "  -f  stay in the foreground\n");
+		    "  -f      stay in the foreground\n"
+		    "  -e EID  a user EID of this host, for SMC-R version 2\n");
 }
 
 static int fail(const char *what, int error)
@@ -132,7 +136,13 @@ static int leave_foreground(void)
 	return 0;
 }
 
-static int serve(int listener)
+struct request {
+	bool foreground;
+	const char *eid[EIDS_MAX];
+	int eids;
+};
+
+static int serve(int listener, const struct request *r)
 {
 	uint8_t id[8];
 	struct rc_service *service;
@@ -143,12 +153,14 @@ static int serve(int listener)
 	service = rc_service_new(id);
 	if (!service)
 		return fail("no memory", ENOMEM);
+	for (int i = 0; i < r->eids; i++)
+		rc_service_add_eid(service, r->eid[i]);
 	error = rc_serve(listener, service, &stop);
 	rc_service_free(service);
 	return error ? fail("epoll", error) : 0;
 }
 
-static int start(bool foreground)
+static int start(const struct request *r)
 {
 	int listener = rc_hello_listen();
 	int status;
@@ -159,14 +171,14 @@ static int start(bool foreground)
 	}
 	if (listener < 0)
 		return fail(rundir_path(), -listener);
-	if (!foreground && leave_foreground() != 0)
+	if (!r->foreground && leave_foreground() != 0)
 		return 1;
 	handle_signals();
 	raise_limits();
 	status = begin_engine();
 	if (status < 0)
 		return fail("no memory", -status);
-	status = serve(listener);
+	status = serve(listener, r);
 	rc_hello_forget();
 	engine_lock();
 	identity_close();
@@ -175,20 +187,56 @@ static int start(bool foreground)
 	return status;
 }
 
-int main(int argc, char **argv)
+/* -1: go on; else the exit status. */
+static int take_flag(struct request *r, int flag)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts(NAME " " SMC_R_VERSION);
-		return 0;
-	}
-	if (argc == 2 &&
-	    (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)) {
+	size_t n;
+
+	switch (flag) {
+	case 'f':
+		r->foreground = true;
+		return -1;
+	case 'e':
+		n = strlen(optarg);
+		if (n > 0 && n <= EID_BYTES && r->eids < EIDS_MAX) {
+			r->eid[r->eids++] = optarg;
+			return -1;
+		}
+		fprintf(stderr,
+			NAME ": -e %s: an EID has 1 to %d characters, and "
+			     "there are %d at most\n",
+			optarg, EID_BYTES, EIDS_MAX);
+		return 2;
+	case 'h':
 		usage(stdout);
 		return 0;
-	}
-	if (argc > 2 || (argc == 2 && strcmp(argv[1], "-f") != 0)) {
+	case 'V':
+		puts(NAME " " SMC_R_VERSION);
+		return 0;
+	default:
 		usage(stderr);
 		return 2;
 	}
-	return start(argc == 2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+	    {"help", no_argument, NULL, 'h'},
+	    {"version", no_argument, NULL, 'V'},
+	    {NULL, 0, NULL, 0}};
+	struct request r = {.foreground = false};
+	int flag;
+
+	while ((flag = getopt_long(argc, argv, "fe:h", longs, NULL)) != -1) {
+		int status = take_flag(&r, flag);
+
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc) {
+		usage(stderr);
+		return 2;
+	}
+	return start(&r);
 }

@@ -10,6 +10,7 @@
 #include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/peer/settings.h"
 #include "smc_r/service/rc_hello.h"
 
 #define EVENTS       64
@@ -158,6 +159,22 @@ static void end(struct loop_state *l)
 	}
 }
 
+/* A program does not wait for so long as it takes to open a device. */
+static void open_devices(struct rc_service *service)
+{
+	struct snapshot settings = {.address_count = 0};
+	const struct snapshot *s;
+	uint32_t reason;
+
+	engine_lock();
+	s = settings_now(&reason);
+	if (s)
+		settings = *s;
+	engine_unlock();
+	for (unsigned i = 0; i < settings.address_count; i++)
+		rc_service_serves(service, &settings.addresses[i]);
+}
+
 int rc_serve(int listener, struct rc_service *service,
 	     const volatile sig_atomic_t *stop)
 {
@@ -169,6 +186,7 @@ int rc_serve(int listener, struct rc_service *service,
 		return errno;
 	watch(&l, listener, &l.listener_watch, RC_WATCH_LISTENER);
 	watch(&l, rc_service_fd(service), &l.wire_watch, RC_WATCH_WIRE);
+	open_devices(service);
 	while (!*stop)
 		round_of(&l);
 	end(&l);
