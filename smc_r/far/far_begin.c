@@ -11,7 +11,7 @@
 #include "smc_r/peer/identity.h"
 #include "smc_r/protocol/reason.h"
 
-#define HANDSHAKE_PART 10 /* divides process.handshake_ms */
+#define HANDSHAKE_PART 2 /* divides process.handshake_ms */
 
 static struct far_hello hello_of(const struct connection *c)
 {
