@@ -12,6 +12,7 @@
 #include "smc_r/status/holders.h"
 
 #include "database.h"
+#include "service_load.h"
 
 #define HOLDERS_SHOWN_MAX 32
 
@@ -19,6 +20,13 @@ static void undo(struct method *m)
 {
 	if (m->is_running)
 		running_undo(&m->running);
+}
+
+static bool is_available(void)
+{
+	struct snapshot s;
+
+	return snapshot_read(rundir_path(), &s) == 0;
 }
 
 int method_change(const struct cmd *cmd, bool creates, char *const *argv,
@@ -36,6 +44,8 @@ int method_change(const struct cmd *cmd, bool creates, char *const *argv,
 		status = database_commit(cmd, &change);
 	if (status != EXIT_DONE)
 		undo(&m);
+	else if (m.is_running)
+		service_follow(cmd->name, is_available());
 	if (m.is_running)
 		running_fini(&m.running);
 	database_end(&change);

@@ -30,9 +30,11 @@
 #define SMC_R_VERSION "unknown"
 #endif
 
-#define NAME      "smc_rc"
-#define EIDS_MAX  4
-#define EID_BYTES 32
+#define NAME        "smc_rc"
+#define EIDS_MAX    4
+#define EID_BYTES   32
+/* Hosts that have nothing but us to talk to need not agree on one. */
+#define DEFAULT_EID "SMC-R.DEFAULT"
 
 static volatile sig_atomic_t stop;
 
@@ -117,23 +119,40 @@ static void handle_signals(void)
 	sigaction(SIGHUP, &a, NULL);
 }
 
-/* Whoever started us goes on when hellos are heard. */
+/* The process that was started ends when the service hears hellos, or cannot:
+ * the other end of the pipe says which. */
 static int leave_foreground(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	pid_t child = fork();
+	int ends[2];
+	char status = 1;
+	pid_t child;
 
-	if (child < 0)
-		return fail("fork", errno);
-	if (child > 0)
-		_exit(0);
-	setsid();
+	if (pipe(ends) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		setsid();
+		return ends[1];
+	}
+	close(ends[1]);
+	if (child < 0 || read(ends[0], &status, 1) != 1)
+		status = 1;
+	_exit(status);
+}
+
+static void tell_starter(int pipe_end, char status)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (pipe_end < 0)
+		return;
 	if (null >= 0)
 		for (int fd = 0; fd <= 2; fd++)
 			dup2(null, fd);
-	if (chdir("/") < 0)
-		return 1;
-	return 0;
+	if (write(pipe_end, &status, 1) != 1 || chdir("/") < 0)
+		stop = 1;
+	close(pipe_end);
 }
 
 struct request {
@@ -155,27 +174,17 @@ static int serve(int listener, const struct request *r)
 		return fail("no memory", ENOMEM);
 	for (int i = 0; i < r->eids; i++)
 		rc_service_add_eid(service, r->eid[i]);
+	if (r->eids == 0)
+		rc_service_add_eid(service, DEFAULT_EID);
 	error = rc_serve(listener, service, &stop);
 	rc_service_free(service);
 	return error ? fail("epoll", error) : 0;
 }
 
-static int start(const struct request *r)
+static int serve_and_leave(int listener, const struct request *r)
 {
-	int listener = rc_hello_listen();
-	int status;
+	int status = begin_engine();
 
-	if (listener == -EADDRINUSE) {
-		fprintf(stderr, NAME ": already loaded\n");
-		return 0;
-	}
-	if (listener < 0)
-		return fail(rundir_path(), -listener);
-	if (!r->foreground && leave_foreground() != 0)
-		return 1;
-	handle_signals();
-	raise_limits();
-	status = begin_engine();
 	if (status < 0)
 		return fail("no memory", -status);
 	status = serve(listener, r);
@@ -185,6 +194,27 @@ static int start(const struct request *r)
 	segment_close();
 	engine_unlock();
 	return status;
+}
+
+static int start(const struct request *r)
+{
+	int starter = r->foreground ? -1 : leave_foreground();
+	int listener = rc_hello_listen();
+
+	if (listener == -EADDRINUSE) {
+		fprintf(stderr, NAME ": already loaded\n");
+		tell_starter(starter, 0);
+		return 0;
+	}
+	if (listener < 0) {
+		fail(rundir_path(), -listener);
+		tell_starter(starter, 1);
+		return 1;
+	}
+	handle_signals();
+	raise_limits();
+	tell_starter(starter, 0);
+	return serve_and_leave(listener, r);
 }
 
 /* -1: go on; else the exit status. */

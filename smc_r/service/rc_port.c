@@ -17,6 +17,14 @@ static void listen_to(struct rc_service *s, struct rc_port *p)
 				&e);
 }
 
+/* Its channel would be readable for ever. */
+void rc_port_silence(struct rc_service *s, struct rc_port *p)
+{
+	if (s->epoll >= 0 && p->device.channel)
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, p->device.channel->fd,
+				NULL);
+}
+
 static struct rc_port *open_port(struct rc_service *s,
 				 const struct in6_addr *local, int version)
 {

@@ -19,6 +19,9 @@ void rc_port_add(struct rc_port *p, struct rc_group *g);
 void rc_port_remove(struct rc_port *p, struct rc_group *g);
 struct rc_group *rc_port_find(const struct rc_port *p, uint32_t qpn);
 
+/* Its channel is listened to no more. */
+void rc_port_silence(struct rc_service *s, struct rc_port *p);
+
 /* Closes those that are broken and have no group; or all that have none. */
 void rc_port_reap(struct rc_service *s, bool all);
 

@@ -59,7 +59,7 @@ static void act(struct loop_state *l, const struct epoll_event *e)
 		linkgroup_deaths_heard();
 		break;
 	case RC_WATCH_WIRE:
-		rc_service_heard(l->all.service);
+		rc_service_heard(l->all.service, l->all.now_ns);
 		break;
 	case RC_WATCH_CHANNEL:
 	case RC_WATCH_TCP:

@@ -123,6 +123,7 @@ int rc_service_work(struct rc_conn *c, uint64_t now_ns)
 static void break_port(struct rc_service *s, struct rc_port *p, uint64_t now_ns)
 {
 	p->broken = true;
+	rc_port_silence(s, p);
 	for (struct rc_group *g = s->groups; g; g = g->next)
 		if (g->port == p)
 			rc_group_fail(g, now_ns);
@@ -173,10 +174,12 @@ int rc_service_fd(const struct rc_service *s)
 	return s->epoll;
 }
 
-void rc_service_heard(struct rc_service *s)
+void rc_service_heard(struct rc_service *s, uint64_t now_ns)
 {
 	for (struct rc_port *p = s->ports; p; p = p->next)
-		rc_device_heard(&p->device);
+		if (!p->broken && rc_device_heard(&p->device) < 0)
+			break_port(s, p, now_ns);
+	settle(s, now_ns);
 }
 
 /* ---- time ---- */

@@ -58,6 +58,6 @@ uint64_t rc_service_next_ns(const struct rc_service *s);
 bool rc_service_arm(struct rc_service *s);
 /* An epoll instance of the completion channels. */
 int rc_service_fd(const struct rc_service *s);
-void rc_service_heard(struct rc_service *s);
+void rc_service_heard(struct rc_service *s, uint64_t now_ns);
 
 #endif

@@ -197,18 +197,21 @@ int rc_device_arm(struct rc_device *d)
 	return -ibv_req_notify_cq(d->cq, 0);
 }
 
-void rc_device_heard(struct rc_device *d)
+int rc_device_heard(struct rc_device *d)
 {
 	struct ibv_cq *cq;
 	void *context;
 
 	while (ibv_get_cq_event(d->channel, &cq, &context) == 0)
 		d->unacked++;
+	if (errno != EAGAIN && errno != EINTR)
+		return -ENODEV;
 	/* Each acknowledgement takes a lock. */
 	if (d->unacked < EVENTS_UNACKED)
-		return;
+		return 0;
 	ibv_ack_cq_events(d->cq, d->unacked);
 	d->unacked = 0;
+	return 0;
 }
 
 /* ---- a link ---- */

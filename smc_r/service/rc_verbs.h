@@ -143,7 +143,7 @@ int rc_link_done(struct rc_link *l, const struct rc_done *done, uint64_t *tag,
 /* The next completion makes the channel readable. Poll once more behind it. 0
  * or -errno. */
 int rc_device_arm(struct rc_device *d);
-/* The channel was readable. */
-void rc_device_heard(struct rc_device *d);
+/* The channel was readable. 0; -errno, the device is gone. */
+int rc_device_heard(struct rc_device *d);
 
 #endif

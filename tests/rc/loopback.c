@@ -297,7 +297,8 @@ int rc_service_fd(const struct rc_service *s)
 	return s->fd;
 }
 
-void rc_service_heard(struct rc_service *s)
+void rc_service_heard(struct rc_service *s, uint64_t now_ns)
 {
 	(void)s;
+	(void)now_ns;
 }
