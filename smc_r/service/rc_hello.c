@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,7 +18,7 @@
 
 #define QUEUE         1024
 #define HELLOS_A_LOOK 64
-#define HELLO_MS      20 /* a program sends it with its connect() */
+#define CALLERS_MAX   1024u
 
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
@@ -128,6 +130,7 @@ static int take_socket(struct msghdr *h)
 	return taken;
 }
 
+/* The program's socket; -EAGAIN: nothing has come; -1: it is none. */
 static int receive(int channel, struct far_hello *hello)
 {
 	union {
@@ -142,6 +145,8 @@ static int receive(int channel, struct far_hello *hello)
 	ssize_t n = recvmsg(channel, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int tcp = n < 0 ? -1 : take_socket(&h);
 
+	if (n < 0 && errno == EAGAIN)
+		return -EAGAIN;
 	if (tcp >= 0 && n == (ssize_t)sizeof(*hello) &&
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    hello->magic == FAR_MAGIC && hello->version == FAR_VERSION &&
@@ -152,22 +157,100 @@ static int receive(int channel, struct far_hello *hello)
 	return -1;
 }
 
-/* An engine sends its hello before it does anything else. */
-static void take(int channel, struct rc_programs *all)
+/* ---- callers ---- */
+
+/* A channel whose hello has not come. */
+struct rc_caller {
+	struct rc_caller *next; /* newer */
+	struct rc_watch watch;
+	struct rc_programs *all;
+	int channel;
+	bool over; /* to be freed */
+};
+
+static void leave(struct rc_caller *c)
 {
-	struct pollfd p = {.fd = channel, .events = POLLIN};
+	c->over = true;
+	c->all->callers--;
+	epoll_ctl(c->all->epoll, EPOLL_CTL_DEL, c->channel, NULL);
+}
+
+void rc_hello_event(struct rc_watch *w)
+{
+	struct rc_caller *c =
+	    (struct rc_caller *)(void *)((char *)w -
+					 offsetof(struct rc_caller, watch));
 	struct ucred user = {0, (uid_t)-1, (gid_t)-1};
 	socklen_t n = sizeof(user);
 	struct far_hello hello;
-	int tcp = -1;
+	int tcp;
 
-	getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &user, &n);
-	if (poll(&p, 1, HELLO_MS) == 1)
-		tcp = receive(channel, &hello);
+	if (c->over)
+		return;
+	tcp = receive(c->channel, &hello);
+	if (tcp == -EAGAIN)
+		return;
+	leave(c);
+	getsockopt(c->channel, SOL_SOCKET, SO_PEERCRED, &user, &n);
 	if (tcp < 0)
-		close(channel);
+		close(c->channel);
 	else
-		rc_program_hello(all, channel, tcp, &hello, user.uid);
+		rc_program_hello(c->all, c->channel, tcp, &hello, user.uid);
+}
+
+void rc_hello_sweep(struct rc_programs *all)
+{
+	struct rc_caller **at = &all->caller;
+
+	while (*at) {
+		struct rc_caller *c = *at;
+
+		if (!c->over) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		free(c);
+	}
+}
+
+/* Those that say nothing give way to others, the oldest first. */
+static void bound(struct rc_programs *all)
+{
+	struct rc_caller *c = all->caller;
+
+	while (c && c->over)
+		c = c->next;
+	if (all->callers < CALLERS_MAX || !c)
+		return;
+	leave(c);
+	close(c->channel);
+}
+
+static void take(int channel, struct rc_programs *all)
+{
+	struct rc_caller *c = calloc(1, sizeof(*c));
+	struct rc_caller **at = &all->caller;
+	struct epoll_event e = {.events = EPOLLIN};
+
+	bound(all);
+	if (c) {
+		c->watch.kind = RC_WATCH_HELLO;
+		c->channel = channel;
+		c->all = all;
+		e.data.ptr = &c->watch;
+	}
+	if (!c || epoll_ctl(all->epoll, EPOLL_CTL_ADD, channel, &e) < 0) {
+		free(c);
+		close(channel);
+		return;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = c;
+	all->callers++;
+	/* Mostly it is there. */
+	rc_hello_event(&c->watch);
 }
 
 void rc_hello_accept(int listener, struct rc_programs *all)

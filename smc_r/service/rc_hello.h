@@ -20,5 +20,9 @@ void rc_hello_forget(void);
 
 /* The descriptor is readable: takes what came, a bounded number at once. */
 void rc_hello_accept(int listener, struct rc_programs *all);
+/* So is a channel whose hello had not come (RC_WATCH_HELLO). */
+void rc_hello_event(struct rc_watch *w);
+/* Frees what is over. No event of this round may follow. */
+void rc_hello_sweep(struct rc_programs *all);
 
 #endif

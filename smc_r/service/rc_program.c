@@ -639,6 +639,7 @@ void rc_program_event(struct rc_watch *w, uint32_t events)
 	case RC_WATCH_LISTENER:
 	case RC_WATCH_DEATHS:
 	case RC_WATCH_WIRE:
+	case RC_WATCH_HELLO:
 		break;
 	}
 }

@@ -32,6 +32,7 @@ enum rc_watch_kind {
 	RC_WATCH_LISTENER,
 	RC_WATCH_DEATHS,
 	RC_WATCH_WIRE,
+	RC_WATCH_HELLO,
 	RC_WATCH_CHANNEL,
 	RC_WATCH_TCP,
 	RC_WATCH_BELL,
@@ -49,6 +50,8 @@ struct rc_programs {
 	struct rc_program *first;
 	struct rc_program *listed; /* looked at in each round */
 	unsigned count;
+	struct rc_caller *caller; /* rc_hello.c */
+	unsigned callers;
 	unsigned ended;  /* to be freed by rc_programs_sweep() */
 	uint64_t now_ns; /* as of the round */
 };

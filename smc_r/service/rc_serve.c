@@ -61,6 +61,9 @@ static void act(struct loop_state *l, const struct epoll_event *e)
 	case RC_WATCH_WIRE:
 		rc_service_heard(l->all.service, l->all.now_ns);
 		break;
+	case RC_WATCH_HELLO:
+		rc_hello_event(w);
+		break;
 	case RC_WATCH_CHANNEL:
 	case RC_WATCH_TCP:
 	case RC_WATCH_BELL:
@@ -136,6 +139,7 @@ static void round_of(struct loop_state *l)
 	bool moved = look(l, &until);
 
 	rc_programs_sweep(&l->all);
+	rc_hello_sweep(&l->all);
 	if (!moved && !rc_programs_are_hot(&l->all)) {
 		rest(l, until);
 		return;
