@@ -172,7 +172,7 @@ except ConnectionResetError:
 	on b chdev -q -l smc_r0 -a enabled=1
 	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
 	cmp "$PLACE/file" "$PLACE/got"
-	all_on_smc 2
+	all_on_smc 2 1
 }
 
 is_active() { # host
@@ -205,7 +205,8 @@ while True:
 import socket
 s = socket.create_connection(("10.83.0.1", 5005))
 while True: s.sendall(b"x" * 100000)'
-		sleep 0.3
+		wait_for is_active b
+		sleep 0.1
 		kill -KILL -- "-$last"
 	done
 	wait_for is_quiet
