@@ -215,6 +215,22 @@ static void join_all(struct rc_group *g, int joined)
 	g->service->changed = true;
 }
 
+static bool is_quiet(const struct rc_group *g)
+{
+	return g->messages == 0 &&
+	       g->link.free_slots == (1u << RC_LINK_SLOTS) - 1;
+}
+
+/* A client's first connection begins when the server has its answers: until
+ * then the server may decline. */
+static void see_ready(struct rc_group *g)
+{
+	if (g->peer.server || !g->ready || g->begun || !is_quiet(g))
+		return;
+	g->begun = true;
+	join_all(g, 0);
+}
+
 static void on_ended(struct rc_group *g, int error, uint64_t now_ns)
 {
 	bool is_late = error == -ETIMEDOUT || error == -ENOLINK;
@@ -241,7 +257,10 @@ static void act(struct rc_group *g, const struct rc_flow_action *a,
 		on_key_removed(g, a->row, now_ns);
 		break;
 	case RC_FLOW_KEY_ADDED:
+		break;
 	case RC_FLOW_READY:
+		g->ready = true;
+		see_ready(g);
 		break;
 	case RC_FLOW_SEND:
 		queue_message(g, a->bytes, now_ns);
@@ -251,7 +270,10 @@ static void act(struct rc_group *g, const struct rc_flow_action *a,
 		break;
 	case RC_FLOW_CONFIRMED:
 		g->confirmed = true;
-		join_all(g, 0);
+		if (g->peer.server)
+			join_all(g, 0);
+		else
+			g->service->changed = true;
 		break;
 	case RC_FLOW_LINK_DEAD:
 		break;
@@ -375,6 +397,7 @@ static void on_sent(struct rc_group *g, uint64_t tag, uint64_t now_ns)
 		rc_group_push(g, c, now_ns);
 	}
 	rc_group_feed(g, now_ns);
+	see_ready(g);
 }
 
 void rc_group_done(struct rc_group *g, const struct rc_done *done,

@@ -13,9 +13,11 @@
 #include "smc_r/service/rc_near.h"
 #include "smc_r/service/rc_terms.h"
 
-#define MS_NS   1000000ULL
+#define MS_NS     1000000ULL
+/* For the Add Link stage, and for a Decline behind it. */
+#define SECOND_MS 3500
 /* A first contact of the same peer is waited for so long, at most. */
-#define WAIT_NS (2000 * MS_NS)
+#define WAIT_NS   (2000 * MS_NS)
 
 static uint64_t ms_of(uint64_t now_ns)
 {
@@ -272,6 +274,11 @@ static uint32_t prepare_link(struct rc_setup *u, uint64_t now_ns)
 	}
 	if (c->joined == -EPROTO)
 		return REASON_RMBE_EYECATCHER;
+	if (c->group->confirmed && c->joined == -EINPROGRESS &&
+	    u->step == RC_SETUP_LINK) {
+		u->step = RC_SETUP_SECOND;
+		u->clc.deadline_ms = ms_of(now_ns) + SECOND_MS;
+	}
 	return c->joined ? NOT_YET : REASON_NONE;
 }
 

@@ -15,11 +15,12 @@
 #include "smc_r/service/rc_terms.h"
 
 enum rc_setup_step {
-	RC_SETUP_NEW,   /* CLC has not got to where something is prepared */
-	RC_SETUP_WAITS, /* for the group of another first contact */
-	RC_SETUP_ASKS,  /* the peer about our key */
-	RC_SETUP_FIRST, /* a first contact: the link is not confirmed yet */
-	RC_SETUP_LINK,  /* it is being confirmed */
+	RC_SETUP_NEW,    /* CLC has not got to where something is prepared */
+	RC_SETUP_WAITS,  /* for the group of another first contact */
+	RC_SETUP_ASKS,   /* the peer about our key */
+	RC_SETUP_FIRST,  /* a first contact: the link is not confirmed yet */
+	RC_SETUP_LINK,   /* it is being confirmed */
+	RC_SETUP_SECOND, /* it is; a client waits for the Add Link stage */
 };
 
 struct rc_setup {

@@ -56,6 +56,8 @@ struct rc_group {
 	struct rc_link link;
 	struct rc_flow_port end; /* ours */
 	bool confirmed;          /* the link carries data */
+	bool ready;              /* ... and the Add Link stage is over */
+	bool begun;              /* a client's first connection may begin */
 	bool failed;             /* nothing is posted any more */
 	bool told;               /* ... and the flow knows */
 	bool ended;              /* the flow is over */

@@ -4,7 +4,8 @@
 #
 # The host's file system is the guest's, seen through an overlay: nothing that is
 # written there leaves the machine. shell.py answers on port
-# 7000.
+# 7000. With "smc" on the kernel's command line its SMC-R works over rxe0, which has
+# GIDs of both versions of RoCE then.
 b=/bin/busybox
 $b mount -t proc proc /proc
 $b mount -t sysfs sys /sys
@@ -12,6 +13,12 @@ $b mount -t devtmpfs dev /dev
 while read -r module; do
 	$b insmod "/modules/$module" || echo "insmod $module failed"
 done </modules/order
+if $b grep -qw smc /proc/cmdline; then
+	$b insmod /modules/rxe_smc.ko v1=1 || echo "insmod rxe_smc failed"
+	while read -r module; do
+		$b insmod "/modules/$module" || echo "insmod $module failed"
+	done </modules/smc
+fi
 
 $b mount -t tmpfs tmpfs /rw
 $b mkdir -p /rw/up /rw/work /rw/root
@@ -24,15 +31,20 @@ for dir in proc sys dev; do
 done
 $b mount -t tmpfs tmpfs /rw/root/run
 
-cat >/rw/root/run/start <<'END'
+# One machine is 10.77.0.2 and fd77::2, a second one beside it .3.
+me=2
+if $b grep -qw second /proc/cmdline; then
+	me=3
+fi
+cat >/rw/root/run/start <<END
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LC_ALL=C
 ulimit -l unlimited
 echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
 echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
 ip link set lo up
 ip link set eth0 up
-ip addr add 10.77.0.2/24 dev eth0
-ip addr add fd77::2/64 dev eth0 nodad
+ip addr add 10.77.0.$me/24 dev eth0
+ip addr add fd77::$me/64 dev eth0 nodad
 rdma link add rxe0 type rxe netdev eth0
 exec python3 /run/shell.py serve 7000
 END

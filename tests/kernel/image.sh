@@ -17,6 +17,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 # comes before rxe, which asks for it when nothing can be loaded on demand.
 modules="virtio_pci virtio_net 9pnet_virtio 9p overlay crc32_generic ib_umad
 	rdma_rxe ib_uverbs rdma_ucm"
+# These are loaded where the kernel's SMC-R is wanted, behind rxe_smc.
+smc_modules="smc smc_diag"
 
 fail() {
 	echo "$*"
@@ -35,7 +37,8 @@ exec 9>"$dir/lock"
 flock 9
 if [ -e "$dir/initramfs" ] && [ -e "$dir/vmlinuz" ] &&
 	[ -z "$(find "$here" -name '*.sh' -newer "$dir/initramfs" \
-		-o -name '*.py' -newer "$dir/initramfs")" ]; then
+		-o -name '*.py' -newer "$dir/initramfs" \
+		-o -name '*.c' -newer "$dir/initramfs")" ]; then
 	exit 0
 fi
 
@@ -109,10 +112,12 @@ cp "$(command -v busybox)" "$root/bin/busybox" || exit 1
 ln -s busybox "$root/bin/sh"
 install -m 755 "$here/guest.sh" "$root/init"
 install -m 644 "$here/shell.py" "$root/"
-for module in $modules; do
-	if ! modprobe -d "$from" -S "$version" --show-depends "$module" \
+add_module() { # name, file that says the order
+	local file name
+
+	if ! modprobe -d "$from" -S "$version" --show-depends "$1" \
 		>"$stage/depends" 2>&1; then
-		fail "module $module: $(cat "$stage/depends")"
+		fail "module $1: $(cat "$stage/depends")"
 	fi
 	while read -r _ file _; do
 		name=$(basename "$file")
@@ -124,9 +129,54 @@ for module in $modules; do
 		*.gz) gzip -dc "$file" >"$root/modules/$name" ;;
 		*) cp "$file" "$root/modules/$name" ;;
 		esac || fail "module $name cannot be unpacked"
-		echo "$name" >>"$root/modules/order"
+		echo "$name" >>"$root/modules/$2"
 	done < <(grep '^insmod' "$stage/depends")
+}
+
+for module in $modules; do
+	add_module "$module" order
 done
+
+# The module of ours without which the rdma_rxe of Linux 6.1 does not carry
+# SMC-R. A machine without it is one for the other tests.
+download_headers() {
+	local short=${version%-amd64}
+
+	[ -z "$(find "$dir" -maxdepth 1 -name "linux-headers-${version}_*.deb")" ] ||
+		return 0
+	mkdir -p "$dir/new"
+	(cd "$dir/new" && timeout "${KERNEL_DOWNLOAD_LIMIT:-120}" apt-get -q \
+		-o APT::Sandbox::User=root download "linux-headers-$version" \
+		"linux-headers-$short-common" \
+		"linux-kbuild-${short%%.0-*}") >>"$dir/download.log" 2>&1 ||
+		return
+	mv "$dir"/new/*.deb "$dir/" && rmdir "$dir/new"
+}
+
+make_rxe_smc() {
+	local headers=$stage/headers package
+
+	download_headers || return
+	for package in "$dir"/linux-headers-*.deb "$dir"/linux-kbuild-*.deb; do
+		dpkg-deb -x "$package" "$headers" || return
+	done
+	sed -i "s#/usr/src/#$headers/usr/src/#" \
+		"$headers/usr/src/linux-headers-$version/Makefile" || return
+	mkdir "$stage/rxe_smc" && cp "$here/rxe_smc.c" "$stage/rxe_smc/" &&
+		echo "obj-m := rxe_smc.o" >"$stage/rxe_smc/Kbuild" || return
+	make -C "$headers/usr/src/linux-headers-$version" \
+		M="$stage/rxe_smc" modules >"$dir/rxe_smc.log" 2>&1 || return
+	strip --strip-debug -o "$root/modules/rxe_smc.ko" \
+		"$stage/rxe_smc/rxe_smc.ko"
+}
+
+rm -f "$dir/smc"
+if make_rxe_smc; then
+	for module in $smc_modules; do
+		add_module "$module" smc
+	done
+	touch "$dir/smc"
+fi
 (cd "$root" && find . -print0 | cpio --quiet -0 -o -H newc -R 0:0) \
 	>"$stage/initramfs" || fail "cpio failed"
 mv "$stage/vmlinuz" "$dir/vmlinuz" && mv "$stage/initramfs" "$dir/initramfs" ||
