@@ -548,7 +548,7 @@ static void doze(int listener)
 	}
 	poll(p, n, wait_ms());
 	if (service)
-		rc_service_heard(service, measure_now_ns());
+		rc_service_heard(service, now_ns());
 }
 
 static bool is_busy(uint64_t begin_ns)
