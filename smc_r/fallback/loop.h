@@ -23,7 +23,7 @@ struct loop {
 
 #define LOOP_NONE ((struct loop){-1, -1, -1})
 
-/* Whose address the sender has. */
+/* The sender has the address of one of these. */
 enum loop_sender {
 	LOOP_OF_PEER, /* fd's, which is on this host */
 	LOOP_OF_OWN,  /* the receiver's: the peer is on another host */

@@ -2,7 +2,7 @@
 /*
  * far_begin: a connection to another host begins.
  *
- * To the program it is one to the link service, which is a process of this
+ * The program has it with the link service, which is a process of this
  * host, over an element as any other; but TCP does not tell of the peer's end
  * (connection_is_far() in connection_ends.h). It is active at once: what the
  * program writes before the service and the peer have agreed lies in the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * far_hello: what a program and the link service say to each other, over an
+ * far_hello: a program and the link service say this to each other, over an
  * AF_UNIX socket that serves one hello.
  *
  *	program	  far_hello, with its TCP socket as the only descriptor
@@ -14,8 +14,8 @@
  * until the words in the element say that it is the program's again.
  *
  * The socket is <run directory>/rc.<cookie>, with the cookie of its network
- * namespace (SO_NETNS_COOKIE, socket(7)) as a decimal number. Whoever may make
- *files in the run directory made it.
+ * namespace (SO_NETNS_COOKIE, socket(7)) as a decimal number. The owner
+ * of the run directory made it.
  */
 #ifndef SMC_R_FAR_HELLO_H
 #define SMC_R_FAR_HELLO_H

@@ -24,6 +24,7 @@
 #include "smc_r/service/rc_pump.h"
 
 struct rc_group;
+struct rc_near_calls;
 struct rc_setup;
 struct rc_service;
 
@@ -40,6 +41,7 @@ struct rc_conn {
 
 	/* The near half fills these in before the wire half begins. */
 	struct rc_service *service;
+	const struct rc_near_calls *near;
 	bool server; /* the TCP role */
 	int tcp;     /* a duplicate of the program's socket; -1 behind CLC */
 	struct in6_addr local, peer; /* IPv4 as ::ffff:a.b.c.d */
@@ -62,9 +64,6 @@ struct rc_conn {
 		RC_CONN_ASKED,  /* the peer is asked to */
 	} leaving;
 	uint64_t ended_ns; /* our end has gone out; 0: not yet */
-
-	/* The near half's own. */
-	struct rc_near *near;
 };
 
 #endif

@@ -9,7 +9,7 @@
 
 #define RC_SECOND_NS 1000000000ULL
 
-/* Of requests to delete keys; tokens name those to confirm one. */
+/* Requests to delete keys have this; tokens name those to confirm one. */
 #define RC_ID_DELETE  0u
 #define RC_ID_NOBODYS 0xffu /* its connection is gone */
 

@@ -50,7 +50,7 @@ static void set_waiting(struct rc_group *g, const struct rc_conn *c)
 	g->waits[rc_place(c) / 64] |= 1ULL << rc_place(c) % 64;
 }
 
-/* Whose turn it is, or NULL. */
+/* It is the turn of this one, or of none: NULL. */
 static struct rc_conn *next_waiting(struct rc_group *g)
 {
 	for (unsigned k = 0; k <= RC_GROUP_PLACES; k++) {

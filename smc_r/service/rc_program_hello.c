@@ -114,6 +114,7 @@ static void begin(struct rc_programs *all, int channel, int tcp,
 		p->relay.fd = p->relay_channel = -1;
 		p->channel = channel;
 		p->conn.service = all->service;
+		p->conn.near = &rc_program_calls;
 		p->conn.server = hello->server;
 		p->conn.tcp = tcp;
 		reason = check_socket(&p->conn);

@@ -75,6 +75,9 @@ void rc_program_hear_channel(struct rc_program *p);
 /* The relay that was asked for begins. */
 void rc_program_start_relay(struct rc_program *p);
 
+/* They are called by the wire half. */
+extern const struct rc_near_calls rc_program_calls;
+
 /* Looks at one: has anything moved? */
 bool rc_program_work(struct rc_program *p);
 

@@ -28,8 +28,8 @@ static void fall_back(struct rc_program *p, uint32_t reason,
 	p->until_ns = p->all->now_ns + RC_REST_NS;
 }
 
-void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
-		     uint32_t reason, uint32_t peer_reason)
+static void tell_outcome(struct rc_conn *c, enum rc_outcome outcome,
+			 uint32_t reason, uint32_t peer_reason)
 {
 	struct rc_program *p = rc_program_of(c);
 
@@ -51,12 +51,12 @@ void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
 	}
 }
 
-void rc_near_moved(struct rc_conn *c)
+static void tell_moved(struct rc_conn *c)
 {
 	rc_program_heat(rc_program_of(c));
 }
 
-void rc_near_peer(struct rc_conn *c, int error)
+static void tell_peer(struct rc_conn *c, int error)
 {
 	struct rc_program *p = rc_program_of(c);
 
@@ -78,10 +78,15 @@ void rc_near_peer(struct rc_conn *c, int error)
 	rc_program_signal(p);
 }
 
-void rc_near_over(struct rc_conn *c)
+static void tell_over(struct rc_conn *c)
 {
 	rc_program_finish(rc_program_of(c));
 }
+
+const struct rc_near_calls rc_program_calls = {.outcome = tell_outcome,
+					       .peer = tell_peer,
+					       .moved = tell_moved,
+					       .over = tell_over};
 
 /* ---- the program tells ---- */
 

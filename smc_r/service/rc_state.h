@@ -63,7 +63,7 @@ struct rc_group {
 	bool ended;              /* the flow is over */
 	bool deleting;           /* the peer is asked to delete keys */
 
-	/* By the low byte of the token, less 1. */
+	/* The low byte of the token, less 1, says where. */
 	struct rc_conn *conn[RC_GROUP_PLACES];
 	unsigned count;
 	unsigned next_place; /* its turn */

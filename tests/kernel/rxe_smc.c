@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rxe_smc: makes soft-RoCE (rdma_rxe) of Linux 6.1 usable for the kernel's SMC-R.
+ * rxe_smc: makes soft-RoCE (rdma_rxe) of Linux 6.1 usable for the kernel's
+ * SMC-R.
  *
  * smc.ko and rdma_rxe.ko stay as Debian built them.  Three things in 6.1's rxe
  * keep SMC-R from working; this module papers over them at run time:
@@ -74,7 +75,9 @@ static void remove_dev(struct ib_device *d, void *data)
 }
 
 static struct ib_client client = {
-	.name = "rxe_smc", .add = add_dev, .remove = remove_dev,
+    .name = "rxe_smc",
+    .add = add_dev,
+    .remove = remove_dev,
 };
 
 /* ---- 3: RoCEv1 GIDs (kretprobes: keep an argument, fix up at return) ---- */
@@ -95,7 +98,8 @@ static int keep3(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 
 /* rxe_port_immutable(dev, port, immutable) */
-static int port_immutable_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int port_immutable_ret(struct kretprobe_instance *ri,
+			      struct pt_regs *regs)
 {
 	struct ib_port_immutable *im = *(void **)ri->data;
 
@@ -122,18 +126,29 @@ static int fill_ip_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct rxe_av *av = *(void **)ri->data;
 
 	if (!av->network_type)
-		av->network_type = av->sgid_addr._sockaddr_in.sin_family == AF_INET ?
-			RXE_NETWORK_TYPE_IPV4 : RXE_NETWORK_TYPE_IPV6;
+		av->network_type =
+		    av->sgid_addr._sockaddr_in.sin_family == AF_INET
+			? RXE_NETWORK_TYPE_IPV4
+			: RXE_NETWORK_TYPE_IPV6;
 	return 0;
 }
 
 static struct kretprobe probes[] = {
-	{ .kp.symbol_name = "rdma_rxe:rxe_port_immutable", .entry_handler = keep3,
-	  .handler = port_immutable_ret, .data_size = sizeof(void *), .maxactive = 16 },
-	{ .kp.symbol_name = "rdma_rxe:rxe_av_chk_attr", .entry_handler = keep2,
-	  .handler = chk_attr_ret, .data_size = sizeof(void *), .maxactive = 16 },
-	{ .kp.symbol_name = "rdma_rxe:rxe_av_fill_ip_info", .entry_handler = keep1,
-	  .handler = fill_ip_ret, .data_size = sizeof(void *), .maxactive = 16 },
+    {.kp.symbol_name = "rdma_rxe:rxe_port_immutable",
+     .entry_handler = keep3,
+     .handler = port_immutable_ret,
+     .data_size = sizeof(void *),
+     .maxactive = 16},
+    {.kp.symbol_name = "rdma_rxe:rxe_av_chk_attr",
+     .entry_handler = keep2,
+     .handler = chk_attr_ret,
+     .data_size = sizeof(void *),
+     .maxactive = 16},
+    {.kp.symbol_name = "rdma_rxe:rxe_av_fill_ip_info",
+     .entry_handler = keep1,
+     .handler = fill_ip_ret,
+     .data_size = sizeof(void *),
+     .maxactive = 16},
 };
 
 static int __init rxe_smc_init(void)
@@ -143,7 +158,8 @@ static int __init rxe_smc_init(void)
 	for (i = 0; v1 && i < ARRAY_SIZE(probes); i++) {
 		rc = register_kretprobe(&probes[i]);
 		if (rc) {
-			pr_err("rxe_smc: probe %s: %d\n", probes[i].kp.symbol_name, rc);
+			pr_err("rxe_smc: probe %s: %d\n",
+			       probes[i].kp.symbol_name, rc);
 			while (i--)
 				unregister_kretprobe(&probes[i]);
 			return rc;

@@ -10,7 +10,8 @@
 
 BIN=$(readlink -f "${SMC_R_BUILD:-$BATS_TEST_DIRNAME/../../build}/bin")
 export PATH=$BIN:$PATH PYTHONDONTWRITEBYTECODE=1
-SERVER=10.83.0.1
+SERVER=10.83.0.1 # of a
+export SERVER
 
 why_not() {
 	if [ "$(id -u)" != 0 ]; then
@@ -22,7 +23,7 @@ why_not() {
 	fi
 }
 
-# By nsenter: "ip netns exec" has another /sys, without cgroups.
+# nsenter is used, as "ip netns exec" has another /sys, without cgroups.
 on() { # host, command...
 	local host=$1
 	shift

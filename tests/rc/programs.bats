@@ -4,6 +4,8 @@
 # limit: 240
 
 load hosts
+# shellcheck disable=SC2154 # set by hosts.bash
+: "${last-}"
 
 need() { # program...
 	local program
@@ -61,7 +63,7 @@ replica_has() { # value
 	begin_on a nginx smc_run nginx -c "$PLACE/nginx.conf"
 	wait_for listens a 8080
 	smc_on b wrk -t2 -c10 -d1 "http://$SERVER:8080/page" >"$PLACE/wrk.out"
-	! grep "Socket errors\|Non-2xx" "$PLACE/wrk.out"
+	[ "$(grep -c "Socket errors\|Non-2xx" "$PLACE/wrk.out")" = 0 ]
 	smc_on b curl -s "http://$SERVER:8080/page" | cmp - "$PLACE/www/page"
 	all_on_smc 11
 }
@@ -179,7 +181,7 @@ is_active() { # host
 	[ "$(counted "$1" active)" -ge 1 ]
 }
 
-# By its peer's credentials.
+# The listener's credentials tell.
 service_of() { # host
 	on "$1" python3 -c '
 import glob, os, socket, struct
@@ -200,7 +202,7 @@ while True:
 	c.close()'
 	wait_for listens a 5005
 	local i
-	for i in 1 2 3 4 5 6; do
+	for ((i = 0; i < 6; i++)); do
 		begin_on b killed smc_run python3 -c '
 import socket
 s = socket.create_connection(("10.83.0.1", 5005))

@@ -119,8 +119,8 @@ static uint64_t now_ns(void)
 
 /* ---- the near half ---- */
 
-void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
-		     uint32_t reason, uint32_t peer_reason)
+static void tell_outcome(struct rc_conn *c, enum rc_outcome outcome,
+			 uint32_t reason, uint32_t peer_reason)
 {
 	struct talk *t = (struct talk *)c;
 
@@ -144,7 +144,7 @@ void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
 		       reason_name(reason), reason_name(peer_reason));
 }
 
-void rc_near_peer(struct rc_conn *c, int error)
+static void tell_peer(struct rc_conn *c, int error)
 {
 	struct talk *t = (struct talk *)c;
 
@@ -152,15 +152,20 @@ void rc_near_peer(struct rc_conn *c, int error)
 		t->error = error;
 }
 
-void rc_near_moved(struct rc_conn *c)
+static void tell_moved(struct rc_conn *c)
 {
 	(void)c;
 }
 
-void rc_near_over(struct rc_conn *c)
+static void tell_over(struct rc_conn *c)
 {
 	((struct talk *)c)->over = true;
 }
+
+static const struct rc_near_calls near_calls = {.outcome = tell_outcome,
+						.peer = tell_peer,
+						.moved = tell_moved,
+						.over = tell_over};
 
 /* ---- the program's calls ---- */
 
@@ -391,6 +396,7 @@ static void begin(struct talk *t)
 	element_attach(&t->element, &t->conn.pump);
 	t->conn.server = opt.listens;
 	t->conn.tcp = t->fd;
+	t->conn.near = &near_calls;
 	if (getsockname(t->fd, (struct sockaddr *)&a, &n) < 0)
 		fail("getsockname");
 	t->conn.local = mapped(&a);
