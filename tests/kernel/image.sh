@@ -31,7 +31,7 @@ for tool in qemu-system-x86_64 busybox cpio modprobe depmod dpkg-deb python3; do
 		fail "$tool is missing"
 done
 PATH=$PATH:/sbin:/usr/sbin
-mkdir -p "$dir" || exit 1
+mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 
 exec 9>"$dir/lock"
 flock 9
