@@ -84,15 +84,18 @@ static unsigned places(const struct rc_group *g)
 				       : RC_GROUP_PLACES;
 }
 
+/* A client follows the server's choice, which has told its key before. */
 struct rc_group *rc_group_find(const struct rc_service *s,
 			       const struct rc_port *port,
 			       const struct rc_peer *peer)
 {
-	for (struct rc_group *g = s->groups; g; g = g->next)
-		if (is_of(g, port, peer) && g->confirmed && !g->failed &&
-		    (peer->qpn == 0 || peer->qpn == g->peer.qpn) &&
-		    g->count < places(g) && has_row(g))
+	for (struct rc_group *g = s->groups; g; g = g->next) {
+		if (!is_of(g, port, peer) || !g->confirmed || g->failed)
+			continue;
+		if (peer->server ? g->count < places(g) && has_row(g)
+				 : peer->qpn == g->peer.qpn)
 			return g;
+	}
 	return NULL;
 }
 

@@ -17,7 +17,8 @@
 /* A new group with a link that is not connected. NULL: *error. */
 struct rc_group *rc_group_new(struct rc_service *s, struct rc_port *port,
 			      const struct rc_peer *peer, int *error);
-/* A group that takes one more connection. qpn 0: whatever its link. */
+/* A server's group that takes one more connection; the client's group whose
+ * link has the peer's qpn. Or NULL. */
 struct rc_group *rc_group_find(const struct rc_service *s,
 			       const struct rc_port *port,
 			       const struct rc_peer *peer);

@@ -721,6 +721,7 @@ int main(int argc, char **argv)
 		read_option(o);
 	if (!opt.listens && !opt.address)
 		usage(2);
+	setlinebuf(stdout);
 	setrlimit(RLIMIT_NOFILE, &files);
 	real_init();
 	process_init();
