@@ -20,12 +20,12 @@
 #include "smc_r/os/real.h"
 #include "tests/sim/sim.h"
 
-#define EVENTS      65536
-#define LINES       100
-#define LINE        120
-#define EVENTS_MAX  3000000
-#define STUCK_NS    (200 * SIM_SECOND)
-#define TIMES_MAX   100 /* that a service asks for the same time */
+#define EVENTS     65536
+#define LINES      100
+#define LINE       120
+#define EVENTS_MAX 3000000
+#define STUCK_NS   (200 * SIM_SECOND)
+#define TIMES_MAX  100 /* that a service asks for the same time */
 
 struct sim sim;
 
@@ -90,8 +90,7 @@ bool sim_fails(const char *what)
 	if (!sim.in_service || ++sim.calls != sim.fail_at)
 		return false;
 	sim.any_fault = true;
-	sim_trace("%s fails, call %llu", what,
-		  (unsigned long long)sim.fail_at);
+	sim_trace("%s fails, call %llu", what, (unsigned long long)sim.fail_at);
 	return true;
 }
 
@@ -302,21 +301,19 @@ static void run_to_end(void)
 		if (!step(STUCK_NS)) {
 			for (unsigned i = 0; i < sim.ends; i++)
 				if (!sim.end[i].over)
-					sim_fail("end %u is stuck: state %d, "
-						 "wrote %llu of %llu, got %llu "
-						 "of %llu%s, peer %d",
-						 i, (int)sim.end[i].conn.state,
-						 (unsigned long long)
-						     sim.end[i].wrote,
-						 (unsigned long long)
-						     sim.end[i].plan,
-						 (unsigned long long)
-						     sim.end[i].got,
-						 (unsigned long long)
-						     sim.end[i].other->wrote,
-						 sim.end[i].closed ? ", closed"
-								   : "",
-						 (int)sim.end[i].peer);
+					sim_fail(
+					    "end %u is stuck: state %d, "
+					    "wrote %llu of %llu, got %llu "
+					    "of %llu%s, peer %d",
+					    i, (int)sim.end[i].conn.state,
+					    (unsigned long long)sim.end[i]
+						.wrote,
+					    (unsigned long long)sim.end[i].plan,
+					    (unsigned long long)sim.end[i].got,
+					    (unsigned long long)sim.end[i]
+						.other->wrote,
+					    sim.end[i].closed ? ", closed" : "",
+					    (int)sim.end[i].peer);
 		}
 		if (++count > EVENTS_MAX)
 			sim_fail("too much happens");

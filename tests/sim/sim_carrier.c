@@ -100,7 +100,7 @@ struct in6_addr rc_prefix_of(const struct in6_addr *address, unsigned bits)
 
 	for (unsigned i = 0; i < 128; i++)
 		if (i >= bits)
-			out.s6_addr[i / 8] &= (uint8_t)~(0x80u >> i % 8);
+			out.s6_addr[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
 	return out;
 }
 

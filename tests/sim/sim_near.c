@@ -22,6 +22,8 @@ static uint8_t byte_of(const struct sim_end *writer, uint64_t position)
 	return (uint8_t)((position * 2654435761u >> 13) + writer->salt);
 }
 
+static const struct rc_near_calls calls;
+
 /* ---- plans ---- */
 
 static uint64_t plan_bytes(void)
@@ -66,7 +68,8 @@ void sim_near_make(unsigned pairs)
 	memset(sim.tcp, 0, sizeof(sim.tcp));
 	for (unsigned i = 0; i < sim.ends; i += 2) {
 		unsigned host = (unsigned)sim_random(SIM_HOSTS);
-		uint64_t start = sim_random(sim_chance(50) ? SIM_MS : SIM_SECOND);
+		uint64_t start =
+		    sim_random(sim_chance(50) ? SIM_MS : SIM_SECOND);
 
 		make_end(i, &sim.host[host]);
 		make_end(i + 1, &sim.host[!host]);
@@ -95,6 +98,7 @@ void sim_near_begin(struct sim_end *e)
 	sim_trace("end %d of host %d begins, %s", e->index, e->host->index,
 		  e->conn.server ? "server" : "client");
 	sim_at(sim_random(SIM_MS), SIM_STEP, e, 0);
+	e->conn.near = &calls;
 	rc_service_begin(e->host->service, &e->conn, sim.now);
 }
 
@@ -188,8 +192,8 @@ static void tell_work(struct sim_end *e)
 	if (e->work_due || e->over)
 		return;
 	e->work_due = true;
-	sim_at(sim_random(sim_chance(5) ? 2 * SIM_MS : 20 * SIM_US), SIM_WORK, e,
-	       0);
+	sim_at(sim_random(sim_chance(5) ? 2 * SIM_MS : 20 * SIM_US), SIM_WORK,
+	       e, 0);
 }
 
 void sim_near_step(struct sim_end *e)
@@ -207,7 +211,7 @@ void sim_near_step(struct sim_end *e)
 		end_some(e);
 	if (e->wrote != wrote || e->got != got || e->shut != shut || e->closed)
 		tell_work(e);
-	sim_at(sim_random(e->is_slow ? 20 * SIM_MS
+	sim_at(sim_random(e->is_slow            ? 20 * SIM_MS
 			  : e->wrote == e->plan ? 10 * SIM_MS
 						: 300 * SIM_US),
 	       SIM_STEP, e, 0);
@@ -239,8 +243,8 @@ void sim_near_work(struct sim_end *e)
 		sim_fail("end %d is said to have broken the rules", e->index);
 }
 
-void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
-		     uint32_t reason, uint32_t peer_reason)
+static void hear_outcome(struct rc_conn *c, enum rc_outcome outcome,
+			 uint32_t reason, uint32_t peer_reason)
 {
 	struct sim_end *e = end_of(c);
 	static const enum rc_conn_state states[] = {RC_CONN_ACTIVE, RC_CONN_TCP,
@@ -276,7 +280,7 @@ void rc_near_outcome(struct rc_conn *c, enum rc_outcome outcome,
 	e->over = true;
 }
 
-void rc_near_peer(struct rc_conn *c, int error)
+static void hear_peer(struct rc_conn *c, int error)
 {
 	struct sim_end *e = end_of(c);
 	enum rc_stream_end peer = rc_stream_peer(&c->pump.stream);
@@ -292,13 +296,13 @@ void rc_near_peer(struct rc_conn *c, int error)
 	e->peer = peer;
 }
 
-void rc_near_moved(struct rc_conn *c)
+static void hear_moved(struct rc_conn *c)
 {
 	if (end_of(c)->over)
 		sim_fail("bytes move on a connection that is over");
 }
 
-void rc_near_over(struct rc_conn *c)
+static void hear_over(struct rc_conn *c)
 {
 	struct sim_end *e = end_of(c);
 	const struct rmb_map *m = &e->element.rmb.map;
@@ -395,8 +399,7 @@ static void judge(const struct sim_end *e)
 	if (e->outcome != e->other->outcome && !sim.any_fault)
 		sim_fail("ends %d and %d do not agree", e->index,
 			 e->other->index);
-	if (e->outcome == RC_OUTCOME_TCP &&
-	    e->other->outcome == RC_OUTCOME_TCP)
+	if (e->outcome == RC_OUTCOME_TCP && e->other->outcome == RC_OUTCOME_TCP)
 		judge_tcp(e);
 	if (e->outcome != RC_OUTCOME_SMC || sim.any_fault ||
 	    e->style == SIM_RUDE)
@@ -419,3 +422,8 @@ void sim_near_end(void)
 	for (unsigned i = 0; i < sim.ends; i++)
 		judge(&sim.end[i]);
 }
+
+static const struct rc_near_calls calls = {.outcome = hear_outcome,
+					   .peer = hear_peer,
+					   .moved = hear_moved,
+					   .over = hear_over};

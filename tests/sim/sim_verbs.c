@@ -10,14 +10,14 @@
 
 #include "tests/sim/sim.h"
 
-#define QPS         256
-#define REGIONS     512
-#define DONE_MAX    1024
-#define RETRIES     7
-#define TIMEOUT_NS  (67 * SIM_MS)
-#define RNR_NS      (120 * SIM_US)
-#define FIRST_QPN   17u
-#define FIRST_KEY   0x1000u
+#define QPS        256
+#define REGIONS    512
+#define DONE_MAX   1024
+#define RETRIES    7
+#define TIMEOUT_NS (67 * SIM_MS)
+#define RNR_NS     (120 * SIM_US)
+#define FIRST_QPN  17u
+#define FIRST_KEY  0x1000u
 
 struct device {
 	bool open;
@@ -35,7 +35,12 @@ struct chain {
 	uint64_t sum;
 };
 
-enum state { INIT, READY, ERROR, CLOSED };
+enum state {
+	INIT,
+	READY,
+	ERROR,
+	CLOSED
+};
 
 struct qp {
 	enum state state;
@@ -463,8 +468,7 @@ static uint64_t write_all(const struct qp *q, struct qp *to, struct chain *c,
 		    w->remote + n > (uintptr_t)m->at + m->bytes)
 			sim_fail("queue pair %u writes outside the RMBE",
 				 q->qpn);
-		sum = sum * 31 +
-		      gather(q, w, (uint8_t *)(uintptr_t)w->remote);
+		sum = sum * 31 + gather(q, w, (uint8_t *)(uintptr_t)w->remote);
 	}
 	return sum;
 }
