@@ -69,16 +69,16 @@ struct sim_end {
 	enum sim_style style;
 	bool is_slow;
 	uint32_t salt;
-	uint64_t plan;        /* bytes that it wants to write */
+	uint64_t plan; /* bytes that it wants to write */
 	uint64_t wrote, got;
-	uint64_t close_ns;    /* SIM_RUDE */
+	uint64_t close_ns; /* SIM_RUDE */
 	bool began, has_outcome, over, freed;
-	bool shut, closed;    /* the program's end */
+	bool shut, closed; /* the program's end */
 	bool closed_unread;
-	int told;             /* of it, to the wire half */
+	int told; /* of it, to the wire half */
 	enum rc_outcome outcome;
 	enum rc_stream_end peer;
-	bool disturbed;       /* a fault may have met it */
+	bool disturbed; /* a fault may have met it */
 	bool work_due;
 };
 
