@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "smc_r/protocol/reason.h"
+#include "smc_r/status/printable.h"
 
 #include "statistics.h"
 
@@ -34,6 +35,12 @@ static void print_pair(FILE *out, const char *left_name, uint64_t left,
 static void print_count(FILE *out, const char *name, uint64_t value)
 {
 	fprintf(out, "%s: %" PRIu64 "\n", name, value);
+}
+
+/* printf pads by bytes; a name may have characters of several. */
+static int program_width(const char *program)
+{
+	return 16 + (int)(strlen(program) - printable_length(program));
 }
 
 static uint64_t ratio(uint64_t whole, uint64_t parts)
@@ -168,12 +175,12 @@ static void print_connection(FILE *out, const struct status_connection *c)
 		snprintf(reason, sizeof(reason), "%s",
 			 reason_name(slot->reason));
 	fprintf(out,
-		"%-8s%-5s%-12s%-16s %-22s %-22s %-5s%-20s%12" PRIu64
+		"%-8s%-5s%-12s%-*s %-22s %-22s %-5s%-20s%12" PRIu64
 		" %12" PRIu64 "\n",
 		statistics_state(slot->state), statistics_role(slot->role), pid,
-		*c->program ? c->program : "-", local, peer,
-		statistics_link(slot->link), reason, slot->rx.position,
-		slot->tx.position);
+		program_width(c->program), *c->program ? c->program : "-",
+		local, peer, statistics_link(slot->link), reason,
+		slot->rx.position, slot->tx.position);
 }
 
 static void print_connections(FILE *out, const struct statistics *s)
@@ -200,10 +207,10 @@ static void print_group(FILE *out, const struct statistics_group *g)
 	statistics_host(&g->peer, peer, sizeof(peer));
 	if (g->peer_pid)
 		snprintf(peer_pid, sizeof(peer_pid), "%d", (int)g->peer_pid);
-	fprintf(out, "%-16s%-16s %-5s%-5s%-22s %-9s%11u %14" PRIu64 "\n", id,
-		*g->program ? g->program : "-", statistics_role(g->role),
-		statistics_link(g->link), peer, peer_pid, g->connections,
-		g->rmbe_bytes);
+	fprintf(out, "%-16s%-*s %-5s%-5s%-22s %-9s%11u %14" PRIu64 "\n", id,
+		program_width(g->program), *g->program ? g->program : "-",
+		statistics_role(g->role), statistics_link(g->link), peer,
+		peer_pid, g->connections, g->rmbe_bytes);
 }
 
 static void print_groups(FILE *out, const struct statistics *s)

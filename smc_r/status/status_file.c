@@ -16,6 +16,7 @@
 
 #include "conf/found.h"
 #include "smc_r/os/alive.h"
+#include "smc_r/status/printable.h"
 
 #define SLOTS_AT_ONCE 32
 
@@ -50,18 +51,6 @@ static int copy(int fd, void *out, size_t size, off_t at)
 	return (size_t)n == size ? 0 : -EPROTO;
 }
 
-/* A copy of strangers' bytes gets an end and loses its control bytes. */
-static void make_printable(char *text, size_t size)
-{
-	size_t i;
-
-	text[size - 1] = '\0';
-	for (i = 0; text[i]; i++) {
-		if (text[i] < ' ' || text[i] > '~')
-			text[i] = '?';
-	}
-}
-
 int status_file_refresh(struct status_file *file)
 {
 	struct status_header *h = &file->header;
@@ -70,7 +59,7 @@ int status_file_refresh(struct status_file *file)
 
 	if (error)
 		return error;
-	make_printable(h->program, sizeof(h->program));
+	printable_make(h->program, sizeof(h->program));
 	if (h->reason_table != STATUS_REASON_TABLE)
 		memset(h->counters.fallbacks, 0, sizeof(h->counters.fallbacks));
 	/* The file grows before slot_count does, so it is measured after. */

@@ -38,6 +38,19 @@ forge_busy() {
 	EOT
 }
 
+@test "a name in UTF-8 stays, and columns below it" {
+	publish
+	start_living
+	forge <<-EOT
+		segment $living
+		program grün
+		slot 1 1 1 10.0.0.1 7000 10.0.0.2 40000 24 100 1
+	EOT
+	run entstat -d smc_r0
+	[[ $output == *" grün             10.0.0.1:7000 "* ]]
+	[ "$(entstat -j smc_r0 | jq -r '.connections[0].program')" = grün ]
+}
+
 @test "a device that nobody made is answered with 0909-003 and 1" {
 	run entstat ent9
 	[ "$status" -eq 1 ]
