@@ -73,7 +73,7 @@ int attrdb_object_put(struct attrdb *db, const struct stanza *s)
 	char why[128];
 	int error;
 
-	if (!c || c->is_written_once)
+	if (!c || c->is_read_only)
 		return sql_refuse(db, -EINVAL, "class %s cannot be written",
 				  s->class_name);
 	if (odm_class_check(c, s, why, sizeof(why)) != 0)

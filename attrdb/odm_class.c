@@ -88,6 +88,17 @@ static const struct odm_class classes[] = {
 		{"name", ODM_NAME_SIZE, true},
 		{"dependency", ODM_NAME_SIZE, true},
 		{0}}},
+	{"configured", 2, true, {
+		{"name", ODM_NAME_SIZE, true},
+		{"attribute", ODM_NAME_SIZE, true},
+		{"value", ODM_VALUE_SIZE, true},
+		{"running", ODM_VALUE_SIZE, true},
+		{0}}},
+	{"effective", 2, true, {
+		{"name", ODM_NAME_SIZE, true},
+		{"attribute", ODM_NAME_SIZE, true},
+		{"value", ODM_VALUE_SIZE, true},
+		{0}}},
 	{"history", 1, true, {
 		{"id", 0, true},
 		{"time", 0, true},

@@ -4,7 +4,9 @@
  *
  * PdDv PdAt PdAtXtd are predefined (what kinds of devices there are), CuDv
  * CuAt CuDep customized (the devices of this host). PdMsg holds the texts that
- * AIX keeps in message catalogues; history says which user changed what.
+ * AIX keeps in message catalogues. The others are read only: configured has
+ * what devices were configured with, effective the value that each attribute
+ * has, and history says which user changed what.
  *
  * Ownership: all of it is constant.
  */
@@ -37,8 +39,8 @@ struct odm_field {
 
 struct odm_class {
 	const char *name;
-	unsigned key_count;   /* the first fields; they identify an object */
-	bool is_written_once; /* no command may change its objects */
+	unsigned key_count; /* the first fields; they identify an object */
+	bool is_read_only;  /* no command may change its objects as such */
 	struct odm_field fields[ODM_FIELDS_MAX + 1]; /* ends with a NULL name */
 };
 

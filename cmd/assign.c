@@ -72,6 +72,15 @@ int assign_add(struct assign *a, const char *text)
 	return 0;
 }
 
+int assign_put(struct assign *a, const char *name, const char *value)
+{
+	size_t length = strlen(name);
+
+	return length < STANZA_NAME_SIZE
+		   ? add_pair(a, name, length, value, strlen(value))
+		   : -EINVAL;
+}
+
 void assign_fini(struct assign *a)
 {
 	for (unsigned i = 0; i < a->count; i++)

@@ -27,6 +27,8 @@ struct assign {
 
 /* 0; -EINVAL when the text is no list of pairs; -ENOMEM. */
 int assign_add(struct assign *a, const char *text);
+/* Adds one pair, whatever the value holds. */
+int assign_put(struct assign *a, const char *name, const char *value);
 void assign_fini(struct assign *a);
 
 /*

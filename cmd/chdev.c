@@ -89,7 +89,7 @@ static int run(void *request, char *const *argv)
 int main(int argc, char **argv)
 {
 	static const struct command command = {&cmd, "a:l:p:w:PTUgq", take_flag,
-					       run};
+					       run, NULL};
 	struct request r = {0};
 	int status = command_main(&command, &r, argc, argv);
 

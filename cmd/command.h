@@ -10,11 +10,15 @@
 
 struct command {
 	struct cmd *cmd;
-	const char *letters; /* as for getopt(3); f and h are added */
-	/* Takes one flag; -q and -h are taken already. */
+	const char *letters; /* as for getopt(3); h is added, and f if it is not
+				there */
+	/* Takes one flag; -h is taken already, and -q where it has no
+	 * argument. */
 	int (*take)(void *request, int flag, char *argument);
 	/* Both return an exit status, the reason printed. */
 	int (*run)(void *request, char *const *argv);
+	/* Where run() finds the operands, ended by NULL; NULL: it has none. */
+	char *const **operands;
 };
 
 /* Reads the flags, runs the command, returns what main() returns. */

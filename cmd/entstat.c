@@ -16,6 +16,7 @@
 
 #include "output.h"
 #include "statistics.h"
+#include "version.h"
 
 #define LOCK_WAIT_MS 2000
 
@@ -173,7 +174,10 @@ int main(int argc, char **argv)
 {
 	struct options options = {.detailed = false};
 	int option;
+	int status;
 
+	if (version_answer("entstat", argc, argv, &status))
+		return status;
 	while ((option = getopt(argc, argv, "drtjh")) != -1) {
 		switch (option) {
 		case 'd':

@@ -18,6 +18,7 @@
 #include "ofed_core/base/ofed_rundir.h"
 #include "output.h"
 #include "pass_on.h"
+#include "version.h"
 
 #define SHIM_NAME   "libofed_core.so"
 #define ROW_FORMAT  "%-8s %-39s %-8s %-8s %-17s%s%s\n"
@@ -255,7 +256,10 @@ static void take_shim(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct request r = {.port = 0};
+	int status;
 
+	if (version_answer("ibv_devinfo", argc, argv, &status))
+		return status;
 	parse(argc, argv, &r);
 	if (r.wants_help) {
 		fputs(usage, stdout);

@@ -204,6 +204,30 @@ static void print_colons(const struct listing *l)
 	putchar('\n');
 }
 
+static int print_help(void *owner, const struct stanza *s)
+{
+	(void)owner;
+	if (*stanza_string(s, "help"))
+		puts(stanza_string(s, "help"));
+	return 0;
+}
+
+/* A value without a list of legal ones: how it is written, and an example. */
+static int print_syntax(const struct listing *l)
+{
+	const struct odm_class *c = odm_class_find("PdAtXtd");
+	struct criteria which = {.count = 2};
+	int error;
+
+	which.terms[0].field = odm_class_field(c, "uniquetype");
+	which.terms[1].field = odm_class_field(c, "attribute");
+	strcpy(which.terms[0].value, l->uniquetype);
+	snprintf(which.terms[1].value, sizeof(which.terms[1].value), "%s",
+		 l->r->attributes[0]);
+	error = attrdb_object_each(l->db, c, &which, print_help, NULL);
+	return error ? database_error(l->cmd, l->db, error) : EXIT_DONE;
+}
+
 static int print_values(const struct listing *l)
 {
 	const struct attrdb_attribute *a = l->list;
@@ -217,6 +241,8 @@ static int print_values(const struct listing *l)
 		a++;
 	type = (struct attr_type){a->rep, a->values};
 	next = a->values;
+	if (!*next)
+		return print_syntax(l);
 	if (attr_type_is_list(&type))
 		while ((found =
 			    attr_type_next_word(&next, word, sizeof(word))) > 0)

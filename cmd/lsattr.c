@@ -177,13 +177,12 @@ static bool is_device(const char *name)
 
 /*
  * Is this about devices? The flags of e2fsprogs are R V a d l p v, and none of
- * them takes a word; any other letter of ours is for us. -R -l NAME -a ATTR
- * could be either.
+ * them takes a word; any other letter of ours is for us. -l NAME could be
+ * either.
  */
 static bool is_for_us(int argc, char **argv)
 {
 	const char *name = NULL;
-	bool has_r = false, has_a = false;
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		const char *word = argv[i];
@@ -192,20 +191,20 @@ static bool is_for_us(int argc, char **argv)
 			continue;
 		if (strpbrk(word + 1, "EDPFOHcstZofh"))
 			return true;
-		has_r |= strchr(word, 'R') != NULL;
-		has_a |= strchr(word, 'a') != NULL;
 		if (word[strlen(word) - 1] == 'l' && i + 1 < argc)
 			name = argv[i + 1];
 	}
-	return has_r && has_a && name && is_device(name);
+	return name && is_device(name);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct command command = {
-	    &cmd, "EDPORHF:Z:a:l:c:s:t:o:", take_flag, run};
+	    &cmd, "EDPORHF:Z:a:l:c:s:t:o:", take_flag, run, NULL};
 	struct listing_request r = {0};
 
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return command_main(&command, &r, argc, argv);
 	if (!is_for_us(argc, argv))
 		pass_on("lsattr", argv);
 	/* Nobody else has this name here, so the usage below is right. */

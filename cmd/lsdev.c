@@ -362,7 +362,7 @@ static int run(void *request, char *const *argv)
 int main(int argc, char **argv)
 {
 	static const struct command command = {&cmd, "CPc:s:t:l:p:S:F:r:Hx",
-					       take_flag, run};
+					       take_flag, run, NULL};
 	struct request r = {0};
 
 	if (argc == 1)

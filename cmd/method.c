@@ -40,7 +40,7 @@ int method_change(const struct cmd *cmd, bool creates, char *const *argv,
 		return status;
 	m.db = change.db;
 	status = work(&m, request);
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && m.db)
 		status = database_commit(cmd, &change);
 	if (status != EXIT_DONE)
 		undo(&m);

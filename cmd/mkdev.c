@@ -216,7 +216,7 @@ static int run(void *request, char *const *argv)
 int main(int argc, char **argv)
 {
 	static const struct command command = {&cmd, "a:c:s:t:l:p:w:dSRq",
-					       take_flag, run};
+					       take_flag, run, NULL};
 	struct request r = {0};
 	int status = command_main(&command, &r, argc, argv);
 

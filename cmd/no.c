@@ -15,6 +15,7 @@
 #include "conf/tunables.h"
 
 #include "output.h"
+#include "version.h"
 
 #define REQUESTS_MAX 32
 #define RULE                                                                   \
@@ -404,7 +405,10 @@ static bool parse(int argc, char **argv, struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {.count = 0};
+	int status;
 
+	if (version_answer("no", argc, argv, &status))
+		return status;
 	/* -? is asked for, so it is no error. */
 	if (argc == 2 && strcmp(argv[1], "-?") == 0) {
 		fputs(usage, stdout);

@@ -3,18 +3,20 @@
  * odmget: objects of a class, as stanzas.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "attrdb/object.h"
 
 #include "command.h"
 #include "database.h"
 
-#define CLASSES_MAX 16
-
 static struct cmd cmd = {
     .name = "odmget",
     .usage = "odmget [-q Criteria] Class...",
+};
+
+struct request {
+	const char *criteria;
+	char *const *classes;
 };
 
 static int show(void *owner, const struct stanza *s)
@@ -39,37 +41,37 @@ static int show_class(struct attrdb *db, const char *name,
 	return error ? database_error(&cmd, db, error) : EXIT_DONE;
 }
 
-static int wrong_flag(int option)
+static int take_flag(void *request, int flag, char *argument)
 {
-	char flag[3] = {'-', (char)optopt, '\0'};
+	struct request *r = request;
 
-	if (option == ':')
-		return message_usage(&cmd, "%s needs an argument.", flag);
-	message_command(&cmd, MESSAGE_BAD_PARAMETER, flag);
-	return message_usage(&cmd, "no such flag.");
+	(void)flag;
+	r->criteria = argument;
+	return EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int run(void *request, char *const *argv)
 {
-	const char *criteria_text = "";
+	const struct request *r = request;
 	struct attrdb *db;
-	int option, status;
+	int status;
 
-	opterr = 0;
-	while ((option = getopt(argc, argv, "+:q:h")) != -1) {
-		if (option == 'h')
-			return message_end(&cmd, message_help(&cmd));
-		if (option != 'q')
-			return wrong_flag(option);
-		criteria_text = optarg;
-	}
-	if (optind == argc)
+	(void)argv;
+	if (!r->classes[0])
 		return message_usage(&cmd, "a class is needed.");
 	status = database_open_read(&cmd, &db);
 	if (status != EXIT_DONE)
 		return status;
-	for (int i = optind; i < argc && status == EXIT_DONE; i++)
-		status = show_class(db, argv[i], criteria_text);
+	for (int i = 0; r->classes[i] && status == EXIT_DONE; i++)
+		status = show_class(db, r->classes[i], r->criteria);
 	attrdb_close(db);
-	return message_end(&cmd, status);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct request r = {.criteria = ""};
+	const struct command command = {&cmd, "q:", take_flag, run, &r.classes};
+
+	return command_main(&command, &r, argc, argv);
 }

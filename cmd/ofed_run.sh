@@ -17,6 +17,10 @@ case ${1-} in
 	usage
 	exit
 	;;
+--version)
+	echo "ofed_run (smc_r) @VERSION@"
+	exit
+	;;
 --) shift ;;
 -*)
 	echo "ofed_run: invalid option -- '$1'" >&2

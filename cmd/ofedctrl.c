@@ -12,6 +12,7 @@
 #include "core_settings.h"
 #include "core_unload.h"
 #include "output.h"
+#include "version.h"
 
 static const char usage[] =
     "Usage: ofedctrl { [-k KernextName] -l|u|q } | "
@@ -108,7 +109,10 @@ static int act(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {.action = 0};
+	int status;
 
+	if (version_answer("ofedctrl", argc, argv, &status))
+		return status;
 	if (!parse(argc, argv, &options)) {
 		fputs(usage, stderr);
 		return 1;

@@ -128,15 +128,16 @@ static bool insert_file(struct options *o, const char *path)
 
 int options_next(struct options *o, char **argument)
 {
+	bool takes_files = !strchr(o->letters, 'f');
 	char letters[64];
 	int c;
 
-	snprintf(letters, sizeof(letters), "+:f:%s", o->letters);
+	snprintf(letters, sizeof(letters), "+:%sf:", o->letters);
 	do {
 		c = getopt(o->argc, o->argv, letters);
-		if (c == 'f' && !insert_file(o, optarg))
+		if (c == 'f' && takes_files && !insert_file(o, optarg))
 			return '?';
-	} while (c == 'f');
+	} while (c == 'f' && takes_files);
 	*argument = optarg;
 	if (c == ':') {
 		message_usage(o->cmd, "-%c needs an argument.", optopt);

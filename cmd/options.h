@@ -21,7 +21,8 @@
 
 struct options {
 	const struct cmd *cmd;
-	const char *letters; /* as for getopt(3); 'f:' is added here */
+	/* As for getopt(3); 'f:' is added, unless -f has another meaning. */
+	const char *letters;
 	int argc;
 	char **argv;
 	char *file_words[OPTIONS_FILES_MAX];

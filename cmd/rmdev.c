@@ -180,7 +180,7 @@ static int run(void *request, char *const *argv)
 int main(int argc, char **argv)
 {
 	static const struct command command = {&cmd, "l:p:dSRgq", take_flag,
-					       run};
+					       run, NULL};
 	struct request r = {0};
 
 	return command_main(&command, &r, argc, argv);

@@ -17,6 +17,7 @@
 #include "run_engine.h"
 #include "run_library.h"
 #include "run_report.h"
+#include "version.h"
 
 /* As env(1), nice(1) and their kin have it. */
 #define EXIT_OURS       125
@@ -165,7 +166,10 @@ int main(int argc, char **argv)
 	struct choice choice;
 	int verbose = 0;
 	int option;
+	int status;
 
+	if (version_answer("smc_run", argc, argv, &status))
+		return status;
 	while ((option = getopt(argc, argv, "+vh")) != -1) {
 		switch (option) {
 		case 'v':

@@ -19,9 +19,11 @@ teardown() {
 	says "smc_r0 changed" chdev -l smc_r0 -a enabled=1 \
 		-a port_range_list=6379,8000-8100 -a ip_addr_list=127.0.0.1
 	says "enabled         1              Enable SMC-R                     True+
+exclude_list    sshd           Programs that never use SMC-R    True+
 ip_addr_list    127.0.0.1      IP addresses of SMC-R interfaces True+
 max_memory      1024           Maximum memory for SMC-R (MB)    True+
-port_range_list 6379,8000-8100 Server ports that use SMC-R      True+" \
+port_range_list 6379,8000-8100 Server ports that use SMC-R      True+
+system_preload  0              Load SMC-R into every program    True+" \
 		lsattr -E -l smc_r0
 	[ "$(published enabled)" = 1 ]
 	[ "$(published ip_addr_list)" = 127.0.0.1 ]

@@ -49,6 +49,40 @@ teardown() {
 	done
 }
 
+@test "every command has a completion, with names that there are" {
+	PATH="$root/p/sbin:$PATH"
+	mkdev -q -c tcpip -t smc_r
+	for program in "$root"/p/sbin/*; do
+		[ -e "$root/p/share/bash-completion/completions/${program##*/}" ]
+		grep -q "^complete .* ${program##*/}\( \|\$\)" \
+			"$root/p/share/bash-completion/completions/smc_r"
+	done
+	run bash -c '
+		compopt() { :; }
+		. "$1/p/share/bash-completion/completions/odmget"
+		_smc_r_odm odmget Cu odmget; echo "${COMPREPLY[*]}"
+		_smc_r_odm odmdelete eff -o; echo "${COMPREPLY[*]}"
+		_smc_r_no no roce -o; echo "${COMPREPLY[*]}"
+		_smc_r_netstat netstat "" -p; echo "${COMPREPLY[*]}"
+		_smc_r_netstat netstat "" -v; echo "${COMPREPLY[*]}"
+		COMP_WORDS=(chdev -l smc_r0 -a enabled=) COMP_CWORD=4
+		_smc_r chdev enabled= -a; echo "${COMPREPLY[*]}"
+		COMP_WORDS=(chdev -l smc_r0 -a port_range_list=) COMP_CWORD=4
+		_smc_r chdev port_range_list= -a; echo "${COMPREPLY[*]}"
+		COMP_WORDS=(entstat --v) COMP_CWORD=1
+		_smc_r entstat --v entstat; echo "${COMPREPLY[*]}"
+		' bash "$root"
+	echo "$output"
+	[ "$output" = "CuDv CuAt CuDep
+effective
+roce_v2_mode
+smc
+smc_r0
+0 1
+
+--version" ]
+}
+
 @test "completion knows the device and its attributes" {
 	PATH="$root/p/sbin:$PATH"
 	mkdev -c tcpip -t smc_r

@@ -27,11 +27,13 @@ unknown() { # number, command...
 	has "lsattr: 0514-$number "
 }
 
-@test "four rows, in columns" {
+@test "six rows, in columns" {
 	says "enabled         0    Enable SMC-R                     True+
+exclude_list    sshd Programs that never use SMC-R    True+
 ip_addr_list         IP addresses of SMC-R interfaces True+
 max_memory      1024 Maximum memory for SMC-R (MB)    True+
-port_range_list      Server ports that use SMC-R      True+" \
+port_range_list      Server ports that use SMC-R      True+
+system_preload  0    Load SMC-R into every program    True+" \
 		lsattr -E -l smc_r0
 }
 
@@ -40,14 +42,27 @@ port_range_list      Server ports that use SMC-R      True+" \
 	says "enabled 0 Enable SMC-R True+" lsattr -lsmc_r0 -E -aenabled
 }
 
-@test "attributes without D are shown when they are named" {
-	says "exclude_list   sshd Programs that never use SMC-R True+
-system_preload 0    Load SMC-R into every program True+" \
-		lsattr -E -l smc_r0 -a system_preload -a exclude_list
-	run lsattr -D -l smc_r0
-	lacks system_preload
-	run lsattr -O -E -l smc_r0
-	lacks exclude_list
+@test "-R says how a list is written where there is no list of values" {
+	says "Ports 1 to 65535 and ranges of them, separated by commas.
+Example: 1-20,23,50" lsattr -R -l smc_r0 -a port_range_list
+	local attribute
+	for attribute in ip_addr_list port_range_list exclude_list; do
+		chdev -q -l smc_r0 -a "$attribute=$(lsattr -R -l smc_r0 \
+			-a $attribute | sed -n 's/^Example: //p')"
+		[ -n "$(stored $attribute)" ]
+	done
+}
+
+@test "-l and a device without -E is for us, unless a file has the name" {
+	cd "$BATS_TEST_TMPDIR"
+	refused lsattr -l smc_r0
+	has "0514-511 one of -E, -D, -P, -F and -R is needed."
+	refused lsattr -R -l smc_r0
+	has "0514-511 -R needs exactly one -a."
+	[ -x /usr/bin/lsattr ] || skip "no e2fsprogs"
+	: >smc_r0
+	run lsattr -l smc_r0
+	lacks 0514
 }
 
 @test "-D shows defaults, of a device and of its kind" {
@@ -64,7 +79,7 @@ max_memory 1024 Maximum memory for SMC-R (MB) True+"
 	export ODMDIR=$BATS_TEST_TMPDIR/none
 	run lsattr -D -c tcpip -t smc_r
 	[ "$status" -eq 0 ]
-	[ "${#lines[@]}" -eq 4 ]
+	[ "${#lines[@]}" -eq 6 ]
 	unknown 519 lsattr -E -l smc_r0
 	[ ! -e "$ODMDIR" ]
 }
@@ -77,8 +92,8 @@ enabled   0     Enable SMC-R True+" lsattr -E -H -l smc_r0 -a enabled
 
 @test "-O has colons, and escapes those of values" {
 	chdev -q -l smc_r0 -a ip_addr_list=fe80::1
-	says "#enabled:ip_addr_list:max_memory:port_range_list
-0:fe80#!:#!:1:1024:" lsattr -E -O -l smc_r0
+	says "#enabled:exclude_list:ip_addr_list:max_memory:port_range_list:system_preload
+0:sshd:fe80#!:#!:1:1024::0" lsattr -E -O -l smc_r0
 	says "#ip_addr_list" lsattr -D -O -H -l smc_r0 -a ip_addr_list
 	[ "$(lsattr -D -O -l smc_r0 -a ip_addr_list | wc -l)" -eq 2 ]
 }
@@ -126,7 +141,6 @@ max_memory 1024" lsattr -E -l smc_r0 -a enabled -a max_memory \
 1" lsattr -R -l smc_r0 -a enabled
 	says "16...65536 (+1)" lsattr -R -l smc_r0 -a max_memory
 	says "16...65536 (+1)" lsattr -R -c tcpip -t smc_r -a max_memory
-	says "" lsattr -R -l smc_r0 -a port_range_list
 	sqlite3 "$database" "UPDATE PdAt SET \"values\" = '1-9,2,20-30'
 		WHERE attribute = 'max_memory'"
 	says "1...9 (+2)
@@ -261,7 +275,7 @@ passed() { # words of the other, command...
 	passed "" lsattr
 	passed "-d file" lsattr -d file
 	passed "-Ra" lsattr -Ra
-	passed "-l smc_r0" lsattr -l smc_r0
+	passed "-l file" lsattr -l file
 	passed "-R -l file -a other" lsattr -R -l file -a other
 	passed "-- -E" lsattr -- -E
 	passed "-V" lsattr -V

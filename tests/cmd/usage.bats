@@ -26,3 +26,19 @@ setup() {
 	done
 	[ "$count" -gt 10 ]
 }
+
+@test "--version says command, project and version" {
+	local command version
+	version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$SMC_R_TOP/debian/changelog")
+	for command in "$commands"/*; do
+		[ "${command##*/}" != ofed_core ] || continue
+		run --separate-stderr "$command" --version
+		echo "$output"
+		[ "$status" -eq 0 ]
+		[ "$output" = "${command##*/} (smc_r) $version" ]
+		# shellcheck disable=SC2154 # bats sets it
+		[ -z "$stderr" ]
+	done
+	run sh -c 'entstat --version >/dev/full'
+	[ "$status" -eq 1 ]
+}
