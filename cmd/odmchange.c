@@ -45,11 +45,23 @@ static int set_fields(struct stanza *s, const struct stanza *from)
 	return error;
 }
 
+static bool has_same_key(const struct odm_class *c, const struct stanza *a,
+			 const struct stanza *b)
+{
+	struct criteria before, after;
+	bool is_same =
+	    odm_objects_key(c, a, &before) && odm_objects_key(c, b, &after);
+
+	for (unsigned i = 0; i < c->key_count && is_same; i++)
+		is_same =
+		    strcmp(before.terms[i].value, after.terms[i].value) == 0;
+	return is_same;
+}
+
 static int change_one(struct odm_edit *e, const struct odm_class *c,
 		      const struct stanza *old_object,
 		      const struct stanza *input)
 {
-	struct criteria before, after;
 	struct stanza s;
 	int error = stanza_init(&s, c->name);
 	int status;
@@ -61,9 +73,7 @@ static int change_one(struct odm_edit *e, const struct odm_class *c,
 	if (error)
 		status =
 		    message_command(&cmd, MESSAGE_SYSTEM, strerror(-error));
-	else if (!odm_objects_key(c, old_object, &before) ||
-		 !odm_objects_key(c, &s, &after) ||
-		 memcmp(&before, &after, sizeof(before)) != 0)
+	else if (!has_same_key(c, old_object, &s))
 		status = message_usage(
 		    &cmd, "the fields that name an object of %s stay.",
 		    c->name);
