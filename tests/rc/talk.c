@@ -171,8 +171,7 @@ static const struct rc_near_calls near_calls = {.outcome = tell_outcome,
 
 static ssize_t sent_or_none(ssize_t n)
 {
-	if (n < 0 &&
-	    (errno == EAGAIN || errno == EINPROGRESS || errno == ENOTCONN))
+	if (n < 0 && errno == EAGAIN)
 		return 0;
 	return n < 0 ? -errno : n;
 }
