@@ -39,6 +39,8 @@ int rc_group_meet(struct rc_group *g, struct rc_conn *c,
 		  const struct clc_accept_confirm *m);
 /* It is RC_CONN_ACTIVE from now on. */
 void rc_group_start(struct rc_group *g, struct rc_conn *c, uint64_t now_ns);
+/* So it is, and aborted at once: its TCP stream broke too late. */
+void rc_group_break(struct rc_group *g, struct rc_conn *c, uint64_t now_ns);
 /* It does not become active. */
 void rc_group_leave(struct rc_group *g, struct rc_conn *c, uint64_t now_ns);
 

@@ -379,6 +379,15 @@ void rc_group_start(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 	rc_group_run(g, now_ns);
 }
 
+void rc_group_break(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
+{
+	rc_group_start(g, c, now_ns);
+	if (rc_stream_peer(&c->pump.stream) != RC_STREAM_RESET)
+		rc_group_abort(g, c, ECONNRESET, now_ns);
+	rc_group_push(g, c, now_ns);
+	rc_group_run(g, now_ns);
+}
+
 static void on_llc(struct rc_group *g, uint32_t bytes, uint64_t now_ns)
 {
 	struct llc_message m;

@@ -102,6 +102,13 @@ static void finish(struct rc_setup *u, enum rc_outcome outcome, uint64_t now_ns)
 		rc_group_start(c->group, c, now_ns);
 		return;
 	}
+	/* The peer may have begun: it is told, and may write until then. */
+	if (outcome == RC_OUTCOME_BROKEN && c->group && c->row >= 0 &&
+	    c->group->confirmed) {
+		free(u);
+		rc_group_break(c->group, c, now_ns);
+		return;
+	}
 	leave(u, now_ns);
 	free(u);
 	c->state = outcome == RC_OUTCOME_TCP ? RC_CONN_TCP : RC_CONN_OVER;
