@@ -55,7 +55,6 @@ mutate ring rc_group_run.c \
 	's|if (rc_stream_is_over(&c->pump.stream)) {|if (has_closed(\&c->pump.stream)) {|'
 mutate dead rc_group_run.c \
 	'/^static void send_of/,/^}/s|^\t\tg->failed = true;|\t\treturn;|'
-mutate slots rc_group_run.c '/^static void send_of/,/^}/s|^\t\tset_waiting(g, c);|\t\t;|'
 mutate region rc_group.c \
 	'/^void rc_group_forget/,/^}/s|^\trc_region_drop(&c->in);|\tmemset(\&c->in, 0, sizeof(c->in));|'
 mutate decline rc_setup.c 's|^\tif (a.take) {|\tif (a.take \&\& a.next != CLC_USE_TCP) {|'
