@@ -107,12 +107,13 @@ static struct close_action end(struct close *c, bool unread)
 		return nothing();
 	case CLOSE_ACTIVE:
 		c->state = CLOSE_PEER_CLOSE_WAIT1;
-		return send_flag(c, flag, true);
+		return send_flag(c, flag, flag == CDC_CLOSED);
 	case CLOSE_APP_CLOSE_WAIT1:
 	case CLOSE_APP_CLOSE_WAIT2:
 		c->state = peer_has_closed(c) ? CLOSE_CLOSED
 					      : CLOSE_PEER_FIN_CLOSE_WAIT;
-		return send_flag(c, flag, !peer_has_closed(c));
+		return send_flag(c, flag,
+				 flag == CDC_CLOSED && !peer_has_closed(c));
 	case CLOSE_PEER_CLOSE_WAIT1:
 	case CLOSE_PEER_CLOSE_WAIT2:
 		if (has_closed(c))

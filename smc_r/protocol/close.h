@@ -49,7 +49,8 @@ struct close {
 };
 
 struct close_action {
-	/* First send what the program wrote, then a CDC with close.sent. */
+	/* First send what the program wrote, then a CDC with close.sent. Not
+	 * before an abort: two ends that read no more would wait for ever. */
 	bool flush;
 	bool send;
 	int error; /* 0, or -ENOTCONN for the program */

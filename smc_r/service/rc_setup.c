@@ -330,6 +330,14 @@ static void act(struct rc_setup *u, struct clc_action a, uint64_t now_ns)
 			finish(u, RC_OUTCOME_BROKEN, now_ns);
 			return;
 		case CLC_WAIT:
+			/* What the peer says later must not be read by the
+			 * program, so that it waits, until we end. */
+			if (u->conn->service->ending &&
+			    (u->clc.state == CLC_LATE ||
+			     u->clc.state == CLC_SKIP_ANSWER)) {
+				finish(u, RC_OUTCOME_TCP, now_ns);
+				return;
+			}
 			if (u->clc.state == CLC_LOOK)
 				look(u, now_ns);
 			return;

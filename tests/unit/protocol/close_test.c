@@ -55,10 +55,10 @@ struct row {
 static const struct row rows[] = {
 	/*                                     shutdown   both       close      unread     peer D peer C peer A abort expire */
 	{CLOSE_INIT, 0, 0,                    {"!",       END,       END,       END,       ACW1,  ACW1,  PAB,  END,  END}},
-	{CLOSE_ACTIVE, 0, 0,                  {"D+" PCW1, "C+" PCW1, "C+" PCW1, "A+" PCW1, ACW1,  ACW1,  PAB,  "A" PAW, END}},
-	{CLOSE_APP_CLOSE_WAIT1, 0, D,         {"D+" ACW2, "C+" PFCW, "C+" PFCW, "A+" PFCW, "-",   "-",   PAB,  "A" PAW, END}},
+	{CLOSE_ACTIVE, 0, 0,                  {"D+" PCW1, "C+" PCW1, "C+" PCW1, "A" PCW1, ACW1,  ACW1,  PAB,  "A" PAW, END}},
+	{CLOSE_APP_CLOSE_WAIT1, 0, D,         {"D+" ACW2, "C+" PFCW, "C+" PFCW, "A" PFCW, "-",   "-",   PAB,  "A" PAW, END}},
 	{CLOSE_APP_CLOSE_WAIT1, 0, C,         {"D" ACW2,  "C" END,   "C" END,   "A" END,   "-",   "-",   PAB,  "A" END, END}},
-	{CLOSE_APP_CLOSE_WAIT2, D, D,         {"-",       "C+" PFCW, "C+" PFCW, "A+" PFCW, "-",   "-",   PAB,  "A" PAW, END}},
+	{CLOSE_APP_CLOSE_WAIT2, D, D,         {"-",       "C+" PFCW, "C+" PFCW, "A" PFCW, "-",   "-",   PAB,  "A" PAW, END}},
 	{CLOSE_APP_CLOSE_WAIT2, D, D | C,     {"-",       "C" END,   "C" END,   "A" END,   "-",   "-",   PAB,  "A" END, END}},
 	{CLOSE_PEER_CLOSE_WAIT1, D, 0,        {"-",       "C" PCW1,  "C" PCW1,  "A" PCW1,  PCW2,  AFCW,  PAB,  "A" PAW, END}},
 	{CLOSE_PEER_CLOSE_WAIT1, C, 0,        {"-",       "-",       "-",       "-",       PCW2,  AFCW,  END,  "A" PAW, END}},
