@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ofed_core/base/control.h"
 
@@ -29,6 +30,27 @@ int core_open(void)
 		fprintf(stderr, "ofedctrl: cannot reach " CORE ": %s\n",
 			strerror(-fd));
 	return -1;
+}
+
+static void take_pid(void *owner, const char *text)
+{
+	sscanf(text, "pid %d", (int *)owner);
+}
+
+bool core_runs(int fd, const char *program)
+{
+	struct stat running, named;
+	char path[64];
+	int pid = 0;
+
+	if (!program ||
+	    control_call(fd, "ping", take_pid, &pid, NULL, 0) != 0 || !pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (stat(path, &running) != 0)
+		return true;
+	return stat(program, &named) == 0 && running.st_dev == named.st_dev &&
+	       running.st_ino == named.st_ino;
 }
 
 int core_refused(int error, const char *words)

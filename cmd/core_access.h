@@ -21,6 +21,10 @@ bool core_is_absent(int error);
 /* A descriptor, or -1 when it was said why there is none. */
 int core_open(void);
 
+/* Is this program the one that serves there? True for NULL, and where the
+ * kernel does not say to this user. */
+bool core_runs(int fd, const char *program);
+
 /* Says why the core refused, in its words if it has any; returns 1. */
 int core_refused(int error, const char *words);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,39 @@ static int run_core(const char *program)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
 }
 
+int core_check_program(const char *named)
+{
+	struct stat st;
+	int error = 0;
+
+	if (stat(named, &st) != 0 || access(named, X_OK) != 0)
+		error = errno;
+	else if (!S_ISREG(st.st_mode))
+		error = EACCES;
+	if (error)
+		fprintf(stderr,
+			"ofedctrl: %s: %s; -k names the program of the "
+			"core\n",
+			named, strerror(error));
+	return error ? 1 : 0;
+}
+
+/* A core is loaded already: the one that is meant? */
+static int say_loaded(int fd, const char *named)
+{
+	bool is_meant = core_runs(fd, named);
+
+	close(fd);
+	if (is_meant)
+		fprintf(stderr, "ofedctrl: " CORE " is already loaded\n");
+	else
+		fprintf(stderr,
+			"ofedctrl: another core than %s is loaded; "
+			"unload it first with ofedctrl -u\n",
+			named);
+	return is_meant ? 0 : 1;
+}
+
 int core_load(const char *named)
 {
 	char program[PATH_MAX];
@@ -122,11 +156,8 @@ int core_load(const char *named)
 	if (core_check_file() != 0)
 		return 1;
 	fd = control_open(NULL);
-	if (fd >= 0) {
-		close(fd);
-		fprintf(stderr, "ofedctrl: " CORE " is already loaded\n");
-		return 0;
-	}
+	if (fd >= 0)
+		return say_loaded(fd, named);
 	if (!named && !find_program(program, sizeof(program))) {
 		fprintf(stderr,
 			"ofedctrl: the RDMA core (" CORE ") is not part of "

@@ -9,4 +9,7 @@
  * exit status, and said why. */
 int core_load(const char *named);
 
+/* Can this be the core's program? 0, or 1 and it was said why not. */
+int core_check_program(const char *named);
+
 #endif

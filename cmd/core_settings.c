@@ -83,7 +83,7 @@ int core_reload(void)
 	return error ? core_refused(error, words) : 0;
 }
 
-int core_set_parameter(char *assignment)
+int core_set_parameter(char *assignment, int (*load)(const char *program))
 {
 	char request[CONTROL_LINE_BYTES], words[CORE_ERROR_BYTES];
 	char *value = strchr(assignment, '=');
@@ -105,7 +105,11 @@ int core_set_parameter(char *assignment)
 			parameter_table[id].max);
 		return 1;
 	}
-	fd = core_open();
+	fd = control_open(core_namespace);
+	if (core_is_absent(fd) && !core_namespace && load(NULL) != 0)
+		return 1;
+	if (fd < 0)
+		fd = core_open();
 	if (fd < 0)
 		return 1;
 	snprintf(request, sizeof(request), "set %s %ld",
@@ -144,7 +148,7 @@ static void print_settings(const struct parameters *values)
 	fputs(RULE, stdout);
 }
 
-int core_show(void)
+int core_show(const char *program)
 {
 	char words[CORE_ERROR_BYTES] = "";
 	struct parameters values;
@@ -154,6 +158,10 @@ int core_show(void)
 		fprintf(stderr, "ofedctrl: cannot reach " CORE ": %s\n",
 			strerror(-fd));
 		return 1;
+	}
+	if (fd >= 0 && !core_runs(fd, program)) {
+		close(fd);
+		fd = -1;
 	}
 	parameters_init(&values);
 	if (fd >= 0) {

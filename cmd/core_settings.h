@@ -12,11 +12,13 @@
 int core_check_file(void);
 int core_reload(void);
 
-/* NAME=VALUE, neither of them empty; it is taken apart. */
-int core_set_parameter(char *assignment);
+/* NAME=VALUE, neither of them empty; it is taken apart. Where no core is
+ * loaded, load(NULL) is to load one. */
+int core_set_parameter(char *assignment, int (*load)(const char *program));
 
-/* Shows whether it is loaded, and its settings. */
-int core_show(void);
+/* Shows whether it is loaded, with a program whether that one is; and its
+ * settings. */
+int core_show(const char *program);
 
 /* For control_call() with "query": owner is a struct parameters. */
 void core_take_value(void *owner, const char *text);

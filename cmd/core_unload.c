@@ -65,7 +65,7 @@ int core_say_unload(void)
 	return 0;
 }
 
-int core_unload(void)
+int core_unload(const char *program)
 {
 	struct users users = {.file = stderr,
 			      .heading =
@@ -76,6 +76,11 @@ int core_unload(void)
 
 	if (fd < 0)
 		return 1;
+	if (!core_runs(fd, program)) {
+		close(fd);
+		fprintf(stderr, "ofedctrl: %s is not loaded\n", program);
+		return 1;
+	}
 	error = control_call(fd, "clients", print_client, &users, words,
 			     sizeof(words));
 	if (!error)

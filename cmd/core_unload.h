@@ -7,7 +7,7 @@
 #ifndef CMD_CORE_UNLOAD_H
 #define CMD_CORE_UNLOAD_H
 
-int core_unload(void);
+int core_unload(const char *program);
 /* Says what that would do, and changes nothing. */
 int core_say_unload(void);
 

@@ -128,7 +128,7 @@ static int read_device(struct gid_table *t, const char *root, const char *name)
 {
 	struct gid_row row = {.port = 0};
 	char(*more)[GID_DEVICE_SIZE];
-	char ports[PATH_MAX];
+	char ports[PATH_MAX], text[64];
 	struct dirent **list;
 	int count, error = 0;
 
@@ -138,6 +138,9 @@ static int read_device(struct gid_table *t, const char *root, const char *name)
 	t->devices = more;
 	snprintf(row.device, sizeof(row.device), "%.63s", name);
 	memcpy(t->devices[t->device_count++], row.device, sizeof(row.device));
+	row.is_core =
+	    read_line(text, sizeof(text), "%s/%s/hca_type", root, name) &&
+	    strcmp(text, "ofed_core") == 0;
 	if (snprintf(ports, sizeof(ports), "%s/%s/ports", root, name) >=
 	    (int)sizeof(ports))
 		return -ENAMETOOLONG;

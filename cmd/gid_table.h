@@ -10,6 +10,7 @@
 #define CMD_GID_TABLE_H
 
 #include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct gid_row {
 	unsigned index;
 	uint8_t gid[16];
 	enum gid_kind kind;
+	bool is_core;             /* a device of the RDMA core */
 	char netdev[IF_NAMESIZE]; /* "" when not known */
 };
 

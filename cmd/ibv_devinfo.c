@@ -21,7 +21,7 @@
 #include "version.h"
 
 #define SHIM_NAME   "libofed_core.so"
-#define ROW_FORMAT  "%-8s %-39s %-8s %-8s %-17s%s%s\n"
+#define ROW_FORMAT  "%-8s %-39s %-8s %-8s %-17s%s%s%s\n"
 #define NO_DEVICE   255 /* as the stock tool's exit status */
 #define PORT_NUMBER 255 /* the largest */
 
@@ -133,7 +133,7 @@ static const char *format_net(char out[INET6_ADDRSTRLEN],
 	return "IPv6";
 }
 
-static void print_row(const struct gid_row *row, int fd)
+static void print_row(const struct gid_row *row, bool is_off, int fd)
 {
 	static const char *const types[] = {[GID_IB] = "IB",
 					    [GID_ROCE_V1] = "RoCEv1",
@@ -144,7 +144,35 @@ static void print_row(const struct gid_row *row, int fd)
 	format_gid(gid, row->gid);
 	format_mac(mac, row->netdev, fd);
 	printf(ROW_FORMAT, row->device, gid, types[row->kind], net, mac,
-	       *address ? " " : "", address);
+	       *address ? " " : "", address, is_off ? " (off)" : "");
+}
+
+static bool is_same_gid(const struct gid_row *a, const struct gid_row *b)
+{
+	return a->port == b->port && strcmp(a->device, b->device) == 0 &&
+	       memcmp(a->gid, b->gid, sizeof(a->gid)) == 0;
+}
+
+/*
+ * AIX shows a GID for both versions of RoCE. The core has it for those that
+ * roce_v2_mode allows, so the other one's row says that it is off.
+ */
+static void print_rows(const struct gid_table *t, size_t i, int fd)
+{
+	struct gid_row other = t->rows[i];
+	bool has_other = !other.is_core || other.kind == GID_IB;
+
+	for (size_t k = 0; k < t->row_count; k++)
+		has_other |= k != i && is_same_gid(&t->rows[k], &other);
+	if (!has_other && other.kind == GID_ROCE_V2) {
+		other.kind = GID_ROCE_V1;
+		print_row(&other, true, fd);
+	}
+	print_row(&t->rows[i], false, fd);
+	if (!has_other && t->rows[i].kind == GID_ROCE_V1) {
+		other.kind = GID_ROCE_V2;
+		print_row(&other, true, fd);
+	}
 }
 
 static bool is_asked(const struct gid_row *row, const struct request *r)
@@ -158,10 +186,10 @@ static void print_table(const struct gid_table *t, const struct request *r)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	printf(ROW_FORMAT, "Device", "GID", "GID Type", "Net Type",
-	       "MAC Address", " ", "Net Address");
+	       "MAC Address", " ", "Net Address", "");
 	for (size_t i = 0; i < t->row_count; i++)
 		if (is_asked(&t->rows[i], r))
-			print_row(&t->rows[i], fd);
+			print_rows(t, i, fd);
 	if (fd >= 0)
 		close(fd);
 }

@@ -21,9 +21,10 @@ static const char usage[] =
     "  -l  load the RDMA core\n"
     "  -u  unload it; programs that use it are ended\n"
     "  -q  show whether it is loaded, and its settings\n"
-    "  -k  the path of the core's program\n"
+    "  -k  the path of the core's program that is meant\n"
     "  -c  read the configuration file again\n"
-    "  -p  change a parameter until it is read again or the core unloaded\n"
+    "  -p  change a parameter until it is read again or the core unloaded;\n"
+    "      loads the core first if it is not\n"
     "  -n  with -u: only say which programs would be ended, and when\n"
     "  -N  the network namespace whose core is meant, by its name; not -l\n"
     "  -h  this text\n";
@@ -90,17 +91,20 @@ static bool parse(int argc, char **argv, struct options *options)
 
 static int act(const struct options *options)
 {
+	if (options->program && core_check_program(options->program) != 0)
+		return 1;
 	switch (options->action) {
 	case 'l':
 		return core_load(options->program);
 	case 'u':
-		return options->is_dry ? core_say_unload() : core_unload();
+		return options->is_dry ? core_say_unload()
+				       : core_unload(options->program);
 	case 'q':
-		return core_show();
+		return core_show(options->program);
 	case 'c':
 		return core_reload();
 	case 'p':
-		return core_set_parameter(options->assignment);
+		return core_set_parameter(options->assignment, core_load);
 	}
 	fputs(usage, stdout);
 	return 0;

@@ -4,6 +4,7 @@
  *
  * A message counts only when it comes from the address of the id it names.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ static void answer_path(const struct arrival *a, struct address *out)
 
 	*out = (struct address){.is_v1 = a->is_v1, .hop_limit = 64};
 	out->device = device_by_gid_version(a->dgid, a->is_v1, &index);
+	if (!out->device)
+		out->device = device_by_gid(a->dgid, &index);
 	out->sgid_index = (uint8_t)index;
 	memcpy(out->sgid, a->dgid, 16);
 	memcpy(out->dgid, a->sgid, 16);
@@ -162,12 +165,21 @@ static struct cm_id *new_child(const struct arrival *a,
 	return id;
 }
 
+/* This host has the address, but not for the version of RoCE that it came by.
+ */
+static bool is_other_version(const struct arrival *a)
+{
+	return !device_by_gid_version(a->dgid, a->is_v1, NULL);
+}
+
 static void refuse(const struct arrival *a, const struct cm_message *m)
 {
-	struct cm_message no_connection = {.kind = CM_REJ,
-					   .transaction = m->transaction,
-					   .remote_id = m->local_id,
-					   .reason = CM_REASON_SERVICE_ID};
+	struct cm_message no_connection = {
+	    .kind = CM_REJ,
+	    .transaction = m->transaction,
+	    .remote_id = m->local_id,
+	    .reason =
+		is_other_version(a) ? CM_REASON_GID : CM_REASON_SERVICE_ID};
 	struct cm_message no_datagrams = {.kind = CM_SIDR_REP,
 					  .transaction = m->transaction,
 					  .local_id = m->local_id,
@@ -311,6 +323,20 @@ static void on_rep(const struct arrival *a, const struct cm_message *m)
 	cm_event_post(e);
 }
 
+static void say_other_version(const struct cm_id *id)
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	if (id->dest.is_ip4)
+		inet_ntop(AF_INET, id->dest.ip + 12, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, id->dest.ip, text, sizeof(text));
+	log_warning("%s speaks RoCE version %d, this host version %d; give "
+		    "both the same roce_v2_mode (no -r), and load the cores "
+		    "again",
+		    text, id->path.is_v1 ? 2 : 1, id->path.is_v1 ? 1 : 2);
+}
+
 static void on_rej(const struct arrival *a, const struct cm_message *m)
 {
 	struct cm_id *id = receiver(a, m->remote_id);
@@ -322,6 +348,11 @@ static void on_rej(const struct arrival *a, const struct cm_message *m)
 		return;
 	cm_send_answered(id);
 	id->state = CM_CLOSED;
+	if (m->reason == CM_REASON_GID && !id->is_passive) {
+		say_other_version(id);
+		cm_event_simple(id, CM_EVENT_UNREACHABLE, -EPROTONOSUPPORT);
+		return;
+	}
 	if (id->is_passive && !id->uid)
 		return;
 	e = cm_event_new(id, CM_EVENT_REJECTED, m->reason);
@@ -433,7 +464,10 @@ static void receive(const struct arrival *a)
 	    cm_decode(&m, a->p.payload, a->p.payload_bytes) < 0)
 		return;
 	pthread_mutex_lock(&cm_lock);
-	handlers[m.kind](a, &m);
+	if (!is_other_version(a))
+		handlers[m.kind](a, &m);
+	else if (m.kind == CM_REQ || m.kind == CM_SIDR_REQ)
+		refuse(a, &m);
 	pthread_mutex_unlock(&cm_lock);
 }
 

@@ -33,6 +33,7 @@ enum cm_reason {
 	CM_REASON_TIMEOUT = 4,
 	CM_REASON_SERVICE_ID = 8,
 	CM_REASON_STALE = 10,
+	CM_REASON_GID = 12, /* among ours: of another version of RoCE */
 	CM_REASON_CONSUMER = 28,
 };
 

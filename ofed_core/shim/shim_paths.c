@@ -102,6 +102,20 @@ static enum shim_path node_path(const char *path, unsigned *number)
 		   : SHIM_PATH_OTHER;
 }
 
+/* Where AIX's libibverbs, too, looks for the names of drivers. */
+static enum shim_path driver_path(const char *path, char *out, size_t size)
+{
+	static const char drivers[] = "/etc/libibverbs.d";
+	const char *directory = secure_getenv("IBV_CONFIG_DIR");
+	int n;
+
+	if (!directory || !*directory || !is_below(path, drivers))
+		return SHIM_PATH_OTHER;
+	n = snprintf(out, size, "%s%s", directory, path + sizeof(drivers) - 1);
+	return n < 0 || (size_t)n >= size ? SHIM_PATH_OTHER
+					  : SHIM_PATH_REWRITTEN;
+}
+
 enum shim_path shim_path(const char *path, char *out, size_t size,
 			 unsigned *number)
 {
@@ -111,5 +125,7 @@ enum shim_path shim_path(const char *path, char *out, size_t size,
 		return class_path(path, out, size);
 	if (strncmp(path, "/dev/", 5) == 0)
 		return node_path(path, number);
+	if (strncmp(path, "/etc/", 5) == 0)
+		return driver_path(path, out, size);
 	return SHIM_PATH_OTHER;
 }

@@ -18,6 +18,7 @@
 #include "ofed_core/wire/wire.h"
 #include "ofed_core/wire/wire_socket.h"
 
+#define QPN_CM       1 /* the connection manager's */
 #define STREAM_NS    NS_PER_MS
 #define STREAM_BYTES (128 << 10) /* in that time */
 #define BTH_BYTES    12
@@ -286,6 +287,9 @@ static bool take_packet(struct arrival *a, enum inbox_kind kind,
 		return false;
 	}
 	a->device = device_by_gid_version(a->dgid, a->is_v1, NULL);
+	/* The connection manager answers peers of the other version, too. */
+	if (!a->device && a->p.dest_qpn == QPN_CM)
+		a->device = device_by_gid(a->dgid, NULL);
 	return a->device || gid_is_multicast(a->dgid);
 }
 

@@ -161,6 +161,37 @@ smc_r0
 	[[ "$output" != *smc_r.service* ]]
 }
 
+@test "below /etc: what is there stays, what was changed is not uninstalled" {
+	local to=$BATS_TEST_TMPDIR/root
+	again() {
+		env -u MAKEFLAGS -u MAKELEVEL make -s "$1" DESTDIR="$to" \
+			PREFIX=/p >/dev/null
+	}
+	cmp conf/ofed.conf "$root/etc/ofed.conf"
+	[ -s "$root/etc/rdma/rsocket/README" ]
+	again install
+	echo "delay_kill=5" >"$to/etc/ofed.conf"
+	again install
+	[ "$(cat "$to/etc/ofed.conf")" = "delay_kill=5" ]
+	echo 1000000 >"$to/etc/rdma/rsocket/mem_default"
+	again uninstall
+	[ "$(cat "$to/etc/ofed.conf")" = "delay_kill=5" ]
+	[ "$(find "$to" ! -type d | sort)" = "$to/etc/ofed.conf
+$to/etc/rdma/rsocket/mem_default" ]
+}
+
+@test "the core's unit loads and unloads it" {
+	local unit=$root/p/lib/systemd/system/ofed_core.service
+	export OFED_CORE_RUNDIR=$BATS_TEST_TMPDIR/core SMC_R_TUNABLES=$BATS_TEST_TMPDIR/t
+	"$root/p/sbin/no" -r -o roce_v2_mode=1
+	eval "$root$(sed -n 's/^ExecStart=//p' "$unit")" 3>&-
+	"$root/p/sbin/ofedctrl" -q | grep -q ": loaded"
+	[ "$("$root/p/sbin/no" -o roce_v2_mode)" = "roce_v2_mode = 1" ]
+	eval "$root$(sed -n 's/^ExecStop=//p' "$unit")"
+	"$root/p/sbin/ofedctrl" -q | grep -q ": not loaded"
+	grep -q "^WantedBy=multi-user.target" "$unit"
+}
+
 @test "uninstall is refused while the device is in service" {
 	mkdir "$SMC_R_RUNDIR"
 	touch "$SMC_R_RUNDIR/smc_r0"
@@ -210,7 +241,7 @@ in_usr() { # script
 
 @test "below /usr the names of other packages stay theirs" {
 	begin_usr
-	in_usr "make -s install PREFIX=/usr"
+	in_usr "make -s install PREFIX=/usr SYSCONFDIR='$BATS_TEST_TMPDIR/etc'"
 	# Nothing of what was there is another file now.
 	run find "$usr/upper" -type f,l,c
 	[ "${#lines[@]}" -gt 40 ]
@@ -226,14 +257,15 @@ in_usr() { # script
 		rm -r "$ODMDIR"
 		# The default of a type comes from the stanza beside it.
 		[ "$(lsattr -D -t smc_r -a enabled -F deflt)" = 0 ]
-		make -s uninstall PREFIX=/usr'
+		make -s uninstall PREFIX=/usr SYSCONFDIR=$BATS_TEST_TMPDIR/etc'
 	run find "$usr/upper" ! -type d
 	[ -z "$output" ]
 }
 
 @test "a file that belongs to a package is not overwritten" {
 	begin_usr
-	run in_usr "make -s install PREFIX=/usr TAKEN_NAMES="
+	run in_usr "make -s install PREFIX=/usr TAKEN_NAMES= \
+		SYSCONFDIR='$BATS_TEST_TMPDIR/etc'"
 	[ "$status" -ne 0 ]
 	[[ $output == *"e2fsprogs: /usr/bin/lsattr"* ]]
 	[[ $output == *"another PREFIX"* ]]

@@ -47,13 +47,74 @@ load_core() {
 	diff "$BATS_TEST_TMPDIR/expected" "$BATS_TEST_TMPDIR/out"
 }
 
-@test "without a core -u and -p say so, with the cure" {
-	for words in -u "-p ras_log_level=2" -c; do
+@test "without a core -u and -c say so, with the cure" {
+	for words in -u -c "-N none -p ras_log_level=2"; do
 		# shellcheck disable=SC2086
 		run ofedctrl $words
 		[ "$status" -eq 1 ]
 		[ "$output" = "ofedctrl: ofed_core is not loaded; load it with ofedctrl -l" ]
 	done
+}
+
+@test "-p loads a core that is not loaded, then sets" {
+	[ -x "$SMC_R_BUILD/bin/ofed_core" ] || skip "the RDMA core is not built"
+	run ofedctrl -p ras_log_level=2 3>&-
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	run ofedctrl -q
+	has "ofed_core kernel ext : loaded"
+	has "ras_log_level         : (2) INFO"
+	[ ! -e "$OFED_CONF" ]
+	ofedctrl -u
+	# What is wrong loads nothing.
+	run ofedctrl -p ras_log_level=4
+	[ "$status" -eq 1 ]
+	run ofedctrl -q
+	has "ofed_core kernel ext : not loaded"
+}
+
+@test "-k is judged, and means that program and no other" {
+	local flag
+	for flag in -l -q -u; do
+		run ofedctrl -k /nonexistent $flag
+		[ "$status" -eq 1 ]
+		[ "$output" = "ofedctrl: /nonexistent: No such file or directory; -k names the program of the core" ]
+		run ofedctrl -k "$BATS_TEST_TMPDIR" $flag
+		[ "$status" -eq 1 ]
+		has "ofedctrl: $BATS_TEST_TMPDIR: Permission denied; -k"
+	done
+	load_core
+	run ofedctrl -k "$SMC_R_BUILD/bin/ofed_core" -q
+	has "ofed_core kernel ext : loaded"
+	run ofedctrl -k "$SMC_R_BUILD/bin/ofed_core" -l
+	[ "$output" = "ofedctrl: ofed_core is already loaded" ]
+	[ "$status" -eq 0 ]
+	run ofedctrl -k /bin/true -q
+	[ "$status" -eq 0 ]
+	has "ofed_core kernel ext : not loaded"
+	run ofedctrl -k /bin/true -l
+	[ "$status" -eq 1 ]
+	[ "$output" = "ofedctrl: another core than /bin/true is loaded; unload it first with ofedctrl -u" ]
+	run ofedctrl -k /bin/true -u
+	[ "$status" -eq 1 ]
+	[ "$output" = "ofedctrl: /bin/true is not loaded" ]
+	run ofedctrl -k "$SMC_R_BUILD/bin/ofed_core" -u
+	[ "$status" -eq 0 ]
+}
+
+@test "the shipped ofed.conf names every parameter with its default" {
+	local conf=${SMC_R_TOP:-$PWD}/conf/ofed.conf
+	[ -x "$SMC_R_BUILD/bin/ofed_core" ] || skip "the RDMA core is not built"
+	cp "$conf" "$OFED_CONF"
+	ofedctrl -l 3>&-
+	ofedctrl -q >"$BATS_TEST_TMPDIR/shipped"
+	[ "$(grep -c " : " "$BATS_TEST_TMPDIR/shipped")" = \
+		$(($(grep -c '^#[a-z_0-9]*=' "$conf") + 1)) ]
+	# All defaults in force are what is in force without them.
+	sed 's/^#\([a-z_0-9]*=\)/\1/' "$conf" >"$OFED_CONF"
+	[ "$(grep -c '^[a-z]' "$OFED_CONF")" = 17 ]
+	ofedctrl -c
+	ofedctrl -q | diff "$BATS_TEST_TMPDIR/shipped" -
 }
 
 @test "-p refuses unknown names and values out of range by itself" {
@@ -102,7 +163,7 @@ load_core() {
 @test "-k names the program, whose failure is ours" {
 	run ofedctrl -k "$BATS_TEST_TMPDIR/none" -l
 	[ "$status" -eq 1 ]
-	has "ofedctrl: $BATS_TEST_TMPDIR/none: No such file or directory"
+	has "ofedctrl: $BATS_TEST_TMPDIR/none: No such file or directory; -k"
 	run ofedctrl -k /bin/false -l
 	[ "$status" -eq 1 ]
 	run ofedctrl -k /bin/true -l

@@ -39,12 +39,14 @@ again() { # mode
 @test "-e prints one line for each GID, as AIX does" {
 	[ "$(table -e)" = "\
 Device   GID                                     GID Type Net Type MAC Address       Net Address
+ent0     0000:0000:0000:0000:0000:ffff:0a4d:0001 RoCEv1   ETHER    $MAC (off)
 ent0     0000:0000:0000:0000:0000:ffff:0a4d:0001 RoCEv2   IPv4     $MAC 010.077.000.001
+ent0     fd77:0000:0000:0000:0000:0000:0000:0001 RoCEv1   ETHER    $MAC (off)
 ent0     fd77:0000:0000:0000:0000:0000:0000:0001 RoCEv2   IPv6     $MAC fd77::1" ]
 	# The link-local one: of the MAC address (modified EUI-64).
 	IFS=: read -ra m <<<"$MAC"
 	first=$(printf %02x $((0x${m[0]} ^ 2)))
-	[ "$(plain "$A" -e | grep fe80: | cut -c 1-84)" = "\
+	[ "$(plain "$A" -e | grep "fe80:.*RoCEv2" | cut -c 1-84)" = "\
 ent0     fe80:0000:0000:0000:$first${m[1]}:${m[2]}ff:fe${m[3]}:${m[4]}${m[5]} \
 RoCEv2   IPv6     $MAC" ]
 }
@@ -53,8 +55,10 @@ RoCEv2   IPv6     $MAC" ]
 	again 0
 	[[ $(table -e) == *"
 ent0     0000:0000:0000:0000:0000:ffff:0a4d:0001 RoCEv1   ETHER    $MAC
+ent0     0000:0000:0000:0000:0000:ffff:0a4d:0001 RoCEv2   IPv4     $MAC 010.077.000.001 (off)
 "* ]]
 	again 2
+	[[ $(table -e) != *"(off)"* ]]
 	[[ $(table -e) == *":0001 RoCEv1 "*":0001 RoCEv2 "* ]]
 	again 1
 }
