@@ -137,6 +137,14 @@ _smc_r_devinfo() {
 	esac
 }
 
+_smc_r_dat_conf() {
+	COMPREPLY=()
+	case $3 in
+	-f) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	*) [[ $2 != -* ]] || _smc_r_words "$2" "-a -r -f -h" ;;
+	esac
+}
+
 _smc_r_odm() {
 	local command=${1##*/} options classes
 	COMPREPLY=()
@@ -182,3 +190,4 @@ complete -F _smc_r_no no
 complete -F _smc_r_netstat netstat
 complete -F _smc_r_run smc_run ofed_run
 complete -F _smc_r_devinfo ibv_devinfo
+complete -F _smc_r_dat_conf dat_conf
