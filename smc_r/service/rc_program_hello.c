@@ -154,8 +154,11 @@ static struct rc_program *find(const struct rc_programs *all, uint64_t ticket,
 void rc_program_start_relay(struct rc_program *p)
 {
 	struct far_answer a = {.magic = FAR_MAGIC, .version = FAR_VERSION};
+	int one = 1;
 
 	p->relayed = true;
+	/* Urgent data goes on as ordinary bytes. */
+	setsockopt(p->relay.fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
 	rc_program_watch(p, p->relay.fd, &p->relay_watch, RC_WATCH_RELAY,
 			 EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 	answer(p->relay_channel, &a);
