@@ -58,6 +58,5 @@ mutate dead rc_group_run.c \
 mutate region rc_group.c \
 	'/^void rc_group_forget/,/^}/s|^\trc_region_drop(&c->in);|\tmemset(\&c->in, 0, sizeof(c->in));|'
 mutate decline rc_setup.c 's|^\tif (a.take) {|\tif (a.take \&\& a.next != CLC_USE_TCP) {|'
-mutate reset rc_group_run.c '/^static void on_ended/,/^}/s|rc_group_abort(g, c,|(void)(g, c,|'
 mutate completed rc_pump.c '/^void rc_pump_completed/,/^}/s|rc_stream_released(&p->stream)|0|'
 exit "$missed"
