@@ -6,7 +6,9 @@
  * CuAt CuDep customized (the devices of this host). PdMsg holds the texts that
  * AIX keeps in message catalogues. The others are read only: configured has
  * what devices were configured with, effective the value that each attribute
- * has, and history says which user changed what.
+ * has, and history says which user changed what. The
+ * sm_ classes describe the screens of smit: items of menus, selectors, dialogs
+ * and the fields of both.
  *
  * Ownership: all of it is constant.
  */
@@ -25,6 +27,7 @@
 #define ODM_UNIQUE_SIZE    48 /* class/subclass/type */
 #define ODM_FLAG_SIZE      8
 #define ODM_LOCATION_SIZE  64
+#define ODM_ID_SIZE        65 /* of a screen */
 #define ODM_METHOD_SIZE    256
 #define ODM_VALUE_SIZE     (STANZA_STRING_MAX + 1)
 #define ODM_STATUS_DEFINED 0

@@ -70,8 +70,51 @@ static const char version_1[] =
     " JOIN PdAt p ON p.uniquetype = d.PdDvLn"
     " LEFT JOIN CuAt c ON c.name = d.name AND c.attribute = p.attribute;";
 
+/* The screens of smit; only the fields without which there is no screen are
+ * needed. */
+static const char version_2[] =
+    "CREATE TABLE sm_menu_opt ("
+    " id TEXT NOT NULL, id_seq_num TEXT NOT NULL, next_id TEXT,"
+    " text TEXT NOT NULL, text_msg_file TEXT, text_msg_set INTEGER,"
+    " text_msg_id INTEGER, next_type TEXT, alias TEXT,"
+    " help_msg_id TEXT, help_msg_loc TEXT, help_msg_base TEXT,"
+    " help_msg_book TEXT, PRIMARY KEY (id, id_seq_num)) STRICT;"
+
+    "CREATE TABLE sm_name_hdr ("
+    " id TEXT NOT NULL, next_id TEXT NOT NULL,"
+    " option_id TEXT NOT NULL, has_name_select TEXT,"
+    " name TEXT NOT NULL, name_msg_file TEXT, name_msg_set INTEGER,"
+    " name_msg_id INTEGER, type TEXT, ghost TEXT,"
+    " cmd_to_classify TEXT, cmd_to_classify_postfix TEXT,"
+    " raw_field_name TEXT, cooked_field_name TEXT,"
+    " next_type TEXT NOT NULL, help_msg_id TEXT, help_msg_loc TEXT,"
+    " help_msg_base TEXT, help_msg_book TEXT,"
+    " PRIMARY KEY (id)) STRICT;"
+
+    "CREATE TABLE sm_cmd_hdr ("
+    " id TEXT NOT NULL, option_id TEXT NOT NULL,"
+    " has_name_select TEXT, name TEXT NOT NULL, name_msg_file TEXT,"
+    " name_msg_set INTEGER, name_msg_id INTEGER,"
+    " cmd_to_exec TEXT NOT NULL, ask TEXT, exec_mode TEXT,"
+    " ghost TEXT, cmd_to_discover TEXT, cmd_to_discover_postfix TEXT,"
+    " name_size INTEGER, value_size INTEGER, help_msg_id TEXT,"
+    " help_msg_loc TEXT, help_msg_base TEXT, help_msg_book TEXT,"
+    " PRIMARY KEY (id)) STRICT;"
+
+    "CREATE TABLE sm_cmd_opt ("
+    " id TEXT NOT NULL, id_seq_num TEXT NOT NULL,"
+    " disc_field_name TEXT, name TEXT NOT NULL, name_msg_file TEXT,"
+    " name_msg_set INTEGER, name_msg_id INTEGER, op_type TEXT,"
+    " entry_type TEXT, entry_size INTEGER, required TEXT,"
+    " prefix TEXT, cmd_to_list_mode TEXT, cmd_to_list TEXT,"
+    " cmd_to_list_postfix TEXT, multi_select TEXT,"
+    " value_index INTEGER, disp_values TEXT, values_msg_file TEXT,"
+    " values_msg_set INTEGER, values_msg_id INTEGER, aix_values TEXT,"
+    " help_msg_id TEXT, help_msg_loc TEXT, help_msg_base TEXT,"
+    " help_msg_book TEXT, PRIMARY KEY (id, id_seq_num)) STRICT;";
+
 /* steps[i] leads from version i to i + 1. */
-static const char *const steps[] = {version_1};
+static const char *const steps[] = {version_1, version_2};
 
 int schema_current(void)
 {

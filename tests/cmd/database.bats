@@ -129,7 +129,7 @@ need_mount() { # directory, size
 }
 
 @test "a full database file system is 0514-548, and nothing changes" {
-	need_mount "$BATS_TEST_TMPDIR/small" 256k
+	need_mount "$BATS_TEST_TMPDIR/small" 512k
 	export ODMDIR=$BATS_TEST_TMPDIR/small
 	rmdev -q -dl smc_r0 || true
 	rm -rf "$SMC_R_RUNDIR"
