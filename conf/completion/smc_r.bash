@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # shellcheck shell=bash
-# smc_r: bash completion of the device commands, smc_run and ofedctrl.
+# smc_r: bash completion of the device commands, smc_run, smit and ofedctrl.
 #
 # Names of devices, attributes and legal values come from the commands
 # themselves, so they are those of the database in use. "make install" links
@@ -184,6 +184,24 @@ _smc_r_netstat() {
 	esac
 }
 
+# smit [options] [fast path]: the names of screens come from the database.
+_smc_r_smit() {
+	COMPREPLY=()
+	case $3 in
+	-l | -s) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	*)
+		if [[ $2 == -* ]]; then
+			_smc_r_words "$2" "-C -x -t -l -s -h --version"
+		else
+			_smc_r_words "$2" "$(odmget sm_menu_opt sm_name_hdr \
+				sm_cmd_hdr 2>/dev/null |
+				sed -n 's/^\tid = "\(.*\)"/\1/p')"
+		fi
+		;;
+	esac
+}
+
+complete -F _smc_r_smit smit smitty
 complete -F _smc_r mkdev rmdev chdev lsattr lsdev cfgmgr entstat ofedctrl
 complete -F _smc_r_odm odmget odmadd odmchange odmdelete odmshow odmcreate
 complete -F _smc_r_no no

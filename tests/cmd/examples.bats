@@ -30,6 +30,7 @@ teardown() {
 @test "odmcreate(8)" { "$top/tests/cmd/examples.sh" "$top/man/odmcreate.8"; }
 @test "cfgmgr(8)" { "$top/tests/cmd/examples.sh" "$top/man/cfgmgr.8"; }
 @test "netstat(8)" { "$top/tests/cmd/examples.sh" "$top/man/netstat.8"; }
+@test "smit(8)" { "$top/tests/cmd/examples.sh" "$top/man/smit.8"; }
 @test "no(8)" { "$top/tests/cmd/examples.sh" "$top/man/no.8"; }
 @test "ofedctrl(8)" { "$top/tests/cmd/examples.sh" "$top/man/ofedctrl.8"; }
 @test "smc_run(8)" { "$top/tests/cmd/examples.sh" "$top/man/smc_run.8"; }
