@@ -178,7 +178,9 @@ static int check_range(const char *values, const char *value, char *word,
 	int found;
 
 	if (attr_type_number(value, &number) != 0) {
-		snprintf(why, why_size, "\"%s\" is not a number", value);
+		describe_ranges(values, word, WORD_SIZE);
+		snprintf(why, why_size, "\"%s\" is not a whole number in %s",
+			 value, word);
 		return -EINVAL;
 	}
 	while ((found = attr_type_next_range(&next, &range)) > 0) {

@@ -127,12 +127,21 @@ static int bring_up(struct attrdb *db)
 	int error = attrdb_begin(db);
 
 	if (!error)
-		error = schema_migrate(db);
-	if (!error)
 		error = attrdb_commit(db);
 	if (error)
 		attrdb_rollback(db);
 	return error;
+}
+
+static int make_empty(struct attrdb *db)
+{
+	int error = open_memory(db);
+
+	if (!error)
+		error = sql_begin(db);
+	if (!error)
+		error = schema_migrate(db);
+	return error ? error : sql_commit(db);
 }
 
 static int open_place(struct attrdb *db, const struct attrdb_place *place)
@@ -142,10 +151,8 @@ static int open_place(struct attrdb *db, const struct attrdb_place *place)
 	int error;
 
 	db->store.lock_wait_ms = place->lock_wait_ms;
-	if (!place->dir[0]) {
-		error = open_memory(db);
-		return error ? error : bring_up(db);
-	}
+	if (!place->dir[0])
+		return make_empty(db);
 	error =
 	    place->mode == ATTRDB_CREATE ? make_directory(db, place->dir) : 0;
 	if (!error)
@@ -158,8 +165,12 @@ static int open_place(struct attrdb *db, const struct attrdb_place *place)
 		if (!error)
 			error = check_version(db, place->mode, version);
 	} else if (errno != ENOENT || place->mode != ATTRDB_CREATE) {
-		error = errno == ENOENT ? -ENOENT : -EACCES;
+		error = -errno;
 		return sql_refuse(db, error, "%s: %s", path, strerror(errno));
+	} else {
+		/* The first change makes the file, with what it is about: one
+		 * that fails leaves none. */
+		return make_empty(db);
 	}
 	if (error || version == schema_current())
 		return error;
@@ -254,6 +265,8 @@ int attrdb_begin(struct attrdb *db)
 
 	if (!error)
 		error = sql_begin(db);
+	if (!error)
+		error = schema_migrate(db);
 	if (error)
 		store_unlock(&db->store);
 	return error;

@@ -5,8 +5,17 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-static int errno_of(int result)
+/* SQLite keeps the kernel's for the calls that it names so. */
+static int errno_of_call(const struct attrdb *db, int otherwise)
+{
+	int error = db->handle ? sqlite3_system_errno(db->handle) : 0;
+
+	return error > 0 ? -error : otherwise;
+}
+
+static int errno_of(const struct attrdb *db, int result)
 {
 	switch (result & 0xff) {
 	case SQLITE_OK:
@@ -21,8 +30,11 @@ static int errno_of(int result)
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
-	case SQLITE_CANTOPEN:
 		return -EACCES;
+	case SQLITE_CANTOPEN:
+		return errno_of_call(db, -EACCES);
+	case SQLITE_IOERR:
+		return errno_of_call(db, -EIO);
 	case SQLITE_CONSTRAINT:
 		return -EEXIST;
 	case SQLITE_CORRUPT:
@@ -38,12 +50,16 @@ static int errno_of(int result)
 
 int sql_error(struct attrdb *db, int result)
 {
-	int error = errno_of(result);
+	int error = errno_of(db, result);
+	const char *words =
+	    db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
 
+	if ((result & 0xff) == SQLITE_CANTOPEN ||
+	    (result & 0xff) == SQLITE_IOERR)
+		words = strerror(-error);
 	if (error)
-		snprintf(db->words, sizeof(db->words), "%s",
-			 db->handle ? sqlite3_errmsg(db->handle)
-				    : sqlite3_errstr(result));
+		snprintf(db->words, sizeof(db->words), "%s%s%s", db->store.path,
+			 db->store.path[0] ? ": " : "", words);
 	return error;
 }
 
@@ -147,6 +163,6 @@ int sql_commit(struct attrdb *db)
 
 void sql_rollback(struct attrdb *db)
 {
-	if (!sqlite3_get_autocommit(db->handle))
+	if (db->handle && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #ifndef ATTRDB_SQL_H
 #define ATTRDB_SQL_H
 
+#include <limits.h>
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@
 struct attrdb {
 	sqlite3 *handle; /* the file, or from a change on a copy in memory */
 	struct store store;
-	char words[256];
+	char words[PATH_MAX + 256];
 	/* The user who makes the changes: for the history. */
 	int64_t uid;
 	char user[64];

@@ -125,7 +125,7 @@ int store_read(const struct store *s, unsigned char **out, long long *size)
 	if (fstat(s->file, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
-		return -EILSEQ;
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if (st.st_size == 0)
 		return 0;
 	*out = sqlite3_malloc64((sqlite3_uint64)st.st_size);

@@ -3,6 +3,7 @@
 #include "change.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "conf/devconf.h"
 
 #include "database.h"
+#include "doubts.h"
 
 struct change {
 	struct method *m;
@@ -46,6 +48,11 @@ static int check_names(const struct change *c)
 		      : EXIT_DONE;
 }
 
+static bool is_ours(const struct change *c)
+{
+	return strcmp(c->device->uniquetype, DEVCONF_UNIQUETYPE) == 0;
+}
+
 /* The new value of one attribute, or the reason why it cannot have it. */
 static int check_value(const struct change *c, int i, const char *value,
 		       char *why, size_t size)
@@ -66,9 +73,12 @@ static int check_value(const struct change *c, int i, const char *value,
 	}
 	error =
 	    attr_type_check(&type, value, checked, sizeof(checked), why, size);
-	if (error)
+	if (error) {
+		snprintf(why + strlen(why), size - strlen(why), "%s",
+			 is_ours(c) ? devconf_unit(a->name) : "");
 		return error;
-	if (strcmp(c->device->uniquetype, DEVCONF_UNIQUETYPE) == 0)
+	}
+	if (is_ours(c))
 		return devconf_normalise(a->name, checked, c->values[i], why);
 	strcpy(c->values[i], checked);
 	return 0;
@@ -144,8 +154,12 @@ static int store_all(const struct change *c)
 		error = attrdb_configured_set(c->m->db, c->device->name);
 	if (error)
 		return database_error(c->m->cmd, c->m->db, error);
-	return applies ? method_apply(c->m, c->device, METHOD_CHANGE)
-		       : EXIT_DONE;
+	if (applies)
+		status = method_apply(c->m, c->device, METHOD_CHANGE);
+	for (int i = 0; i < c->count && status == EXIT_DONE; i++)
+		if (c->is_named[i] && is_ours(c))
+			doubts_say(c->m->cmd, c->list[i].name, c->values[i]);
+	return status;
 }
 
 static int check_and_store(const struct change *c)
@@ -171,7 +185,9 @@ int change_attributes(struct method *m, const struct attrdb_device *device,
 	if (c.values && c.is_named)
 		status = check_and_store(&c);
 	else
-		message_command(m->cmd, MESSAGE_SYSTEM, strerror(ENOMEM));
+		message_command(m->cmd, MESSAGE_SYSTEM,
+				"Cannot allocate memory. Free memory, and run "
+				"the command again.");
 	free(c.list);
 	free(c.values);
 	free(c.is_named);

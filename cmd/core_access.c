@@ -8,12 +8,23 @@
 #include <sys/stat.h>
 
 #include "ofed_core/base/control.h"
+#include "ofed_core/base/ofed_rundir.h"
+
+#include "cure.h"
 
 const char *core_namespace;
 
 bool core_is_absent(int error)
 {
 	return error == -ENOENT || error == -ECONNREFUSED;
+}
+
+int core_unreached(int error)
+{
+	fprintf(stderr, "ofedctrl: cannot reach " CORE " in %s: %s. %s\n",
+		ofed_rundir_base(), strerror(-error),
+		cure_of(error, "OFED_CORE_RUNDIR"));
+	return 1;
 }
 
 int core_open(void)
@@ -27,8 +38,7 @@ int core_open(void)
 			"ofedctrl: " CORE " is not loaded; load it with "
 			"ofedctrl -l\n");
 	else
-		fprintf(stderr, "ofedctrl: cannot reach " CORE ": %s\n",
-			strerror(-fd));
+		core_unreached(fd);
 	return -1;
 }
 

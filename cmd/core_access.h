@@ -25,6 +25,9 @@ int core_open(void);
  * kernel does not say to this user. */
 bool core_runs(int fd, const char *program);
 
+/* Says of another error of control_open(), and what to do; returns 1. */
+int core_unreached(int error);
+
 /* Says why the core refused, in its words if it has any; returns 1. */
 int core_refused(int error, const char *words);
 

@@ -17,6 +17,7 @@
 
 #include "core_access.h"
 #include "core_settings.h"
+#include "cure.h"
 
 /* Where `make install` puts the core; the build says. */
 #ifndef SMC_R_LIBDIR
@@ -62,10 +63,13 @@ static int prepare_roce(long *value)
 		tunables_dir(dir, sizeof(dir));
 		fprintf(stderr, "ofedctrl: %s/" TUNABLES_NEXTBOOT, dir);
 		if (line)
-			fprintf(stderr, ", line %u", line);
-		fprintf(stderr,
-			": roce_v2_mode cannot be read; set it again with "
-			"no -r -o roce_v2_mode=0\n");
+			fprintf(stderr,
+				", line %u: roce_v2_mode cannot be read; "
+				"correct the line, or remove it\n",
+				line);
+		else
+			fprintf(stderr, ": %s. %s\n", strerror(-error),
+				cure_of(error, TUNABLES_VARIABLE));
 		return 1;
 	}
 	snprintf(digits, sizeof(digits), "%ld", *value);

@@ -12,6 +12,7 @@
 #include "ofed_core/base/parameters.h"
 
 #include "core_access.h"
+#include "cure.h"
 
 #define RULE "-----------------------------------------\n"
 
@@ -64,7 +65,8 @@ int core_check_file(void)
 		fprintf(stderr, "ofedctrl: %s:%u: %s\n", path, error.line,
 			error.why);
 	else
-		fprintf(stderr, "ofedctrl: %s: %s\n", path, error.why);
+		fprintf(stderr, "ofedctrl: %s: %s. %s\n", path, error.why,
+			cure_of(result, "OFED_CONF"));
 	return 1;
 }
 
@@ -155,9 +157,7 @@ int core_show(const char *program)
 	int error = 0, fd = control_open(core_namespace);
 
 	if (fd < 0 && !core_is_absent(fd)) {
-		fprintf(stderr, "ofedctrl: cannot reach " CORE ": %s\n",
-			strerror(-fd));
-		return 1;
+		return core_unreached(fd);
 	}
 	if (fd >= 0 && !core_runs(fd, program)) {
 		close(fd);

@@ -3,6 +3,7 @@
 #include "database.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,16 @@
 #include <unistd.h>
 
 #include "attrdb/device.h"
+#include "conf/place.h"
 #include "conf/predefined.h"
+#include "conf/publish.h"
+#include "conf/rundir.h"
+
+#include "cure.h"
 
 #define WAIT_MAX_S 3600
+#define SILENCE_MS 1000 /* of waiting, before it is said */
+#define WHY_SIZE   (PATH_MAX + 256)
 
 static int lock_wait_ms(void)
 {
@@ -28,54 +36,92 @@ static int lock_wait_ms(void)
 	return (int)seconds * 1000;
 }
 
-static int explain(const struct cmd *cmd, int error, const char *words)
+/* The words name the file, those for 0514 numbers of their own do not. */
+static int explain(const struct cmd *cmd, int error, const char *words,
+		   const char *variable)
 {
-	char text[512];
+	char text[WHY_SIZE + 256];
+	const char *cure = cure_of(error, variable);
 
 	switch (error) {
 	case -EBUSY:
-		return message_command(cmd, MESSAGE_LOCKED, NULL);
+		snprintf(text, sizeof(text), "%s/" ATTRDB_FILE, attrdb_dir());
+		return message_command(cmd, MESSAGE_LOCKED, text);
 	case -ENOSPC:
+	case -EDQUOT:
 		return message_command(cmd, MESSAGE_FULL, attrdb_dir());
-	case -EACCES:
-	case -EPERM:
-	case -EROFS:
-		/* SQLite's own do not name the file. */
-		snprintf(text, sizeof(text),
-			 "%s%s%s. Run the command as root, or set ODMDIR to a "
-			 "directory of yours.",
-			 words[0] == '/' ? "" : attrdb_dir(),
-			 words[0] == '/' ? "" : "/" ATTRDB_FILE ": ", words);
-		return message_command(cmd, MESSAGE_SYSTEM, text);
 	case -EILSEQ:
-		snprintf(text, sizeof(text),
-			 "%s/" ATTRDB_FILE ": %s. Put a copy of the file back, "
-			 "or move it away and configure anew.",
-			 attrdb_dir(), words);
-		return message_command(cmd, MESSAGE_SYSTEM, text);
-	default:
-		return message_command(cmd, MESSAGE_SYSTEM, words);
+		cure = "Put a copy of the file back, or move it away and "
+		       "configure anew.";
+		break;
+	/* These have what to do in their words. */
+	case -EPROTONOSUPPORT:
+	case -EEXIST:
+		cure = "";
+		break;
 	}
+	snprintf(text, sizeof(text), "%s%s%s", words, *cure ? ". " : "", cure);
+	return message_command(cmd, MESSAGE_SYSTEM, text);
 }
 
 int database_error(const struct cmd *cmd, const struct attrdb *db, int error)
 {
-	return explain(cmd, error, attrdb_words(db));
+	return explain(cmd, error, attrdb_words(db), ATTRDB_DIR_VARIABLE);
+}
+
+int database_predefined_failed(const struct cmd *cmd, const struct attrdb *db,
+			       int error, const char *why)
+{
+	return explain(cmd, error, why[0] ? why : attrdb_words(db),
+		       PLACE_CONFDIR_VARIABLE);
+}
+
+/*
+ * Opens the database, for a change with its lock. Who waits is told so, and
+ * for what.
+ */
+static int open_waiting(const struct cmd *cmd, struct attrdb **out,
+			enum attrdb_mode mode, char why[WHY_SIZE])
+{
+	struct attrdb_place place = {attrdb_dir(), mode, lock_wait_ms()};
+	int total_ms = place.lock_wait_ms;
+	int error;
+
+	if (total_ms > SILENCE_MS)
+		place.lock_wait_ms = SILENCE_MS;
+	for (;;) {
+		error = attrdb_open(out, &place, why, WHY_SIZE);
+		if (!error && mode != ATTRDB_READ) {
+			error = attrdb_begin(*out);
+			if (error) {
+				snprintf(why, WHY_SIZE, "%s",
+					 attrdb_words(*out));
+				attrdb_close(*out);
+			}
+		}
+		total_ms -= place.lock_wait_ms;
+		if (error != -EBUSY || total_ms <= 0)
+			return error;
+		message_note(cmd,
+			     "another command has locked %s/" ATTRDB_FILE
+			     "; waiting for it, for %d seconds at most",
+			     attrdb_dir(), total_ms / 1000);
+		place.lock_wait_ms = total_ms;
+	}
 }
 
 static int open_predefined(const struct cmd *cmd, struct attrdb **out)
 {
 	static const struct attrdb_place memory = {"", ATTRDB_CREATE, 0};
 	struct attrdb *db;
-	char why[512];
+	char why[WHY_SIZE];
 	int error = attrdb_open(&db, &memory, why, sizeof(why));
 
 	if (error)
-		return explain(cmd, error, why);
+		return explain(cmd, error, why, ATTRDB_DIR_VARIABLE);
 	error = predefined_load(db, why, sizeof(why));
 	if (error) {
-		message_command(cmd, MESSAGE_SYSTEM,
-				why[0] ? why : attrdb_words(db));
+		database_predefined_failed(cmd, db, error, why);
 		attrdb_close(db);
 		return EXIT_REFUSED;
 	}
@@ -85,13 +131,13 @@ static int open_predefined(const struct cmd *cmd, struct attrdb **out)
 
 int database_open_read(const struct cmd *cmd, struct attrdb **out)
 {
-	struct attrdb_place place = {attrdb_dir(), ATTRDB_READ, lock_wait_ms()};
-	char why[512];
-	int error = attrdb_open(out, &place, why, sizeof(why));
+	char why[WHY_SIZE];
+	int error = open_waiting(cmd, out, ATTRDB_READ, why);
 
 	if (error == -ENOENT)
 		return open_predefined(cmd, out);
-	return error ? explain(cmd, error, why) : EXIT_DONE;
+	return error ? explain(cmd, error, why, ATTRDB_DIR_VARIABLE)
+		     : EXIT_DONE;
 }
 
 /* One line, so that the history stays readable. */
@@ -140,26 +186,25 @@ static void block_signals(sigset_t *old_signals)
 int database_begin(const struct cmd *cmd, bool creates, char *const *argv,
 		   struct database_change *out)
 {
-	struct attrdb_place place = {attrdb_dir(),
-				     creates ? ATTRDB_CREATE : ATTRDB_WRITE,
-				     lock_wait_ms()};
 	struct attrdb *db;
-	char why[512];
-	int error = attrdb_open(&db, &place, why, sizeof(why));
+	char why[WHY_SIZE];
+	int error;
 
 	sigprocmask(SIG_SETMASK, NULL, &out->old_signals);
 	out->db = NULL;
+	/* Waiting for the lock may be interrupted; nothing has changed yet. */
+	error =
+	    open_waiting(cmd, &db, creates ? ATTRDB_CREATE : ATTRDB_WRITE, why);
+	out->error = error;
 	if (error == -ENOENT && !creates)
 		return EXIT_DONE;
-	if (error)
-		return explain(cmd, error, why);
-	/* Waiting for the lock may be interrupted; nothing has changed yet. */
-	error = attrdb_begin(db);
 	if (error) {
-		int status = database_error(cmd, db, error);
-
-		attrdb_close(db);
-		return status;
+		explain(cmd, error, why, ATTRDB_DIR_VARIABLE);
+		if (!cmd->ends_anyway &&
+		    publish_owner_is(rundir_path(), attrdb_dir()))
+			message_note(cmd, "rmdev -l " RUNDIR_SNAPSHOT
+					  " turns SMC-R off without it");
+		return EXIT_REFUSED;
 	}
 	block_signals(&out->old_signals);
 	set_author(db, argv);

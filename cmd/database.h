@@ -29,6 +29,7 @@ int database_open_read(const struct cmd *cmd, struct attrdb **out);
 /* For a change, by the author of this process. argv goes into the history. */
 struct database_change {
 	struct attrdb *db;
+	int error; /* why there is none, where database_begin() said so */
 	sigset_t old_signals;
 };
 
@@ -44,6 +45,10 @@ int database_commit(const struct cmd *cmd, struct database_change *change);
 /* Gives up what is not committed, closes, lets signals through again. */
 void database_end(struct database_change *change);
 
+/* Says what an error of predefined_load() means, why its words; EXIT_REFUSED.
+ */
+int database_predefined_failed(const struct cmd *cmd, const struct attrdb *db,
+			       int error, const char *why);
 /* Says what an error of attrdb means; EXIT_REFUSED. */
 int database_error(const struct cmd *cmd, const struct attrdb *db, int error);
 

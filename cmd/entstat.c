@@ -14,6 +14,7 @@
 #include "conf/rundir.h"
 #include "smc_r/status/baseline.h"
 
+#include "cure.h"
 #include "output.h"
 #include "statistics.h"
 #include "version.h"
@@ -94,7 +95,8 @@ static int explain_failure(const char *device, int error)
 			"device again: rmdev -l %s, mkdev -l %s\n",
 			rundir, device, device);
 	else
-		fprintf(stderr, "\t%s: %s\n", rundir, strerror(-error));
+		fprintf(stderr, "\t%s: %s. %s\n", rundir, strerror(-error),
+			cure_of(error, RUNDIR_VARIABLE));
 	return 1;
 }
 
@@ -113,8 +115,9 @@ static int reset(const char *rundir, const struct statistics *s)
 	if (error)
 		fprintf(stderr,
 			"entstat: the statistics of %s were not reset: "
-			"%s/baseline: %s\n",
-			s->device, rundir, strerror(-error));
+			"%s/baseline: %s. %s\n",
+			s->device, rundir, strerror(-error),
+			cure_of(error, RUNDIR_VARIABLE));
 	return error ? 1 : 0;
 }
 
@@ -144,8 +147,12 @@ static int run(const char *device, const struct options *options)
 {
 	const char *rundir = rundir_path();
 
-	if (strcmp(device, DEVCONF_DEVICE) != 0)
-		return cannot_connect(device, ENODEV);
+	if (strcmp(device, DEVCONF_DEVICE) != 0) {
+		cannot_connect(device, ENODEV);
+		fprintf(stderr, "\tStatistics are kept of " DEVCONF_DEVICE
+				" only: entstat " DEVCONF_DEVICE "\n");
+		return 1;
+	}
 	if (rundir_refused()) {
 		fprintf(stderr,
 			"entstat: " RUNDIR_VARIABLE " must be an absolute "

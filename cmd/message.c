@@ -3,13 +3,17 @@
 #include "message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define COMMAND_WIDTH 72 /* columns of a command's message */
-#define METHOD_WIDTH  72
-#define METHOD_INDENT 17 /* a tab, the number and a blank */
+#include "cure.h"
+
+#define MESSAGE_TEXT_SIZE (PATH_MAX + 1024)
+#define COMMAND_WIDTH     72 /* columns of a command's message */
+#define METHOD_WIDTH      72
+#define METHOD_INDENT     17 /* a tab, the number and a blank */
 
 /* %s stands for the object. */
 static const struct {
@@ -32,10 +36,12 @@ static const struct {
     {MESSAGE_BUSY, "Cannot perform the requested function because the "
 		   "specified device is busy."},
     {MESSAGE_LOCKED,
-     "The device configuration database is in use by another command, which "
-     "did not end in time. Nothing was changed."},
+     "The device configuration database %s is in use by another command, which "
+     "did not end in time. Nothing was changed. Run the command again, or see "
+     "with fuser who has the file open."},
     {MESSAGE_NO_DEVICE,
-     "The customized device configuration database has no device %s."},
+     "The customized device configuration database has no device \"%s\". lsdev "
+     "shows those that it has; mkdev -c tcpip -t smc_r makes smc_r0."},
     {MESSAGE_NO_KIND,
      "The predefined device configuration database has no single kind of "
      "device with %s."},
@@ -45,7 +51,7 @@ static const struct {
     {MESSAGE_BAD_PARAMETER, "Invalid parameter - %s."},
     {MESSAGE_FULL,
      "Cannot perform the requested function because the %s filesystem is full "
-     "or is out of inodes."},
+     "or is out of inodes. Make room in it (df, df -i)."},
 };
 
 static const char *text_of(enum message number)
@@ -120,7 +126,7 @@ void details_add(struct details *d, const char *format, ...)
 int message_command(const struct cmd *cmd, enum message number,
 		    const char *object)
 {
-	char text[1024];
+	char text[MESSAGE_TEXT_SIZE];
 
 	if (cmd->is_quiet)
 		return EXIT_REFUSED;
@@ -188,6 +194,19 @@ int message_help(const struct cmd *cmd)
 	return EXIT_DONE;
 }
 
+void message_note(const struct cmd *cmd, const char *format, ...)
+{
+	va_list arguments;
+
+	if (cmd->is_quiet)
+		return;
+	fprintf(stderr, "%s: note: ", cmd->name);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	putc('\n', stderr);
+}
+
 void message_result(const struct cmd *cmd, const char *format, ...)
 {
 	va_list arguments;
@@ -209,7 +228,9 @@ int message_end(const struct cmd *cmd, int status)
 	if (!error)
 		return status;
 	if (!cmd->is_quiet)
-		fprintf(stderr, "%s: 0514-%03d System error: output: %s\n",
-			cmd->name, MESSAGE_SYSTEM, strerror(error));
+		fprintf(stderr,
+			"%s: 0514-%03d System error: standard output: %s. %s\n",
+			cmd->name, MESSAGE_SYSTEM, strerror(error),
+			cure_of(-error, NULL));
 	return status == EXIT_DONE ? EXIT_REFUSED : status;
 }

@@ -31,6 +31,7 @@ struct cmd {
 	const char *name;
 	const char *usage; /* syntax lines, one below the other */
 	bool is_quiet;     /* -q: not a word on either stream */
+	bool ends_anyway;  /* its work goes on where no database can be had */
 };
 
 enum message {
@@ -72,6 +73,10 @@ int message_command(const struct cmd *cmd, enum message number,
 /* d may be NULL. */
 int message_method(const struct cmd *cmd, const char *method,
 		   enum message number, const struct details *d);
+
+/* A line on standard error about what is done all the same, unless quiet. */
+void message_note(const struct cmd *cmd, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A sentence about wrong flags, the usage, EXIT_REFUSED. */
 int message_usage(const struct cmd *cmd, const char *format, ...)

@@ -3,14 +3,17 @@
 #include "method.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/devconf.h"
+#include "conf/ldpreload.h"
 #include "conf/rundir.h"
 #include "smc_r/status/holders.h"
 
+#include "cure.h"
 #include "database.h"
 #include "service_load.h"
 
@@ -36,7 +39,8 @@ int method_change(const struct cmd *cmd, bool creates, char *const *argv,
 	struct database_change change;
 	int status = database_begin(cmd, creates, argv, &change);
 
-	if (status != EXIT_DONE)
+	m.lacks_db = status != EXIT_DONE;
+	if (m.lacks_db && (!cmd->ends_anyway || change.error == -EBUSY))
 		return status;
 	m.db = change.db;
 	status = work(&m, request);
@@ -103,8 +107,11 @@ static int had_preload(struct method *m, const struct attrdb_device *device,
 		       bool *out)
 {
 	struct attrdb_attribute *list;
-	int count = attrdb_attributes_of_device(m->db, device->name, &list);
+	int count;
 
+	if (!m->db)
+		return 0;
+	count = attrdb_attributes_of_device(m->db, device->name, &list);
 	if (count < 0)
 		return count;
 	for (int i = 0; i < count; i++)
@@ -117,7 +124,7 @@ static int had_preload(struct method *m, const struct attrdb_device *device,
 int method_begin(struct method *m, const struct attrdb_device *device,
 		 const char *method)
 {
-	char reason[RUNNING_WHY_SIZE];
+	char reason[PATH_MAX + 256];
 	int error;
 
 	if (m->is_running)
@@ -127,8 +134,9 @@ int method_begin(struct method *m, const struct attrdb_device *device,
 				RUNDIR_VARIABLE " must be an absolute path");
 	error = running_init(&m->running, rundir_path());
 	if (error) {
-		snprintf(reason, sizeof(reason), "%s: %s", rundir_path(),
-			 strerror(-error));
+		snprintf(reason, sizeof(reason), "%s/%s: %s\n%s", rundir_path(),
+			 RUNDIR_SNAPSHOT, strerror(-error),
+			 cure_of(error, RUNDIR_VARIABLE));
 		return complain(m, method, MESSAGE_SYSTEM, reason);
 	}
 	m->is_running = true;
@@ -259,12 +267,15 @@ static int check_children(const struct method *m,
 static int check_holders(const struct method *m)
 {
 	struct holder list[HOLDERS_SHOWN_MAX];
+	char reason[PATH_MAX + 256];
 	struct details d = {0};
 	int count = holders_list(rundir_path(), list, HOLDERS_SHOWN_MAX);
 
-	if (count < 0)
-		return complain(m, METHOD_UNCONFIGURE, MESSAGE_SYSTEM,
-				strerror(-count));
+	if (count < 0) {
+		snprintf(reason, sizeof(reason), "%s: %s\n%s", rundir_path(),
+			 strerror(-count), cure_of(count, RUNDIR_VARIABLE));
+		return complain(m, METHOD_UNCONFIGURE, MESSAGE_SYSTEM, reason);
+	}
 	for (int i = 0; i < count && i < HOLDERS_SHOWN_MAX; i++)
 		details_add(&d, "%s (pid %ld): %u connection%s",
 			    list[i].program, (long)list[i].pid,
@@ -288,6 +299,11 @@ static int stop(struct method *m)
 				      MESSAGE_CANNOT_STOP, error);
 	/* A connection may have begun between question and stop. */
 	status = check_holders(m);
+	if (status == EXIT_DONE && m->running.keeps_line)
+		message_note(m->cmd,
+			     "its line is left in %s; run the command again "
+			     "when that can be written to",
+			     ldpreload_path());
 	if (status != EXIT_DONE)
 		undo(m);
 	return status;
@@ -329,9 +345,10 @@ int method_clear(struct method *m, const char *name)
 	struct attrdb_device device = {.uniquetype = DEVCONF_UNIQUETYPE};
 	int status;
 
-	if (!m->db || strcmp(name, RUNDIR_SNAPSHOT) != 0 ||
-	    !method_is_left(&device))
-		return message_command(m->cmd, MESSAGE_NO_DEVICE, name);
+	if (strcmp(name, RUNDIR_SNAPSHOT) != 0 || !method_is_left(&device))
+		return m->lacks_db
+			   ? EXIT_REFUSED
+			   : message_command(m->cmd, MESSAGE_NO_DEVICE, name);
 	status = method_begin(m, &device, METHOD_UNCONFIGURE);
 	if (status == EXIT_DONE)
 		status = check_holders(m);

@@ -23,13 +23,16 @@ struct method {
 	struct attrdb *db;
 	struct running running;
 	bool is_running; /* running is in use, and to be undone or finished */
+	bool lacks_db;   /* db is NULL, because it cannot be had */
 };
 
 /*
  * Opens the database for a change (made where it is missing, if the command
  * creates), and has the work done. What it did stays, in the database and in
  * the running device, if it returns EXIT_DONE and can be committed; else all of
- * it is undone. m->db is NULL where there is no database.
+ * it is undone. m->db is NULL where there is no database; and for a command
+ * that ends_anyway where none can be had, which was said, but not where another
+ * command has it.
  */
 int method_change(const struct cmd *cmd, bool creates, char *const *argv,
 		  int (*work)(struct method *m, void *request), void *request);

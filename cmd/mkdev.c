@@ -143,8 +143,7 @@ static int define(struct method *m, const struct request *r,
 
 	status = predefined_load(m->db, why, sizeof(why));
 	if (status)
-		return why[0] ? message_command(&cmd, MESSAGE_SYSTEM, why)
-			      : database_failed(m, status);
+		return database_predefined_failed(&cmd, m->db, status, why);
 	status = kind_find(&cmd, m->db, &r->kind, uniquetype);
 	if (status != EXIT_DONE)
 		return EXIT_REFUSED;

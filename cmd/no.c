@@ -14,6 +14,7 @@
 
 #include "conf/tunables.h"
 
+#include "cure.h"
 #include "output.h"
 #include "version.h"
 
@@ -63,11 +64,17 @@ static int file_failed(const char *file, unsigned line, int error)
 		strcpy(dir, "?");
 	if (line)
 		fprintf(stderr,
-			"no: %s/%s, line %u: the value is neither DEFAULT nor "
-			"a number in range\n",
-			dir, file, line);
+			"no: %s/%s, line %u: %s; correct the line, or "
+			"remove it\n",
+			dir, file, line,
+			error == -EILSEQ
+			    ? "this is neither the head of a stanza nor an "
+			      "attribute"
+			    : "the value is neither DEFAULT nor a number in "
+			      "range");
 	else
-		fprintf(stderr, "no: %s/%s: %s\n", dir, file, strerror(-error));
+		fprintf(stderr, "no: %s/%s: %s. %s\n", dir, file,
+			strerror(-error), cure_of(error, TUNABLES_VARIABLE));
 	return 1;
 }
 
@@ -271,8 +278,10 @@ static int set_or_show(const struct options *options, char *word, bool *set)
 	errno = 0;
 	value = strtol(equals + 1, &end, 10);
 	if (end == equals + 1 || *end || errno) {
-		fprintf(stderr, "no: %s: %s is not a number\n", t->name,
-			equals + 1);
+		fprintf(stderr,
+			"no: %s: \"%s\" is not a number; valid are %ld to "
+			"%ld\n",
+			t->name, equals + 1, t->min, t->max);
 		return 1;
 	}
 	*set = true;
@@ -309,6 +318,8 @@ static int obey(const struct options *options, const struct request *r,
 	case 'a':
 		return show_all(options);
 	case 'L':
+		if (r->word && !find(r->word))
+			return 1;
 		list_head();
 		return for_each(r->word, list_row);
 	case 'x':

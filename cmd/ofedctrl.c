@@ -83,7 +83,6 @@ static bool parse(int argc, char **argv, struct options *options)
 		}
 	}
 	return optind == argc && options->action &&
-	       (!options->assignment || is_assignment(options->assignment)) &&
 	       (!options->is_dry || options->action == 'u') &&
 	       (!options->program || strchr("luq", options->action)) &&
 	       (!core_namespace || strchr("uqcp", options->action));
@@ -119,6 +118,13 @@ int main(int argc, char **argv)
 		return status;
 	if (!parse(argc, argv, &options)) {
 		fputs(usage, stderr);
+		return 1;
+	}
+	if (options.assignment && !is_assignment(options.assignment)) {
+		fprintf(stderr,
+			"ofedctrl: -p %s: ParameterName=Value is needed; "
+			"ofedctrl -q shows names and values\n",
+			options.assignment);
 		return 1;
 	}
 	return output_end("ofedctrl", act(&options), 1);

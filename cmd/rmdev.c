@@ -133,10 +133,21 @@ static int remove_children(struct method *m, struct request *r)
 	return status;
 }
 
-/* The database does not have it; a mkdev that was killed may have begun it. */
+/*
+ * The database does not have it: a mkdev that was killed may have begun it, or
+ * the database was taken away. Or there is no using it; what it says of the
+ * device is out of date from now on, and lsdev shows that.
+ */
 static int remove_left(struct method *m, struct request *r)
 {
 	int status = method_clear(m, r->name);
+
+	if (status == EXIT_DONE && m->lacks_db) {
+		message_note(&cmd,
+			     "%s is out of service; the database is as it was",
+			     r->name);
+		return note(&r->done, r->name, "Defined");
+	}
 
 	return status == EXIT_DONE
 		   ? note(&r->done, r->name,
@@ -168,6 +179,7 @@ static int run(void *request, char *const *argv)
 	const struct request *r = request;
 	int status = check_request(r);
 
+	cmd.ends_anyway = r->name && !r->undefines && !r->stops;
 	if (status == EXIT_DONE)
 		status =
 		    method_change(&cmd, false, argv, remove_named, request);

@@ -10,8 +10,10 @@
 
 #include "attrdb/attrdb.h"
 #include "conf/publish.h"
+#include "conf/rundir.h"
 #include "smc_r/bpf/bpf_load.h"
 
+#include "cure.h"
 #include "run_library.h"
 
 #define VERBOSE_VARIABLE "SMC_R_VERBOSE"
@@ -44,9 +46,10 @@ void running_fini(struct running *r)
 
 static int explain(struct running *r, int error)
 {
-	snprintf(r->why, sizeof(r->why), "%s: %s", r->rundir,
-		 error == -EPERM ? "it belongs to somebody else"
-				 : strerror(-error));
+	snprintf(
+	    r->why, sizeof(r->why), "%s%s: %s\n%s", r->rundir, publish_part(),
+	    error == -EPERM ? "it belongs to somebody else" : strerror(-error),
+	    cure_of(error, RUNDIR_VARIABLE));
 	return error;
 }
 
@@ -79,12 +82,17 @@ static int find_preload(struct running *r, bool wanted, struct preload *p)
 static int set_preload(struct running *r, bool wanted, const struct preload *p)
 {
 	int error = 0;
+	size_t used;
 
 	if (wanted || r->had_preload)
 		error = ldpreload_set(&r->edit, p->line, wanted, r->why,
 				      sizeof(r->why));
-	if (error)
-		r->full = LDPRELOAD_DIRECTORY;
+	if (!error)
+		return 0;
+	used = strlen(r->why);
+	snprintf(r->why + used, sizeof(r->why) - used, "\n%s",
+		 cure_of(error, LDPRELOAD_FILE_VARIABLE));
+	r->full = LDPRELOAD_DIRECTORY;
 	return error;
 }
 
@@ -169,7 +177,9 @@ int running_stop(struct running *r)
 	error = find_preload(r, false, &preload);
 	if (!error)
 		error = set_preload(r, false, &preload);
-	if (error)
+	/* Without settings the library does nothing where it is loaded. */
+	r->keeps_line = error == -EROFS;
+	if (error && !r->keeps_line)
 		goto fail;
 	error = bpf_load_detach(r->rundir);
 	if (error && !is_no_bpf(error)) {
@@ -178,7 +188,9 @@ int running_stop(struct running *r)
 		goto fail;
 	}
 	r->has_bpf = true;
-	publish_owner_clear(r->rundir);
+	/* As long as it is noted, the device can be taken away once more. */
+	if (!r->keeps_line)
+		publish_owner_clear(r->rundir);
 	return 0;
 fail:
 	running_undo(r);

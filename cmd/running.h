@@ -13,12 +13,13 @@
 #ifndef CMD_RUNNING_H
 #define CMD_RUNNING_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "conf/ldpreload.h"
 #include "conf/snapshot.h"
 
-#define RUNNING_WHY_SIZE 512
+#define RUNNING_WHY_SIZE (PATH_MAX + 512)
 
 struct running {
 	const char *rundir;
@@ -30,7 +31,8 @@ struct running {
 	bool has_bpf;       /* attached or updated by us, now */
 	bool had_preload;   /* the line in ld.so.preload is this device's */
 	struct ldpreload_edit edit;
-	const char *full;           /* with -ENOSPC: of which directory */
+	bool keeps_line;  /* in ld.so.preload, which cannot be changed */
+	const char *full; /* with -ENOSPC: of which directory */
 	char why[RUNNING_WHY_SIZE]; /* what failed, in words */
 };
 

@@ -69,6 +69,8 @@ static int read_range(const char **text, struct snapshot_range *out, char *why)
 	if (*dash == '-') {
 		*text = skip(dash + 1, BLANKS);
 		error = read_port(text, &out->high, why);
+		if (error && !**text)
+			return refuse(why, "a range without its end", start);
 		if (error)
 			return error;
 	}
@@ -354,6 +356,11 @@ const char **devconf_value(struct devconf_values *v, const char *attribute)
 		if (strcmp(forms[i].attribute, attribute) == 0)
 			return value_of(v, &forms[i]);
 	return NULL;
+}
+
+const char *devconf_unit(const char *attribute)
+{
+	return strcmp(attribute, "max_memory") == 0 ? " (MB)" : "";
 }
 
 int devconf_normalise(const char *attribute, const char *value,

@@ -36,6 +36,9 @@ struct devconf_values {
 /* The place of the attribute in v; NULL when smc_r0 has no such attribute. */
 const char **devconf_value(struct devconf_values *v, const char *attribute);
 
+/* What a value that was refused should have counted: " (MB)", or "". */
+const char *devconf_unit(const char *attribute);
+
 /*
  * The value in its normal form: ports sorted and merged, addresses as
  * inet_ntop(3) prints them, each once, commas between. 0, or -EINVAL with the

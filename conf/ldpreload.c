@@ -21,14 +21,19 @@ static int explain(int error, const char *path, char *why, size_t size)
 	return error;
 }
 
+const char *ldpreload_path(void)
+{
+	const char *named = secure_getenv(LDPRELOAD_FILE_VARIABLE);
+
+	return named && named[0] == '/' ? named : LDPRELOAD_FILE_DEFAULT;
+}
+
 /* The real name, so that a symbolic link survives the rename. */
 static int find_file(char path[PATH_MAX])
 {
-	const char *named = secure_getenv(LDPRELOAD_FILE_VARIABLE);
+	const char *named = ldpreload_path();
 	char real[PATH_MAX];
 
-	if (!named || named[0] != '/')
-		named = LDPRELOAD_FILE_DEFAULT;
 	if (realpath(named, real))
 		named = real;
 	else if (errno != ENOENT)
@@ -175,6 +180,37 @@ static enum line_owner line_owner(const char *line, size_t length,
 	return LINE_OF_OTHERS;
 }
 
+/*
+ * Blanks in the place of our lines: the file keeps its length, so that needs no
+ * room. The loader takes blanks for nothing.
+ */
+static int blank(const struct ldpreload_edit *edit, const char *path,
+		 const char *line)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	int error = fd < 0 ? -errno : 0;
+
+	for (size_t at = 0; at < edit->length && !error;) {
+		const char *text = edit->bytes + at;
+		const char *newline = memchr(text, '\n', edit->length - at);
+		size_t length =
+		    newline ? (size_t)(newline - text) : edit->length - at;
+		char blanks[PATH_MAX];
+
+		memset(blanks, ' ', sizeof(blanks));
+		if (length <= sizeof(blanks) &&
+		    line_owner(text, length, line) != LINE_OF_OTHERS &&
+		    pwrite(fd, blanks, length, (off_t)at) != (ssize_t)length)
+			error = -EIO;
+		at += length + 1;
+	}
+	if (!error && fsync(fd) < 0)
+		error = -errno;
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
 int ldpreload_compose(const struct ldpreload_edit *edit, const char *line,
 		      bool wanted, struct ldpreload_content *out)
 {
@@ -300,6 +336,8 @@ int ldpreload_set(struct ldpreload_edit *edit, const char *line, bool wanted,
 		/* A file without a byte says the same as none. */
 		error = store(edit, path, content.bytes, content.length,
 			      content.length != 0);
+		if (!wanted && (error == -ENOSPC || error == -EDQUOT))
+			error = blank(edit, path, line);
 		edit->is_done = !error;
 	}
 	free(content.bytes);

@@ -22,6 +22,9 @@
 #define LDPRELOAD_FILE_DEFAULT  LDPRELOAD_DIRECTORY "/ld.so.preload"
 #define LDPRELOAD_FILE_VARIABLE "SMC_R_LDPRELOAD_FILE"
 
+/* Which file it is. */
+const char *ldpreload_path(void);
+
 struct ldpreload_edit {
 	bool is_done; /* the file was changed */
 	bool existed; /* there was a file before */

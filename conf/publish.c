@@ -21,6 +21,22 @@
 
 #define TEMPORARY "." RUNDIR_SNAPSHOT ".new"
 
+/* See publish_part(). */
+static char part[NAME_MAX];
+
+/* Remembers the part where there is an error; the innermost one is first. */
+static int at(const char *name, int error)
+{
+	if (error < 0 && !part[0])
+		snprintf(part, sizeof(part), "/%s", name);
+	return error;
+}
+
+const char *publish_part(void)
+{
+	return part;
+}
+
 static bool is_ours(const struct stat *st)
 {
 	return st->st_uid == 0 || st->st_uid == geteuid();
@@ -116,17 +132,27 @@ static void unmap_generation(_Atomic uint64_t *word)
 	munmap((void *)(uintptr_t)word, SNAPSHOT_GENERATION_BYTES);
 }
 
-static int make_part(int dir, const char *name, mode_t mode)
+/* In the directory of a user. */
+static int at_user(const char *user, const char *name, int error)
+{
+	char path[sizeof(part) - 1];
+
+	snprintf(path, sizeof(path), RUNDIR_USERS "/%s%s%s", user,
+		 *name ? "/" : "", name);
+	return at(path, error);
+}
+
+static int make_part(int dir, const char *user, const char *name, mode_t mode)
 {
 	bool is_new;
 	int fd = open_directory(dir, name, &is_new);
 	int error;
 
 	if (fd < 0)
-		return fd;
+		return at_user(user, name, fd);
 	error = fchmod(fd, mode) < 0 && is_new ? -errno : 0;
 	close(fd);
-	return error;
+	return at_user(user, name, error);
 }
 
 /* The directory of the run directory's owner, for a host without BPF. */
@@ -139,12 +165,13 @@ static int make_own(int users)
 	rundir_user(name, RUNDIR_OWNER, NULL);
 	dir = open_directory(users, name, &is_new);
 	if (dir < 0)
-		return dir;
-	error = make_part(dir, RUNDIR_STATUS, 0700);
+		return at_user(name, "", dir);
+	error = make_part(dir, name, RUNDIR_STATUS, 0700);
 	if (!error)
-		error = make_part(dir, RUNDIR_PEER, 0711);
+		error = make_part(dir, name, RUNDIR_PEER, 0711);
 	if (!error && is_new && fchmod(dir, 0711) < 0)
 		error = -errno;
+	at_user(name, "", error);
 	close(dir);
 	return error;
 }
@@ -203,11 +230,12 @@ int publish_prepare(const char *rundir)
 	int dir = open_directory(AT_FDCWD, rundir, &is_new);
 	int error, fd;
 
+	part[0] = '\0';
 	if (dir < 0)
 		return dir;
-	error = make_users(dir, needs_memory(rundir));
+	error = at(RUNDIR_USERS, make_users(dir, needs_memory(rundir)));
 	if (!error) {
-		fd = open_generation(dir);
+		fd = at(RUNDIR_GENERATION, open_generation(dir));
 		error = fd < 0 ? fd : 0;
 		if (fd >= 0)
 			close(fd);
@@ -264,14 +292,17 @@ int publish_write(const char *rundir, struct snapshot *s)
 	int length, error;
 	int dir = open_ours(AT_FDCWD, rundir);
 
+	part[0] = '\0';
 	if (dir < 0)
 		return dir;
 	word = map_generation(dir, &error);
+	at(RUNDIR_GENERATION, error);
 	if (word) {
 		s->generation = atomic_load(word) + 1;
 		length = snapshot_format(s, text, sizeof(text));
 		error =
 		    length < 0 ? length : replace(dir, text, (size_t)length);
+		at(RUNDIR_SNAPSHOT, error);
 		if (!error)
 			atomic_fetch_add_explicit(word, 1,
 						  memory_order_release);
@@ -287,10 +318,11 @@ int publish_owner_set(const char *rundir, const char *database)
 	int error = 0;
 	int dir;
 
+	part[0] = '\0';
 	if (publish_owner_is(rundir, database))
 		return 0;
 	if (!realpath(database, path))
-		return -errno;
+		return at(RUNDIR_DATABASE, -errno);
 	dir = open_ours(AT_FDCWD, rundir);
 	if (dir < 0)
 		return dir;
@@ -298,7 +330,7 @@ int publish_owner_set(const char *rundir, const char *database)
 	if ((unlinkat(dir, TEMPORARY, 0) < 0 && errno != ENOENT) ||
 	    symlinkat(path, dir, TEMPORARY) < 0 ||
 	    renameat(dir, TEMPORARY, dir, RUNDIR_DATABASE) < 0) {
-		error = -errno;
+		error = at(RUNDIR_DATABASE, -errno);
 		unlinkat(dir, TEMPORARY, 0);
 	}
 	close(dir);
@@ -341,12 +373,14 @@ int publish_remove(const char *rundir)
 	int error;
 	int dir = open_ours(AT_FDCWD, rundir);
 
+	part[0] = '\0';
 	if (dir < 0)
 		return dir == -ENOENT ? 0 : dir;
 	word = map_generation(dir, &error);
+	at(RUNDIR_GENERATION, error);
 	if (word) {
 		if (unlinkat(dir, RUNDIR_SNAPSHOT, 0) < 0 && errno != ENOENT) {
-			error = -errno;
+			error = at(RUNDIR_SNAPSHOT, -errno);
 		} else {
 			fsync(dir);
 			atomic_fetch_add_explicit(word, 1,

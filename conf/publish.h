@@ -14,6 +14,12 @@
 #include "snapshot.h"
 
 /*
+ * Where in the run directory the last one of these calls failed: "/" and the
+ * way to a file, or "" for the directory itself.
+ */
+const char *publish_part(void);
+
+/*
  * Makes the run directory with what belongs into it, as far as it is missing:
  * its owner's alone to write to, but for the directory of all users, where
  * everybody may make one when root makes it; all of it is private (0700) else.

@@ -93,6 +93,20 @@ static const char *value_of(const char *line, const char *name)
 	return *at == '=' ? skip_blanks(at + 1) : NULL;
 }
 
+/* Is it what a stanza file may hold: a head, a comment, nothing, name = ...? */
+static bool is_line(const char *line)
+{
+	const char *at = skip_blanks(line);
+
+	if (strchr("\r\n#*", *at))
+		return true;
+	at += strcspn(at, at == line ? " \t:\r\n" : " \t=\r\n");
+	at = skip_blanks(at);
+	if (*at != (begins_stanza(line) ? ':' : '='))
+		return false;
+	return !begins_stanza(line) || strchr("\r\n", *skip_blanks(at + 1));
+}
+
 static const char *next_line(const char *line)
 {
 	line += strcspn(line, "\n");
@@ -210,6 +224,12 @@ int tunables_decode(const char *text, const struct tunable *t, long *value,
 {
 	struct place place;
 
+	*line = 0;
+	for (const char *at = text; *at; at = next_line(at)) {
+		++*line;
+		if (!is_line(at))
+			return -EILSEQ;
+	}
 	find(text, t->name, &place);
 	*line = place.number;
 	if (place.line)

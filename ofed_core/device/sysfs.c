@@ -32,15 +32,19 @@ static unsigned generation;
 static char name_link[PATH_BYTES * 2]; /* "": this namespace has no name */
 static char root[PATH_BYTES];
 
-static void make_parents(char *path)
+/* 0, or the reason of the last one that cannot be made. */
+static int make_parents(char *path)
 {
+	int rc = 0;
+
 	for (char *p = path + 1; *p; p++) {
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		mkdir(path, 0755);
+		rc = mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 		*p = '/';
 	}
+	return rc;
 }
 
 /* Writes "root/NAME" with one line of text. */
@@ -284,10 +288,10 @@ int sysfs_make_rundir(void)
 
 	if (rc < 0)
 		return rc;
-	make_parents(path);
+	rc = make_parents(path);
 	*strrchr(path, '/') = '\0';
 	if (access(path, W_OK) < 0)
-		return -errno;
+		return rc < 0 ? rc : -errno;
 	link_name(path);
 	return 0;
 }

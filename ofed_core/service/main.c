@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "ofed_core/base/log.h"
+#include "ofed_core/base/ofed_rundir.h"
 #include "ofed_core/base/params.h"
 #include "ofed_core/cm/cm.h"
 #include "ofed_core/device/netdev.h"
@@ -114,8 +115,10 @@ static int start(const sigset_t *set)
 	int rc = sysfs_make_rundir();
 
 	if (rc < 0) {
-		fprintf(stderr, "ofed_core: run directory: %s\n",
-			strerror(-rc));
+		fprintf(stderr,
+			"ofed_core: run directory in %s: %s. Run it as root, "
+			"or set OFED_CORE_RUNDIR to a directory of yours\n",
+			ofed_rundir_base(), strerror(-rc));
 		return rc;
 	}
 	rc = qps_init();
