@@ -212,7 +212,7 @@ static int refuse_store(struct attrdb *db, int error)
 {
 	if (error == -EDQUOT)
 		error = -ENOSPC;
-	if (error == -EPERM)
+	if (error == -EUCLEAN)
 		return sql_refuse(db, error,
 				  "%s-lock: other users could hold this lock;"
 				  " remove the file",

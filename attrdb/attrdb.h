@@ -17,7 +17,7 @@
  *	-EBUSY	somebody else held the lock for too long
  *	-ENOSPC	the file system is full
  *	-EACCES	no right to read, or to write
- *	-EPERM	others could hold the lock
+ *	-EUCLEAN others could hold the lock
  *	-ENOENT	no such object; from open: no database
  *	-EEXIST	the object would break a rule of the database
  *	-EILSEQ	the file is damaged or is no database

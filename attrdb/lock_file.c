@@ -48,7 +48,7 @@ int lock_file_take(int dir, const char *name, int wait_ms)
 
 	if (fd < 0)
 		return -errno;
-	error = is_private(dir, fd) ? lock(fd, wait_ms) : -EPERM;
+	error = is_private(dir, fd) ? lock(fd, wait_ms) : -EUCLEAN;
 	if (error) {
 		close(fd);
 		return error;

@@ -14,7 +14,7 @@
 /*
  * Locks the file of that name in the directory, which is made if it is not
  * there: a descriptor; -EBUSY: another command had it for all of wait_ms;
- * -EPERM: others could hold it; another -errno.
+ * -EUCLEAN: others could hold it; another -errno.
  */
 int lock_file_take(int dir, const char *name, int wait_ms);
 

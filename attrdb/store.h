@@ -24,7 +24,7 @@ struct store {
 	int dir, lock, file, fresh; /* -1: not locked; file: there is none */
 };
 
-/* The lock file alone, with which to look at what is there: 0, -EBUSY, -EPERM
+/* The lock file alone, with which to look at what is there: 0, -EBUSY, -EUCLEAN
  * (others could hold it) or another -errno, and nothing is locked then. */
 int store_lock(struct store *s);
 /*

@@ -55,18 +55,22 @@ int core_check_file(void)
 	const struct ofedconf_taker taker = {.take = take, .owner = &taken};
 	const char *path = parameters_path();
 	struct ofedconf_error error;
+	bool is_call;
 	int result;
 
 	parameters_init(&taken.values);
 	result = ofedconf_read(path, &taker, &error);
 	if (!result || result == -ENOENT)
 		return 0;
+	/* What is not of the kernel has what to do in its words. */
+	is_call = strcmp(error.why, strerror(-result)) == 0;
 	if (error.line)
 		fprintf(stderr, "ofedctrl: %s:%u: %s\n", path, error.line,
 			error.why);
 	else
-		fprintf(stderr, "ofedctrl: %s: %s. %s\n", path, error.why,
-			cure_of(result, "OFED_CONF"));
+		fprintf(stderr, "ofedctrl: %s: %s%s%s\n", path, error.why,
+			is_call ? ". " : "",
+			is_call ? cure_of(result, "OFED_CONF") : "");
 	return 1;
 }
 

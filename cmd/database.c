@@ -56,6 +56,7 @@ static int explain(const struct cmd *cmd, int error, const char *words,
 		break;
 	/* These have what to do in their words. */
 	case -EPROTONOSUPPORT:
+	case -EUCLEAN:
 	case -EEXIST:
 		cure = "";
 		break;

@@ -272,8 +272,9 @@ static int check_holders(const struct method *m)
 	int count = holders_list(rundir_path(), list, HOLDERS_SHOWN_MAX);
 
 	if (count < 0) {
-		snprintf(reason, sizeof(reason), "%s: %s\n%s", rundir_path(),
-			 strerror(-count), cure_of(count, RUNDIR_VARIABLE));
+		snprintf(reason, sizeof(reason), "%s/" RUNDIR_USERS ": %s\n%s",
+			 rundir_path(), strerror(-count),
+			 cure_of(count, RUNDIR_VARIABLE));
 		return complain(m, METHOD_UNCONFIGURE, MESSAGE_SYSTEM, reason);
 	}
 	for (int i = 0; i < count && i < HOLDERS_SHOWN_MAX; i++)

@@ -85,7 +85,7 @@ static int lock_failed(int error)
 	if (tunables_dir(dir, sizeof(dir)) != 0)
 		strcpy(dir, "?");
 	fprintf(stderr, "no: %s/" TUNABLES_LOCK ": %s\n", dir,
-		error == -EBUSY
+		error == -ETIMEDOUT
 		    ? "another command has held this lock for too long"
 		    : "other users could hold this lock; remove the file");
 	return 1;
@@ -213,7 +213,7 @@ static int put_boot(const struct tunable *t, long value)
 {
 	int error = tunables_put(TUNABLES_NEXTBOOT, t, value);
 
-	if (error == -EBUSY || error == -EPERM)
+	if (error == -ETIMEDOUT || error == -EUCLEAN)
 		return lock_failed(error);
 	if (error)
 		return file_failed(TUNABLES_NEXTBOOT, 0, error);

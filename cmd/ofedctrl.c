@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 			"ofedctrl: -p %s: ParameterName=Value is needed; "
 			"ofedctrl -q shows names and values\n",
 			options.assignment);
+		fputs(usage, stderr);
 		return 1;
 	}
 	return output_end("ofedctrl", act(&options), 1);

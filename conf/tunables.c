@@ -321,6 +321,8 @@ int tunables_put(const char *file, const struct tunable *t, long value)
 	if (dir < 0)
 		return dir;
 	lock = lock_file_take(dir, TUNABLES_LOCK, LOCK_WAIT_MS);
+	if (lock == -EBUSY)
+		lock = -ETIMEDOUT;
 	error = lock < 0 ? lock : read_text(dir, file, &text);
 	if (text) {
 		edited = tunables_edit(text, t, value);

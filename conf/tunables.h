@@ -62,7 +62,7 @@ char *tunables_edit(const char *text, const struct tunable *t, long value);
 
 /*
  * Writes the value into the file, which is made when there is none: 0 or
- * -errno, and then the file is what it was. -EBUSY and -EPERM are about the
+ * -errno, and then the file is what it was. -ETIMEDOUT and -EUCLEAN are of the
  * lock file: another change had it for 5 s, or others could hold it.
  */
 int tunables_put(const char *file, const struct tunable *t, long value);

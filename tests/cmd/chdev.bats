@@ -34,9 +34,9 @@ system_preload  0              Load SMC-R into every program    True+" \
 @test "one -a may hold several pairs, and values blanks" {
 	says "smc_r0 changed" chdev -l smc_r0 \
 		-a 'enabled=1 port_range_list= 1 - 20 , 23 50 max_memory=64' \
-		-a 'ip_addr_list=fe80::1 10.0.0.1'
+		-a 'ip_addr_list=::1 127.0.0.1'
 	[ "$(stored port_range_list)" = 1-20,23,50 ]
-	[ "$(stored ip_addr_list)" = fe80::1,10.0.0.1 ]
+	[ "$(stored ip_addr_list)" = ::1,127.0.0.1 ]
 	[ "$(stored max_memory)" = 64 ]
 }
 
@@ -104,10 +104,22 @@ system_preload  0              Load SMC-R into every program    True+" \
 	[ "$output" = "Method error (/usr/lib/methods/chgsmcr):
 	0514-018 The following attributes cannot have the given values:
 	         enabled: \"yes\" is not one of 0,1
-	         max_memory: \"-1\" is not a number
+	         max_memory: \"-1\" is not a whole number in 16-65536 (MB)
 	         port_range_list: a range that ends before it begins: \"9-3\"" ]
 	refused chdev -l smc_r0 -a max_memory=15
 	has "	         max_memory: 15 is not in 16-65536"
+}
+
+@test "a value that will not do now is taken, with a note" {
+	run --separate-stderr chdev -l smc_r0 -a ip_addr_list=::1,192.0.2.9
+	[ "$status" -eq 0 ]
+	[ "$output" = "smc_r0 changed" ]
+	[ "$stderr" = "chdev: note: ip_addr_list: no interface of this host has 192.0.2.9 now (ip address); connections stay on TCP until one has" ]
+	[ "$(stored ip_addr_list)" = ::1,192.0.2.9 ]
+	says "" chdev -q -l smc_r0 -a ip_addr_list=192.0.2.9
+	run --separate-stderr chdev -l smc_r0 -a port_range_list=80-
+	[ "$status" -eq 1 ]
+	[[ $stderr == *'port_range_list: a range without its end: "80-"' ]]
 }
 
 @test "unknown attributes are named, and come first" {
@@ -128,7 +140,8 @@ system_preload  0              Load SMC-R into every program    True+" \
 @test "an unknown device is refused" {
 	refused chdev -l nosuch -a enabled=1
 	[ "$output" = "chdev: 0514-519 The customized device configuration database has no
-	device nosuch." ]
+	device \"nosuch\". lsdev shows those that it has; mkdev -c tcpip
+	-t smc_r makes smc_r0." ]
 	ODMDIR=$BATS_TEST_TMPDIR/none run chdev -l smc_r0 -a enabled=1
 	[ "$status" -eq 1 ]
 	has "0514-519"

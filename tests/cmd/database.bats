@@ -138,10 +138,19 @@ need_mount() { # directory, size
 	refused chdev -l smc_r0 -a max_memory=64
 	has "chdev: 0514-548 Cannot perform the requested function because the"
 	has "filesystem is full"
-	refused rmdev -l smc_r0
+	refused rmdev -dl smc_r0
 	has "0514-548"
+	has "rmdev -l smc_r0 turns SMC-R off without it"
 	agree
+	# The switch can still be turned off.
+	run rmdev -l smc_r0
+	[ "$status" -eq 0 ]
+	has "0514-548"
+	has "smc_r0 is out of service"
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+	says Defined lsdev -C -l smc_r0 -F status
 	rm "$ODMDIR/filler"
+	says "smc_r0 Available" mkdev -l smc_r0
 	says "smc_r0 changed" chdev -l smc_r0 -a max_memory=64
 	agree
 	rmdev -q -dl smc_r0
@@ -171,7 +180,7 @@ need_mount() { # directory, size
 	local before
 	before=$(md5sum "$database" "$SMC_R_RUNDIR/smc_r0")
 	for command in "mkdev -c tcpip -t smc_r" "mkdev -l smc_r0" \
-		"chdev -l smc_r0 -a enabled=1" "rmdev -l smc_r0" \
+		"chdev -l smc_r0 -a enabled=1" "rmdev -dl smc_r0" \
 		"lsattr -E -l smc_r0" "lsdev -C" "odmget CuDv"; do
 		# shellcheck disable=SC2086
 		run $command
@@ -195,6 +204,66 @@ need_mount() { # directory, size
 		has "attr.db"
 	done
 	[ "$before" = "$(md5sum "$database")" ]
+	# As the message says; and what is left of the device goes with it.
+	mv "$database" "$BATS_TEST_TMPDIR/moved"
+	says "smc_r0 Undefined" rmdev -l smc_r0
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+}
+
+@test "a device goes out of service with a damaged database" {
+	head -c 20000 /dev/urandom >"$database"
+	run rmdev -l smc_r0
+	[ "$status" -eq 0 ]
+	has "attr.db: file is not a database. Put a copy of the file back"
+	has "smc_r0 Defined"
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+	run rmdev -l smc_r0
+	[ "$status" -eq 1 ]
+}
+
+@test "a first change that fails for want of room leaves no database" {
+	local size left=0
+	need_mount "$BATS_TEST_TMPDIR/small" 256k
+	export ODMDIR=$BATS_TEST_TMPDIR/small
+	# From no room at all to nearly enough.
+	for size in 256 228 192 160 120; do
+		head -c "${size}k" /dev/zero >"$ODMDIR/filler" || true
+		run mkdev -d -c tcpip -t smc_r
+		if [ "$status" -eq 0 ]; then
+			left=$((left + 1))
+			rm "$ODMDIR/filler" "$ODMDIR/attr.db"
+			continue
+		fi
+		has "0514-548"
+		[ ! -e "$ODMDIR/attr.db" ]
+	done
+	[ "$left" -gt 0 ]
+}
+
+@test "a read-only database is called one, and can be got out of service" {
+	need_root
+	mount --bind "$ODMDIR" "$ODMDIR" 2>/dev/null || skip "cannot mount"
+	mounted=$ODMDIR
+	mount -o remount,ro,bind "$ODMDIR"
+	refused chdev -l smc_r0 -a enabled=1
+	has "attr.db: Read-only file system. Mount its file system writable"
+	run rmdev -l smc_r0
+	[ "$status" -eq 0 ]
+	has "smc_r0 Defined"
+	[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+}
+
+@test "a lock is not waited for in silence" {
+	(
+		flock 9
+		exec sleep 20
+	) 9>>"$database-lock" 3>&- &
+	place_pids="$place_pids $!"
+	until ! flock -n "$database-lock" true; do sleep 0.05; done
+	SMC_R_LOCK_WAIT=2 refused chdev -l smc_r0 -a enabled=1
+	has "note: another command has locked $database; waiting for it, for 1 s"
+	has " 0514-516 "
+	has "$database is in use by another command"
 }
 
 # inject CALLS:WHAT FLAGS...: chdev with something done to its system calls; its

@@ -54,7 +54,8 @@ forge_busy() {
 @test "a device that nobody made is answered with 0909-003 and 1" {
 	run entstat ent9
 	[ "$status" -eq 1 ]
-	[ "$output" = "entstat: 0909-003 Unable to connect to device ent9, errno = 19" ]
+	[ "$output" = "entstat: 0909-003 Unable to connect to device ent9, errno = 19
+	Statistics are kept of smc_r0 only: entstat smc_r0" ]
 	run entstat smc_r0
 	[ "$status" -eq 1 ]
 	[ "$output" = "entstat: 0909-003 Unable to connect to device smc_r0, errno = 19

@@ -302,13 +302,13 @@ impostor() { # owner of the directory
 		impostor $owner
 		run timeout 5 ofedctrl -q
 		[ "$status" -eq 1 ]
-		has "cannot reach ofed_core: Operation not permitted"
+		has "cannot reach ofed_core in $OFED_CORE_RUNDIR: Operation not permitted"
 		kill "$impostor"
 		wait "$impostor" || true
 		[ "$owner" = 0 ] || {
 			run timeout 5 ofedctrl -l
 			[ "$status" -eq 1 ]
-			has "run directory: Operation not permitted"
+			has "run directory in $OFED_CORE_RUNDIR: Operation not permitted. Run it as root"
 		}
 		rm -rf "$OFED_CORE_RUNDIR"
 	done

@@ -541,6 +541,12 @@ Test(attrdb, a_missing_database_is_made_only_on_demand)
 	cr_assert_null(other);
 	cr_assert_eq(open_at(ATTRDB_CREATE, 0, &other), 0);
 	attrdb_close(other);
+	cr_assert_eq(open_at(ATTRDB_READ, 0, &other), -ENOENT,
+		     "nothing was changed");
+	cr_assert_eq(open_at(ATTRDB_CREATE, 0, &other), 0);
+	cr_assert_eq(attrdb_begin(other), 0);
+	cr_assert_eq(attrdb_commit(other), 0);
+	attrdb_close(other);
 	cr_assert_eq(open_at(ATTRDB_READ, 0, &other), 0);
 	attrdb_close(other);
 	snprintf(path, sizeof(path), "%s/attr.db", dir);
