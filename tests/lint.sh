@@ -260,8 +260,6 @@ check_spdx() {
 		LICENSE | LICENSES/* | *.expected | */corpus/* | */data/* | \
 			*/scenarios/* | \
 			*.pcap | *.svg | *.png | *.json) continue ;;
-		# A module for the kernel.
-		tests/kernel/rxe_smc.c) continue ;;
 		# Debian says what stands in these.
 		debian/changelog | debian/compat | debian/copyright | \
 			debian/source/format) continue ;;

@@ -114,6 +114,7 @@ system_preload  0              Load SMC-R into every program    True+" \
 	run --separate-stderr chdev -l smc_r0 -a ip_addr_list=::1,192.0.2.9
 	[ "$status" -eq 0 ]
 	[ "$output" = "smc_r0 changed" ]
+	# shellcheck disable=SC2154 # run sets it
 	[ "$stderr" = "chdev: note: ip_addr_list: no interface of this host has 192.0.2.9 now (ip address); connections stay on TCP until one has" ]
 	[ "$(stored ip_addr_list)" = ::1,192.0.2.9 ]
 	says "" chdev -q -l smc_r0 -a ip_addr_list=192.0.2.9

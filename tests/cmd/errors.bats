@@ -4,7 +4,7 @@
 # and what to do about it.
 
 load device
-: "${database-}" "${living-}"
+: "${database-}" "${device_public-}"
 
 setup() {
 	device_setup
