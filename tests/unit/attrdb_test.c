@@ -161,12 +161,13 @@ Test(attrdb, the_table_of_classes_agrees_with_the_schema)
 			const struct odm_field *f = odm_class_field(c, name);
 
 			cr_assert_not_null(f, "%s.%s", c->name, name);
+			/* What a view computes has no type, and no key. */
+			if (is_view(handle, c->name))
+				continue;
 			cr_assert_str_eq(type, f->size ? "TEXT" : "INTEGER");
-			/* A view has none. */
-			cr_assert(is_view(handle, c->name) ||
-				      (sqlite3_column_int(statement, 5) > 0) ==
-					  (f < c->fields + c->key_count),
-				  "key %s", name);
+			cr_assert_eq(sqlite3_column_int(statement, 5) > 0,
+				     f < c->fields + c->key_count, "key %s",
+				     name);
 		}
 		sqlite3_finalize(statement);
 		while (c->fields[fields].name)
