@@ -19,11 +19,6 @@
 #include "core_settings.h"
 #include "cure.h"
 
-/* Where `make install` puts the core; the build says. */
-#ifndef SMC_R_LIBDIR
-#define SMC_R_LIBDIR "/usr/local/lib/smc_r"
-#endif
-
 /* For the core, as it starts: which version of RoCE it speaks. */
 #define ROCE_VARIABLE "OFED_CORE_ROCE_V2_MODE"
 
@@ -34,7 +29,7 @@ static bool take_program(const char *directory, const char *way, char *out,
 	       access(out, X_OK) == 0;
 }
 
-/* As the library of smc_run: in the build tree, as installed, as built. */
+/* As the library of smc_run: in the build tree, or as installed. */
 static bool find_program(char *out, size_t size)
 {
 	char own[PATH_MAX];
@@ -47,8 +42,7 @@ static bool find_program(char *out, size_t size)
 		*slash = '\0';
 	return take_program(own, CORE, out, size) ||
 	       take_program(own, "../lib/" CORE, out, size) ||
-	       take_program(own, "../lib/smc_r/" CORE, out, size) ||
-	       take_program(SMC_R_LIBDIR, CORE, out, size);
+	       take_program(own, "../lib/smc_r/" CORE, out, size);
 }
 
 /* The version of RoCE that `no -r` asked for: 0, or 1 and it was said why. */

@@ -23,11 +23,6 @@
 
 #include "ofed_core/base/ofed_rundir.h"
 
-/* Where `make install` puts the library; the build says. */
-#ifndef SMC_R_LIBDIR
-#define SMC_R_LIBDIR "/usr/local/lib/smc_r"
-#endif
-
 #define INTERPRETERS_MAX 4 /* scripts that run scripts */
 
 /* ---- The library -------------------------------------------------------- */
@@ -87,8 +82,7 @@ static int take_installed(const char *name, char *out, size_t size)
 		if (take_beside(own, path, out, size) == 0)
 			return 0;
 	}
-	snprintf(path, sizeof(path), SMC_R_LIBDIR "/%s", name);
-	return take_file(path, out, size);
+	return -ENOENT;
 }
 
 int run_library_rdma(char *out, size_t size)
@@ -126,8 +120,7 @@ int run_library_find(char *out, size_t size, char *why, size_t why_size)
 		snprintf(why, why_size,
 			 RUN_LIBRARY_NAME
 			 " is missing: not in %s/../lib, "
-			 "%s/../lib/smc_r, " SMC_R_LIBDIR
-			 "; install it, or name it in $" RUN_LIBRARY_VARIABLE,
+			 "%s/../lib/smc_r; install it, or name it in $" RUN_LIBRARY_VARIABLE,
 			 own, own);
 	return error;
 }

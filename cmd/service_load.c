@@ -26,9 +26,6 @@
 #define VERBS     "/sys/class/infiniband_verbs"
 #define UNLOAD_MS 3000
 
-#ifndef SMC_R_LIBDIR
-#define SMC_R_LIBDIR "/usr/local/lib/smc_r"
-#endif
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
 #endif
@@ -114,8 +111,7 @@ static bool find(const char *name, int mode, char *out, size_t size)
 	snprintf(deep, sizeof(deep), "../lib/smc_r/%s", name);
 	return take(own, name, mode, out, size) ||
 	       take(own, lib, mode, out, size) ||
-	       take(own, deep, mode, out, size) ||
-	       take(SMC_R_LIBDIR, name, mode, out, size);
+	       take(own, deep, mode, out, size);
 }
 
 /* The core's devices are there for a process that has its shim. */

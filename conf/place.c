@@ -11,10 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef SMC_R_DATADIR
-#define SMC_R_DATADIR "/usr/local/share/smc_r"
-#endif
-
 /* Where the stanzas are when the executable's directory looks like this. */
 static const struct {
 	const char *pattern, *from_there;
@@ -57,11 +53,8 @@ int place_stanza(const char *name, char *out, size_t size)
 	const char *dir = secure_getenv(PLACE_CONFDIR_VARIABLE);
 	int n;
 
-	if (!dir || !dir[0]) {
-		if (find_beside(name, out, size))
-			return 0;
-		dir = SMC_R_DATADIR;
-	}
+	if (!dir || !dir[0])
+		return find_beside(name, out, size) ? 0 : -ENOENT;
 	n = snprintf(out, size, "%s/%s", dir, name);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }

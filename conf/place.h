@@ -3,8 +3,8 @@
  * place: where the predefined stanzas are that came with this program.
  *
  * A program in a build tree uses the tree's own, so that nothing needs to be
- * installed; an installed one looks in ../share/smc_r beside its directory,
- * then where the build was told that they will be. $SMC_R_CONFDIR overrides
+ * installed; an installed one looks in ../share/smc_r beside its directory.
+ * $SMC_R_CONFDIR overrides
  * this, except for programs that gained privileges.
  */
 #ifndef CONF_PLACE_H
@@ -14,7 +14,8 @@
 
 #define PLACE_CONFDIR_VARIABLE "SMC_R_CONFDIR"
 
-/* 0, or -ENAMETOOLONG. The file need not exist. */
+/* 0, -ENAMETOOLONG, or -ENOENT where it is not beside the program. A file in
+ * the directory of the variable need not exist. */
 int place_stanza(const char *name, char *out, size_t size);
 
 #endif

@@ -16,8 +16,9 @@ cd "$(dirname "$0")/.." || exit 2
 top=$PWD
 PATH=$top/build/bin:$PATH
 megabytes=${DEMO_MB:-512}
-work=$top/build/demo
-# The names of sockets have 108 bytes; a deep checkout needs a shorter place.
+# Another demo may run. The names of sockets have 108 bytes; a deep checkout
+# needs a shorter place.
+work=$top/build/demo.$$
 [ ${#work} -le 60 ] || work=/tmp/smc_r.demo.$$
 export ODMDIR=$work/objrepos SMC_R_RUNDIR=$work/run
 # The library is that of this build, also where the host has an engine in every
@@ -53,7 +54,9 @@ for program in python3 curl sha256sum; do
 	command -v $program >/dev/null ||
 		fail "$program is not installed: tests/install-deps.sh demo"
 done
-rm -rf "$work"
+ip -brief address show dev lo 2>/dev/null | grep -q 127.0.0.1 ||
+	! command -v ip >/dev/null ||
+	fail "the loopback interface has no address: ip link set lo up"
 mkdir -p "$ODMDIR" "$SMC_R_RUNDIR" "$work/www" ||
 	fail "cannot write to $work"
 

@@ -120,9 +120,9 @@ if ! get; then
 	# Old package lists are the usual reason.
 	$as_root apt-get update -q >build/install-deps.update.log 2>&1 || true
 	if ! get; then
-		tail -n 20 build/install-deps.log >&2
-		echo "install-deps: apt-get could not install" $missing \
-			"(build/install-deps.log)" >&2
+		echo "install-deps: these packages are missing, and apt-get" \
+			"could not get them (build/install-deps.log, and is" \
+			"there a network?):" $missing >&2
 		exit 1
 	fi
 fi

@@ -130,7 +130,7 @@ index_names() {
 # it.
 index_mentioned() {
 	matching '^smc_r/.*\.c$' | grep -v '^smc_r/service/' | xargs cat |
-		${CC:-gcc} -fpreprocessed -dD -E -P -x c - 2>/dev/null | grep -oE "$1" | sort -u
+		gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null | grep -oE "$1" | sort -u
 }
 
 # The index of the engine has each exported name, each option and flag of the

@@ -6,6 +6,11 @@
 # themselves, so they are those of the database in use. "make install" links
 # this file under the name of each command.
 
+# Below /usr an ordinary user's lsattr is the one of e2fsprogs.
+_smc_r_lsattr() {
+	PATH=/usr/lib/smc_r/bin:$PATH lsattr "$@" 2>/dev/null
+}
+
 _smc_r_devices() {
 	lsdev -C -F name 2>/dev/null
 }
@@ -22,7 +27,7 @@ _smc_r_device() {
 }
 
 _smc_r_attributes() { # device
-	[[ -n $1 ]] && lsattr -E -l "$1" -F attribute 2>/dev/null
+	[[ -n $1 ]] && _smc_r_lsattr -E -l "$1" -F attribute
 }
 
 # attribute=value; bash splits words at "=".
@@ -33,7 +38,7 @@ _smc_r_assignment() { # device, what is typed
 		while read -r word rest; do
 			[[ -z $rest && $word == "${2#*=}"* ]] &&
 				COMPREPLY+=("$word")
-		done < <(lsattr -R -l "$1" -a "${2%%=*}" 2>/dev/null)
+		done < <(_smc_r_lsattr -R -l "$1" -a "${2%%=*}")
 	else
 		for word in $(_smc_r_attributes "$1"); do
 			[[ $word == "$2"* ]] && COMPREPLY+=("$word=")

@@ -693,7 +693,7 @@ PRELOAD int dprintf(int fd, const char *restrict format, ...)
 }
 
 PRELOAD int __vdprintf_chk(int fd, int level, const char *restrict format,
-			   va_list ap);
+			   va_list ap) __attribute__((format(printf, 3, 0)));
 PRELOAD int __vdprintf_chk(int fd, int level, const char *restrict format,
 			   va_list ap)
 {
@@ -701,7 +701,8 @@ PRELOAD int __vdprintf_chk(int fd, int level, const char *restrict format,
 	return vdprintf(fd, format, ap);
 }
 
-PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...);
+PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...)
+    __attribute__((format(printf, 3, 4)));
 PRELOAD int __dprintf_chk(int fd, int level, const char *restrict format, ...)
 {
 	va_list ap;

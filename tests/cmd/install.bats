@@ -152,6 +152,19 @@ smc_r0
 	[ "$("$root"$start)" = "smc_r0 Available" ]
 	# shellcheck disable=SC2086
 	[ "$("$root"$stop)" = "smc_r0 Defined" ]
+	# What the unit asks first: not a failure where there is no device, and
+	# one where nobody can tell.
+	local condition
+	condition=$(sed -n "s|^ExecCondition=/bin/sh -c '\(.*\)'$|\1|p" "$unit" |
+		sed 's|[$][$]|$|g' | sed "s|/p/|$root/p/|")
+	/bin/sh -c "$condition"
+	"$root/p/sbin/rmdev" -dl smc_r0
+	run /bin/sh -c "$condition"
+	[ "$status" -eq 1 ]
+	mv "$ODMDIR/attr.db" "$BATS_TEST_TMPDIR/kept"
+	echo damaged >"$ODMDIR/attr.db"
+	run /bin/sh -c "$condition"
+	[ "$status" -eq 255 ]
 	command -v systemd-analyze >/dev/null || return 0
 	mkdir "$BATS_TEST_TMPDIR/units"
 	sed "s|=/p|=$root/p|" "$unit" >"$BATS_TEST_TMPDIR/units/smc_r.service"
@@ -218,6 +231,18 @@ $to/etc/rdma/rsocket/mem_default" ]
 	[ -z "$output" ]
 }
 
+@test "clang compiles what defines names of libc" {
+	command -v clang >/dev/null || skip "needs clang"
+	local obj=$BATS_TEST_TMPDIR/obj file
+	local -a objects=()
+	for file in smc_r/preload/preload_data smc_r/preload/preload_wait \
+		smc_r/preload/preload_files ofed_core/shim/shim_files; do
+		objects+=("$obj/$file.o")
+	done
+	env -u MAKEFLAGS -u MAKELEVEL make -s CC=clang WERROR=1 OBJ="$obj" \
+		"${objects[@]}"
+}
+
 # Below /usr stand other programs of two names, and nothing of a package may be
 # overwritten.
 begin_usr() {
@@ -253,6 +278,16 @@ in_usr() { # script
 		[ "$(mkdev -c tcpip -t smc_r)" = "smc_r0 Available" ]
 		[ "$(lsattr -E -l smc_r0 -a enabled -F value)" = 0 ]
 		lsattr -d / | grep -q "/\$"
+		# Root needs no other PATH than he has.
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+		[ "$(lsattr -El smc_r0 -a enabled -F value)" = 0 ]
+		lsattr -d / | grep -q "/\$"
+		# Nor does anybody for completion.
+		PATH=/usr/bin:/bin bash -c "compopt() { :; }
+			. /usr/share/bash-completion/completions/lsattr
+			COMP_WORDS=(lsattr -E -l smc_r0 -a max) COMP_CWORD=5
+			_smc_r lsattr max -a
+			[ \"\${COMPREPLY[*]}\" = max_memory ]"
 		rmdev -q -dl smc_r0
 		rm -r "$ODMDIR"
 		# The default of a type comes from the stanza beside it.
@@ -260,6 +295,47 @@ in_usr() { # script
 		make -s uninstall PREFIX=/usr SYSCONFDIR=$BATS_TEST_TMPDIR/etc'
 	run find "$usr/upper" ! -type d
 	[ -z "$output" ]
+}
+
+@test "make uninstall leaves the files of a package" {
+	begin_usr
+	mkdir "$BATS_TEST_TMPDIR/dpkg" "$BATS_TEST_TMPDIR/work"
+	# dpkg knows of a package that has our lsdev.
+	in_usr "make -s install PREFIX=/usr
+		mount -t overlay none -o 'lowerdir=/var/lib/dpkg,\
+upperdir=$BATS_TEST_TMPDIR/dpkg,workdir=$BATS_TEST_TMPDIR/work' /var/lib/dpkg
+		printf '%s\n' '' 'Package: x' 'Status: install ok installed' \
+			'Architecture: all' 'Version: 1' 'Maintainer: x' \
+			'Description: x' '' >>/var/lib/dpkg/status
+		echo /usr/sbin/lsdev >/var/lib/dpkg/info/x.list
+		! make -s uninstall PREFIX=/usr 2>'$BATS_TEST_TMPDIR/said'
+		[ -e /usr/sbin/lsdev ]
+		[ -e /usr/sbin/mkdev ]"
+	grep -q "x: /usr/sbin/lsdev" "$BATS_TEST_TMPDIR/said"
+	grep -q "would be removed" "$BATS_TEST_TMPDIR/said"
+}
+
+@test "blanks in the build path and in DESTDIR, and one PREFIX for both" {
+	local place="$BATS_TEST_TMPDIR/a b" file
+	mkdir "$place"
+	git ls-files -co --exclude-standard | tar -cf - -T - | tar -xf - -C "$place"
+	cp -a build "$place"
+	cd "$place"
+	# Nothing that is built holds a PREFIX.
+	env -u MAKEFLAGS -u MAKELEVEL make V=1 install DESTDIR="$place/de st" \
+		PREFIX=/usr >log
+	! grep -q '^gcc.* -c ' log
+	for file in sbin/mkdev lib/smc_r/libsmc_r.so \
+		lib/smc_r/system/lib/x86_64-linux-gnu/libsmc_r.so \
+		share/man/man8/mkdev.8 bin/mkdev lib/smc_r/bin/lsattr; do
+		[ -e "$place/de st/usr/$file" ]
+	done
+	! grep -q /usr/local "$place/de st/usr/sbin/smc_run"
+	PATH="$place/de st/usr/sbin:/usr/bin:/bin"
+	[ "$(mkdev -d -c tcpip -t smc_r)" = "smc_r0 Defined" ]
+	env -u MAKEFLAGS -u MAKELEVEL make -s uninstall \
+		DESTDIR="$place/de st" PREFIX=/usr
+	[ -z "$(find "$place/de st" ! -type d)" ]
 }
 
 @test "a file that belongs to a package is not overwritten" {
