@@ -4,8 +4,7 @@
  *
  * A program in a build tree uses the tree's own, so that nothing needs to be
  * installed; an installed one looks in ../share/smc_r beside its directory.
- * $SMC_R_CONFDIR overrides
- * this, except for programs that gained privileges.
+ * $SMC_R_CONFDIR overrides this, except for programs that gained privileges.
  */
 #ifndef CONF_PLACE_H
 #define CONF_PLACE_H

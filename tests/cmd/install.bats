@@ -324,13 +324,13 @@ upperdir=$BATS_TEST_TMPDIR/dpkg,workdir=$BATS_TEST_TMPDIR/work' /var/lib/dpkg
 	# Nothing that is built holds a PREFIX.
 	env -u MAKEFLAGS -u MAKELEVEL make V=1 install DESTDIR="$place/de st" \
 		PREFIX=/usr >log
-	! grep -q '^gcc.* -c ' log
+	run ! grep -q '^gcc.* -c ' log
 	for file in sbin/mkdev lib/smc_r/libsmc_r.so \
 		lib/smc_r/system/lib/x86_64-linux-gnu/libsmc_r.so \
 		share/man/man8/mkdev.8 bin/mkdev lib/smc_r/bin/lsattr; do
 		[ -e "$place/de st/usr/$file" ]
 	done
-	! grep -q /usr/local "$place/de st/usr/sbin/smc_run"
+	run ! grep -q /usr/local "$place/de st/usr/sbin/smc_run"
 	PATH="$place/de st/usr/sbin:/usr/bin:/bin"
 	[ "$(mkdev -d -c tcpip -t smc_r)" = "smc_r0 Defined" ]
 	env -u MAKEFLAGS -u MAKELEVEL make -s uninstall \

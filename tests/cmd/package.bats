@@ -19,7 +19,7 @@ setup() {
 build_package() { # directory
 	(cd "${SMC_R_TOP:-.}" && git ls-files -co --exclude-standard |
 		tar -cf - -T -) | tar -xf - -C "$1"
-	cd "$1"
+	cd "$1" || return
 	env -u MAKEFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS=parallel=2 \
 		dpkg-buildpackage -b -uc -us >"$place/log" 2>&1 || {
 		tail -n 40 "$place/log"
