@@ -78,8 +78,8 @@ int database_predefined_failed(const struct cmd *cmd, const struct attrdb *db,
 }
 
 /*
- * Opens the database, for a change with its lock. A caller that waits is told
- * so, and for what.
+ * Opens the database, for a change with its lock. A second of waiting is
+ * announced, with what is waited for.
  */
 static int open_waiting(const struct cmd *cmd, struct attrdb **out,
 			enum attrdb_mode mode, char why[WHY_SIZE])

@@ -188,7 +188,7 @@ int running_stop(struct running *r)
 		goto fail;
 	}
 	r->has_bpf = true;
-	/* The device can be taken away once more while it is noted. */
+	/* The note lets the device be taken away once more. */
 	if (!r->keeps_line)
 		publish_owner_clear(r->rundir);
 	return 0;

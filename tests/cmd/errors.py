@@ -117,7 +117,7 @@ def pattern(path):
 def places(path, name):
     """What may stand for the file in a message."""
     found = [named(path)]
-    # One temporary name serves the snapshot and the link to the database.
+    # One temporary name serves the link to the database, too.
     if path.endswith("/run/.smc_r0.new"):
         found.append(os.path.join(PLACE, "run/database"))
     # Among the files of all processes, and where it is room that is missing,

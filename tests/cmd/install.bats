@@ -282,7 +282,7 @@ in_usr() { # script
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 		[ "$(lsattr -El smc_r0 -a enabled -F value)" = 0 ]
 		lsattr -d / | grep -q "/\$"
-		# Nor does anybody for completion.
+		# Completion needs none either.
 		PATH=/usr/bin:/bin bash -c "compopt() { :; }
 			. /usr/share/bash-completion/completions/lsattr
 			COMP_WORDS=(lsattr -E -l smc_r0 -a max) COMP_CWORD=5

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # package: "dpkg-buildpackage -b" makes a package that meets no other one, and
 # works where it is unpacked.
-# long: 900
+# long: 1800
 
 setup() {
 	[ -n "${SMC_R_LONG-}" ] || skip "long: make check-long"
@@ -50,7 +50,7 @@ lowerdir=/$dir,upperdir=$usr/$dir/upper,workdir=$usr/$dir/work /$dir;"
 	# None is another package's.
 	! xargs dpkg-query -S <"$place/files" 2>/dev/null |
 		grep -v '^smc-r' || false
-	# Nor of one that is not here; that one cannot be installed beside it.
+	# A package that is not here has one; it cannot be installed beside.
 	[[ $(dpkg-deb -f "$package" Conflicts) == *procinfo* ]]
 	if command -v lintian >/dev/null; then
 		lintian --fail-on error "$package"
