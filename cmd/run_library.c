@@ -118,9 +118,9 @@ int run_library_find(char *out, size_t size, char *why, size_t why_size)
 	error = take_installed(RUN_LIBRARY_NAME, out, size);
 	if (error)
 		snprintf(why, why_size,
-			 RUN_LIBRARY_NAME
-			 " is missing: not in %s/../lib, "
-			 "%s/../lib/smc_r; install it, or name it in $" RUN_LIBRARY_VARIABLE,
+			 RUN_LIBRARY_NAME " is missing: not in %s/../lib, "
+					  "%s/../lib/smc_r; install it, or "
+					  "name it in $" RUN_LIBRARY_VARIABLE,
 			 own, own);
 	return error;
 }
