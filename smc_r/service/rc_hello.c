@@ -195,7 +195,7 @@ void rc_hello_event(struct rc_watch *w)
 	if (tcp < 0)
 		close(c->channel);
 	else
-		rc_program_hello(c->all, c->channel, tcp, &hello, user.uid);
+		rc_program_hello(c->all, c->channel, tcp, &hello, &user);
 }
 
 void rc_hello_sweep(struct rc_programs *all)

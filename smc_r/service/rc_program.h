@@ -18,6 +18,7 @@
 #ifndef SMC_R_RC_PROGRAM_H
 #define SMC_R_RC_PROGRAM_H
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "smc_r/far/far_hello.h"
@@ -61,7 +62,8 @@ struct rc_programs {
  * answers. Both descriptors are the service's from here on.
  */
 void rc_program_hello(struct rc_programs *all, int channel, int tcp,
-		      const struct far_hello *hello, uid_t user);
+		      const struct far_hello *hello,
+		      const struct ucred *caller);
 
 /* The descriptor that the watch is for has events. */
 void rc_program_event(struct rc_watch *w, uint32_t events);

@@ -59,6 +59,19 @@ static uint32_t check_socket(struct rc_conn *c)
 }
 
 /* Engine lock held. */
+#define USER_PART 2 /* of max_memory, for one user */
+
+/* Bytes of rings that a user's programs have. */
+static uint64_t held_by(const struct rc_programs *all, uid_t user)
+{
+	uint64_t bytes = 0;
+
+	for (const struct rc_program *p = all->first; p; p = p->next)
+		if (p->user == user && !p->over)
+			bytes += 2ull * p->conn.pump.near.out.ring[0].bytes;
+	return bytes;
+}
+
 static uint32_t take_element(struct rc_program *p,
 			     const struct far_hello *hello,
 			     struct far_answer *a)
@@ -70,10 +83,17 @@ static uint32_t take_element(struct rc_program *p,
 
 	if (!s)
 		return reason;
+	if (held_by(p->all, p->user) > s->max_memory_bytes / USER_PART)
+		return REASON_MEMORY;
 	reason = linkgroup_take(hello->process_id, s, &rmb, &element, &first);
 	if (reason)
 		return reason;
 	rc_pump_init(&p->conn.pump, rmb, element);
+	/* The rendezvous socket is that of another process. */
+	if (rmb->group->peer_pid != p->pid) {
+		connection_detach(rc_program_near(p), false);
+		return REASON_RENDEZVOUS;
+	}
 	a->rmb_number = rmb->number;
 	a->element = element;
 	memcpy(a->service_id, identity_own(), PEER_ID_BYTES);
@@ -102,7 +122,7 @@ static uint32_t open_element(struct rc_program *p,
 }
 
 static void begin(struct rc_programs *all, int channel, int tcp,
-		  const struct far_hello *hello, uid_t user)
+		  const struct far_hello *hello, const struct ucred *caller)
 {
 	struct far_answer a = {.magic = FAR_MAGIC, .version = FAR_VERSION};
 	struct rc_program *p = calloc(1, sizeof(*p));
@@ -110,7 +130,8 @@ static void begin(struct rc_programs *all, int channel, int tcp,
 
 	if (p) {
 		p->all = all;
-		p->user = user;
+		p->user = caller->uid;
+		p->pid = caller->pid;
 		p->relay.fd = p->relay_channel = -1;
 		p->channel = channel;
 		p->conn.service = all->service;
@@ -168,9 +189,9 @@ void rc_program_start_relay(struct rc_program *p)
 }
 
 static void ask_relay(struct rc_programs *all, int channel, int tcp,
-		      const struct far_hello *hello, uid_t user)
+		      const struct far_hello *hello, const struct ucred *caller)
 {
-	struct rc_program *p = find(all, hello->ticket, user);
+	struct rc_program *p = find(all, hello->ticket, caller->uid);
 	uint64_t read = hello->read;
 
 	/* Its word that it is attached was first, on another socket. */
@@ -191,12 +212,12 @@ static void ask_relay(struct rc_programs *all, int channel, int tcp,
 }
 
 void rc_program_hello(struct rc_programs *all, int channel, int tcp,
-		      const struct far_hello *hello, uid_t user)
+		      const struct far_hello *hello, const struct ucred *caller)
 {
 	if (hello->kind == FAR_RELAY)
-		ask_relay(all, channel, tcp, hello, user);
+		ask_relay(all, channel, tcp, hello, caller);
 	else
-		begin(all, channel, tcp, hello, user);
+		begin(all, channel, tcp, hello, caller);
 }
 
 /* ---- the program is attached ---- */

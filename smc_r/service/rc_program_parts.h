@@ -32,6 +32,7 @@ struct rc_program {
 	enum ends_peer end;         /* ... told to the wire half */
 	uint64_t ticket;
 	uid_t user;
+	pid_t pid;
 	bool relayed; /* the rings are the relay's, not the program's */
 	struct rc_relay relay;
 	struct rc_watch relay_watch;
