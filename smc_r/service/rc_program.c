@@ -75,6 +75,8 @@ void rc_program_list(struct rc_program *p)
 
 void rc_program_heat(struct rc_program *p)
 {
+	if (p->over)
+		return;
 	rc_program_list(p);
 	p->until_ns = p->all->now_ns + RC_QUIET_NS;
 	if (p->hot)
@@ -124,6 +126,8 @@ void rc_program_signal(struct rc_program *p)
 
 void rc_program_abort(struct rc_program *p)
 {
+	if (p->over)
+		return;
 	connection_end(rc_program_near(p), ENDS_ABORTS);
 	rc_program_signal(p);
 }

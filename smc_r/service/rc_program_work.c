@@ -201,6 +201,9 @@ static void cool(struct rc_program *p)
 		p->hot = false;
 		return;
 	}
+	/* Its element has gone back. */
+	if (p->over)
+		return;
 	rc_pump_disarm(&p->conn.pump);
 	p->until_ns = p->all->now_ns + RC_QUIET_NS;
 }
