@@ -228,6 +228,9 @@ void rc_program_hear_channel(struct rc_program *p)
 {
 	char taken;
 
+	/* A relay that was asked for has heard it. */
+	if (p->channel < 0)
+		return;
 	if (recv(p->channel, &taken, 1, MSG_DONTWAIT) != 1) {
 		rc_program_finish(p);
 		return;
