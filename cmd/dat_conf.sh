@@ -16,6 +16,11 @@ fail() {
 	exit 1
 }
 
+if [ "$*" = --version ]; then
+	echo "dat_conf (smc_r) @VERSION@"
+	exit
+fi
+
 action=print
 file=${DAT_OVERRIDE:-/etc/dat.conf}
 while getopts :arf:h option; do

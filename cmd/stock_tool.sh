@@ -23,10 +23,16 @@ usage() {
 	esac
 }
 
-if [ "$*" = -h ]; then
+case $* in
+-h)
 	usage
 	exit
-fi
+	;;
+--version)
+	echo "$name (smc_r) @VERSION@"
+	exit
+	;;
+esac
 
 # The first of that name on PATH that is not one of these.
 find_stock() {

@@ -214,3 +214,4 @@ complete -F _smc_r_netstat netstat
 complete -F _smc_r_run smc_run ofed_run
 complete -F _smc_r_devinfo ibv_devinfo
 complete -F _smc_r_dat_conf dat_conf
+complete -o bashdefault -o default ibv_devices rping
