@@ -12,7 +12,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
-#define WAIT_MS 2000 /* a handshake of the service's may not be over */
+#define WAIT_MS 8000 /* a handshake of the service's may not be over */
 
 /* The service has the other end from here on. */
 static bool hand_to_service(struct connection *c, int fd, int sender)

@@ -37,6 +37,47 @@
 #define EXIT()          I(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 #define ST8(o, i)       I(BPF_ST | BPF_MEM | BPF_B, 10, 0, o, i)
 
+static int load(const struct bpf_insn *prog, size_t count)
+{
+	static char log[16384];
+	union bpf_attr a;
+	int fd;
+
+	memset(&a, 0, sizeof(a));
+	a.prog_type = BPF_PROG_TYPE_SOCK_OPS;
+	a.insns = (uintptr_t)prog;
+	a.insn_cnt = (uint32_t)count;
+	a.license = (uintptr_t) "GPL";
+	a.log_buf = (uintptr_t)log;
+	a.log_size = sizeof(log);
+	a.log_level = 1;
+	fd = (int)syscall(__NR_bpf, BPF_PROG_LOAD, &a, sizeof(a));
+	if (fd < 0) {
+		perror("BPF_PROG_LOAD");
+		fputs(log, stderr);
+	}
+	return fd;
+}
+
+/* A descriptor that holds the attachment to all processes. */
+static int attach(int program)
+{
+	union bpf_attr a;
+	int fd, cg = open("/sys/fs/cgroup/unified", O_RDONLY | O_DIRECTORY);
+
+	if (cg < 0)
+		cg = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
+	memset(&a, 0, sizeof(a));
+	a.link_create.prog_fd = (uint32_t)program;
+	a.link_create.target_fd = (uint32_t)cg;
+	a.link_create.attach_type = BPF_CGROUP_SOCK_OPS;
+	fd = (int)syscall(__NR_bpf, BPF_LINK_CREATE, &a, sizeof(a));
+	if (fd < 0)
+		perror("BPF_LINK_CREATE");
+	close(cg);
+	return fd;
+}
+
 static int syn_option(int port)
 {
 	struct bpf_insn prog[] = {
@@ -90,36 +131,8 @@ static int syn_option(int port)
 	    MOVI(0, 1),
 	    EXIT(),
 	};
-	static char log[16384];
-	union bpf_attr a;
-	int fd, cg = open("/sys/fs/cgroup/unified", O_RDONLY | O_DIRECTORY);
 
-	if (cg < 0)
-		cg = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
-
-	memset(&a, 0, sizeof(a));
-	a.prog_type = BPF_PROG_TYPE_SOCK_OPS;
-	a.insns = (uintptr_t)prog;
-	a.insn_cnt = sizeof(prog) / sizeof(prog[0]);
-	a.license = (uintptr_t) "GPL";
-	a.log_buf = (uintptr_t)log;
-	a.log_size = sizeof(log);
-	a.log_level = 1;
-	fd = syscall(__NR_bpf, BPF_PROG_LOAD, &a, sizeof(a));
-	if (fd < 0) {
-		perror("BPF_PROG_LOAD");
-		fputs(log, stderr);
-		return -1;
-	}
-	memset(&a, 0, sizeof(a));
-	a.link_create.prog_fd = fd;
-	a.link_create.target_fd = cg;
-	a.link_create.attach_type = BPF_CGROUP_SOCK_OPS;
-	fd = syscall(__NR_bpf, BPF_LINK_CREATE, &a, sizeof(a));
-	if (fd < 0)
-		perror("BPF_LINK_CREATE");
-	close(cg);
-	return fd;
+	return load(prog, sizeof(prog) / sizeof(prog[0]));
 }
 
 int main(int argc, char **argv)
@@ -131,6 +144,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	fd = syn_option(atoi(argv[1]));
+	if (fd >= 0)
+		fd = attach(fd);
 	if (fd < 0)
 		return 1;
 	/* The command holds the attachment. */

@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 	}
 	printf("%llu seeds: %llu ends on SMC, %llu on TCP, %llu broken, "
 	       "%llu reset; %llu bytes; %llu calls that can fail\n",
-	       (unsigned long long)(last - first + 1),
+	       (unsigned long long)last - first + 1,
 	       (unsigned long long)sim.smc, (unsigned long long)sim.fallbacks,
 	       (unsigned long long)sim.broken, (unsigned long long)sim.resets,
 	       (unsigned long long)sim.bytes, (unsigned long long)sim.calls);
