@@ -18,6 +18,8 @@ why_not() {
 		echo "network namespaces need root"
 	elif ! ls /usr/lib/*/libibverbs/librxe-rdmav*.so >/dev/null 2>&1; then
 		echo "the rxe provider of libibverbs is missing"
+	elif [ ! -x /usr/bin/ibv_devinfo ]; then
+		echo "ibv_devinfo is missing"
 	elif ! grep -qs cgroup2 /proc/mounts; then
 		echo "there is no cgroup2 for the TCP option"
 	fi
@@ -61,6 +63,13 @@ listens() { # host, port
 	[ -n "$(on "$1" ss -Hltn "sport = :$2")" ]
 }
 
+# The core has taken note of the address, and the port is active.
+has_gid() { # host, address
+	on "$1" "$BIN/ibv_devinfo" -e | grep -q "$2" &&
+		on "$1" "$BIN/ofed_run" /usr/bin/ibv_devinfo 2>/dev/null |
+		grep -q PORT_ACTIVE
+}
+
 make_hosts() {
 	local host address=1
 	export HOSTS=rc$$ PLACE
@@ -78,10 +87,16 @@ make_hosts() {
 		ip -n "$HOSTS$host" link set lo up
 		ip -n "$HOSTS$host" link set ent0 mtu 4200 up
 		mkdir -p "$PLACE/$host/odm"
+		address=$((address + 1))
+	done
+	for host in a b; do
 		setsid nsenter --net="/run/netns/$HOSTS$host" \
 			"$BIN/ofed_core" -f >"$PLACE/core_$host.log" 2>&1 &
 		echo $! >>"$PLACE/pids"
-		wait_for on "$host" "$BIN/ofedctrl" -q >/dev/null 2>&1
+	done
+	address=1
+	for host in a b; do
+		wait_for has_gid "$host" "ffff:0a53:000$address"
 		on "$host" mkdev -q -c tcpip -t smc_r -a enabled=1 \
 			-a "ip_addr_list=10.83.0.$address" \
 			-a port_range_list=1-65535
