@@ -69,17 +69,16 @@ bool rc_terms_propose(struct rc_terms *t)
 	struct clc_proposal *out = &t->proposal;
 	const struct rc_service *s = t->conn->service;
 	const struct rc_port *v1 = port_of(t, 1), *v2 = port_of(t, 2);
-	const struct rc_port *either;
+	const struct rc_port *either = v1 ? v1 : v2;
 
 	memset(out, 0, sizeof(*out));
 	out->path_v1 = v1 && offer_v1(t, out) ? CLC_PATH_SMCR : CLC_PATH_NONE;
 	out->path_v2 = v2 ? CLC_PATH_SMCR : CLC_PATH_NONE;
-	if (!has_smcr(out->path_v1) && !v2)
+	if (!either || (!has_smcr(out->path_v1) && !v2))
 		return false;
 	out->version = v2 ? 2 : 1;
 	memcpy(out->peer_id, s->peer_id, sizeof(out->peer_id));
 	/* Servers take both from here, for version 2, too. */
-	either = v1 ? v1 : v2;
 	memcpy(out->gid, &either->device.gid, sizeof(out->gid));
 	memcpy(out->mac, either->device.mac, sizeof(out->mac));
 	if (!v2)

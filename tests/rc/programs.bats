@@ -34,10 +34,12 @@ need() { # program...
 @test "redis, with a replica on the other host" {
 	need redis-server redis-cli redis-benchmark
 	begin_on a redis smc_run redis-server --bind "$SERVER" --port 6390 \
-		--save '' --protected-mode no --repl-diskless-sync-delay 0
+		--save '' --protected-mode no --repl-diskless-sync-delay 0 \
+		--dir "$PLACE" --dbfilename a.rdb
 	wait_for listens a 6390
 	begin_on b replica smc_run redis-server --bind 10.83.0.2 --port 6391 \
-		--save '' --protected-mode no --replicaof "$SERVER" 6390
+		--save '' --protected-mode no --replicaof "$SERVER" 6390 \
+		--dir "$PLACE" --dbfilename b.rdb
 	smc_on b redis-benchmark -h "$SERVER" -p 6390 -n 3000 -c 10 -d 500 \
 		-t set,get -q
 	smc_on b redis-cli -h "$SERVER" -p 6390 set key value
