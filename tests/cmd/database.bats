@@ -44,7 +44,9 @@ agree() {
 	for i in $pids; do
 		wait "$i"
 	done
-	[ "$(cat "$BATS_TEST_TMPDIR"/[0-9]* | sort | uniq -c |
+	# On a busy machine some are told that they wait.
+	[ "$(cat "$BATS_TEST_TMPDIR"/[0-9]* | grep -v "note: another" | sort |
+		uniq -c |
 		tr -s ' ')" = " 32 smc_r0 changed" ]
 	agree
 	# One of them was last, with all of its values.
