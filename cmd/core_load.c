@@ -29,7 +29,7 @@ static bool take_program(const char *directory, const char *way, char *out,
 	       access(out, X_OK) == 0;
 }
 
-/* As the library of smc_run: in the build tree, or as installed. */
+/* The program is in the build tree, or installed, as the library of smc_run. */
 static bool find_program(char *out, size_t size)
 {
 	char own[PATH_MAX];

@@ -62,7 +62,7 @@ int core_check_file(void)
 	result = ofedconf_read(path, &taker, &error);
 	if (!result || result == -ENOENT)
 		return 0;
-	/* What is not of the kernel has what to do in its words. */
+	/* An error that is not the kernel's says in its words what to do. */
 	is_call = strcmp(error.why, strerror(-result)) == 0;
 	if (error.line)
 		fprintf(stderr, "ofedctrl: %s:%u: %s\n", path, error.line,

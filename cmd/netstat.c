@@ -31,7 +31,7 @@ static const char usage[] =
     "\n"
     "With anything else the netstat of the package net-tools is run.\n";
 
-/* What the flags ask for. Those of net-tools are not known here. */
+/* The flags ask for this. Those of net-tools are not known here. */
 struct request {
 	bool is_smc, is_device;
 	unsigned s_count, v_count;

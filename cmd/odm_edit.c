@@ -138,7 +138,7 @@ static int set_values(struct odm_edit *e)
 	return status;
 }
 
-/* What AIX copies from PdAt has to be what is there. */
+/* Values that AIX copies from PdAt must be those that are there. */
 static int check_copied(const struct odm_edit *e, const struct stanza *s,
 			const struct attrdb_attribute *a)
 {

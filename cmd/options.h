@@ -21,7 +21,8 @@
 
 struct options {
 	const struct cmd *cmd;
-	/* As for getopt(3); 'f:' is added, unless -f has another meaning. */
+	/* getopt(3) takes them; 'f:' is added, unless -f has another meaning.
+	 */
 	const char *letters;
 	int argc;
 	char **argv;

@@ -96,7 +96,7 @@ static bool take(const char *directory, const char *way, int mode, char *out,
 	       access(out, mode) == 0;
 }
 
-/* As the library of smc_run: in the build tree, as installed, as built. */
+/* The file is in the build tree, or installed, as the library of smc_run. */
 static bool find(const char *name, int mode, char *out, size_t size)
 {
 	char own[PATH_MAX], lib[NAME_MAX], deep[NAME_MAX];

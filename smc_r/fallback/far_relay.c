@@ -14,7 +14,7 @@
 
 #define WAIT_MS 8000 /* a handshake of the service's may not be over */
 
-/* The service has the other end from here on. */
+/* The service has the other end from here on. Engine lock held. */
 static bool hand_to_service(struct connection *c, int fd, int sender)
 {
 	struct far_hello hello = {.magic = FAR_MAGIC,
@@ -26,7 +26,6 @@ static bool hand_to_service(struct connection *c, int fd, int sender)
 	int channel;
 	bool done;
 
-	engine_lock();
 	channel = far_channel_open(fd);
 	done =
 	    channel >= 0 &&
@@ -34,7 +33,6 @@ static bool hand_to_service(struct connection *c, int fd, int sender)
 	    answer.reason == 0;
 	if (channel >= 0)
 		private_fd_close(channel);
-	engine_unlock();
 	return done;
 }
 
@@ -55,10 +53,12 @@ static bool replace(struct connection *c, int fd, const struct loop *l)
 bool far_relay_start(struct connection *c, int fd)
 {
 	struct loop l = LOOP_NONE;
-	bool rx = stream_lock(&c->slot->rx);
-	bool tx = stream_lock(&c->slot->tx);
-	bool done = loop_open(&l, fd, LOOP_OF_OWN) && replace(c, fd, &l);
+	bool rx, tx, done;
 
+	engine_lock();
+	rx = stream_lock(&c->slot->rx);
+	tx = stream_lock(&c->slot->tx);
+	done = loop_open(&l, fd, LOOP_OF_OWN) && replace(c, fd, &l);
 	loop_close(&l);
 	if (done) {
 		connection_end(c, ENDS_READS_TCP);
@@ -66,5 +66,6 @@ bool far_relay_start(struct connection *c, int fd)
 	}
 	stream_unlock(&c->slot->tx, tx);
 	stream_unlock(&c->slot->rx, rx);
+	engine_unlock();
 	return done;
 }

@@ -18,7 +18,7 @@
 #include "smc_r/connection/connection.h"
 
 /* False: there is no service, or no socket; the connection is as it was. Takes
- * the stream locks and the engine lock. */
+ * the engine lock, and the stream locks inside it. */
 bool far_relay_start(struct connection *c, int fd);
 
 #endif
