@@ -241,7 +241,7 @@ static void on_ended(struct rc_group *g, int error, uint64_t now_ns)
 	for (unsigned i = 0; i < RC_GROUP_PLACES; i++) {
 		struct rc_conn *c = g->conn[i];
 
-		if (!c || c->state != RC_CONN_ACTIVE)
+		if (!c || c->state != RC_CONN_ACTIVE || c->leaving)
 			continue;
 		if (!rc_stream_is_over(&c->pump.stream))
 			rc_group_abort(g, c, is_late ? ETIMEDOUT : ECONNRESET,
@@ -379,8 +379,24 @@ void rc_group_start(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 	rc_group_run(g, now_ns);
 }
 
+/* Its Confirm may be under way, with bytes behind it: the region stays until
+ * the key is deleted. */
+static void break_unmet(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
+{
+	c->state = RC_CONN_ACTIVE;
+	c->leaving = RC_CONN_LEAVES;
+	rc_near_outcome(c, RC_OUTCOME_SMC, 0, 0);
+	rc_near_peer(c, ECONNRESET);
+	rc_group_ask_deletes(g, now_ns);
+	rc_group_run(g, now_ns);
+}
+
 void rc_group_break(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 {
+	if (c->row < 0) {
+		break_unmet(g, c, now_ns);
+		return;
+	}
 	rc_group_start(g, c, now_ns);
 	if (rc_stream_peer(&c->pump.stream) != RC_STREAM_RESET)
 		rc_group_abort(g, c, ECONNRESET, now_ns);

@@ -103,8 +103,8 @@ static void finish(struct rc_setup *u, enum rc_outcome outcome, uint64_t now_ns)
 		return;
 	}
 	/* The peer may have begun: it is told, and may write until then. */
-	if (outcome == RC_OUTCOME_BROKEN && c->group && c->row >= 0 &&
-	    c->group->confirmed) {
+	if (outcome == RC_OUTCOME_BROKEN && c->group &&
+	    (c->row >= 0 || c->told_key)) {
 		free(u);
 		rc_group_break(c->group, c, now_ns);
 		return;

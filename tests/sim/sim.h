@@ -78,6 +78,7 @@ struct sim_end {
 	int told; /* of it, to the wire half */
 	enum rc_outcome outcome;
 	enum rc_stream_end peer;
+	bool gave_up;   /* its peer was late */
 	bool disturbed; /* a fault may have met it */
 	bool work_due;
 };

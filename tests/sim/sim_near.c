@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "smc_r/protocol/reason.h"
 #include "tests/sim/sim.h"
 
 #define PIECE_MAX 20000u
@@ -256,6 +257,7 @@ static void hear_outcome(struct rc_conn *c, enum rc_outcome outcome,
 		sim_fail("end %d has an outcome that cannot be", e->index);
 	e->has_outcome = true;
 	e->outcome = outcome;
+	e->gave_up = reason == REASON_TIMEOUT;
 	if (outcome == RC_OUTCOME_SMC) {
 		sim.smc++;
 		c->tcp = -1;
@@ -399,7 +401,9 @@ static void judge(const struct sim_end *e)
 	if (e->outcome != e->other->outcome && !sim.any_fault)
 		sim_fail("ends %d and %d do not agree", e->index,
 			 e->other->index);
-	if (e->outcome == RC_OUTCOME_TCP && e->other->outcome == RC_OUTCOME_TCP)
+	/* One that gave up looks a second for what was said meanwhile. */
+	if (e->outcome == RC_OUTCOME_TCP &&
+	    e->other->outcome == RC_OUTCOME_TCP && !e->gave_up)
 		judge_tcp(e);
 	if (e->outcome != RC_OUTCOME_SMC || sim.any_fault ||
 	    e->style == SIM_RUDE)
