@@ -383,10 +383,13 @@ void rc_group_start(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
  * the key is deleted. */
 static void break_unmet(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 {
+	uint32_t bytes = (uint32_t)c->pump.near.out.ring[0].bytes;
+
+	rc_stream_init(&c->pump.stream, bytes, bytes, 0);
 	c->state = RC_CONN_ACTIVE;
 	c->leaving = RC_CONN_LEAVES;
 	rc_near_outcome(c, RC_OUTCOME_SMC, 0, 0);
-	rc_near_peer(c, ECONNRESET);
+	rc_group_abort(g, c, ECONNRESET, now_ns);
 	rc_group_ask_deletes(g, now_ns);
 	rc_group_run(g, now_ns);
 }

@@ -56,14 +56,15 @@ to_smc() { # options, options
 
 	guest "rm -f /run/status; (timeout 60 $TALK -k -l -p $PORT $1 \
 		>/run/server 2>&1; echo \$? >/run/status) >/dev/null 2>&1 &"
-	wait_for guest grep -q listening /run/server
 	read -ra options <<<"$2"
-	if ! ours -c "$GUEST" "${options[@]}" \
+	if ! wait_for guest grep -q listening /run/server ||
+		! ours -c "$GUEST" "${options[@]}" \
 		>"$BATS_TEST_TMPDIR/ours" 2>&1 ||
 		! wait_for guest "test -s /run/status" ||
 		[ "$(guest cat /run/status)" != 0 ]; then
 		cat "$BATS_TEST_TMPDIR/ours"
-		guest cat /run/status /run/server
+		guest "cat /run/status /run/server; cat /proc/net/tcp; ps
+			dmesg | tail -n 30"
 		return 1
 	fi
 	guest cat /run/server >"$BATS_TEST_TMPDIR/theirs"

@@ -64,9 +64,9 @@ link_is_ready() { # namespace
 
 # Repeats a question for 60 s, or $PATIENCE; fails when the answer stays no.
 wait_for() { # command...
-	local i
+	local end=$((SECONDS + ${PATIENCE:-60}))
 
-	for ((i = 0; i < ${PATIENCE:-60} * 20; i++)); do
+	while [ "$SECONDS" -le "$end" ]; do
 		"$@" && return
 		sleep 0.05
 	done
