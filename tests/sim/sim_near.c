@@ -257,7 +257,9 @@ static void hear_outcome(struct rc_conn *c, enum rc_outcome outcome,
 		sim_fail("end %d has an outcome that cannot be", e->index);
 	e->has_outcome = true;
 	e->outcome = outcome;
-	e->gave_up = reason == REASON_TIMEOUT;
+	e->gave_up = reason == REASON_TIMEOUT ||
+		     reason == REASON_TIMEOUT_CONFIRM_LINK ||
+		     reason == REASON_TIMEOUT_ADD_LINK;
 	if (outcome == RC_OUTCOME_SMC) {
 		sim.smc++;
 		c->tcp = -1;
