@@ -27,6 +27,8 @@ void rc_group_push(struct rc_group *g, struct rc_conn *c, uint64_t now_ns);
 /* The connection is broken, here or at the peer. */
 void rc_group_abort(struct rc_group *g, struct rc_conn *c, int error,
 		    uint64_t now_ns);
+/* When the link of a group that has ended closes. */
+uint64_t rc_group_over_ns(const struct rc_group *g);
 /* Asks the peer to delete the keys of connections that leave. */
 void rc_group_ask_deletes(struct rc_group *g, uint64_t now_ns);
 

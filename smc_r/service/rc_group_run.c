@@ -9,7 +9,6 @@
 #define IDLE_SERVER_NS (600 * RC_SECOND_NS)
 #define IDLE_CLIENT_NS (610 * RC_SECOND_NS)
 #define SLOT_NS        (10 * RC_SECOND_NS) /* for a slot, at most */
-#define LAST_WORD_NS   (2 * RC_SECOND_NS)
 /* What closed here waits so long for the peer to do the same. */
 #define CLOSE_NS       (10 * RC_SECOND_NS)
 
@@ -236,7 +235,8 @@ static void on_ended(struct rc_group *g, int error, uint64_t now_ns)
 	bool is_late = error == -ETIMEDOUT || error == -ENOLINK;
 
 	g->ended = true;
-	g->ended_ns = now_ns + LAST_WORD_NS;
+	g->ended_ns = now_ns;
+	g->heard_ns = now_ns;
 	join_all(g, error == -EPROTO ? -EPROTO : -ECONNRESET);
 	for (unsigned i = 0; i < RC_GROUP_PLACES; i++) {
 		struct rc_conn *c = g->conn[i];
@@ -428,20 +428,26 @@ static void on_sent(struct rc_group *g, uint64_t tag, uint64_t now_ns)
 	see_ready(g);
 }
 
+static void on_received(struct rc_group *g, uint32_t bytes, uint64_t now_ns)
+{
+	g->heard_ns = now_ns;
+	if (bytes > 0 && g->service->bytes[0] == CDC_TYPE)
+		on_cdc(g, bytes, now_ns);
+	else
+		on_llc(g, bytes, now_ns);
+}
+
 void rc_group_done(struct rc_group *g, const struct rc_done *done,
 		   uint64_t now_ns)
 {
-	uint8_t *bytes = g->service->bytes;
 	uint64_t tag = 0;
 
-	if (rc_link_done(&g->link, done, &tag, bytes) < 0)
+	if (rc_link_done(&g->link, done, &tag, g->service->bytes) < 0)
 		g->failed = true;
 	else if (done->what == RC_DONE_SENT)
 		on_sent(g, tag, now_ns);
-	else if (done->bytes > 0 && bytes[0] == CDC_TYPE)
-		on_cdc(g, done->bytes, now_ns);
 	else
-		on_llc(g, done->bytes, now_ns);
+		on_received(g, done->bytes, now_ns);
 	rc_group_run(g, now_ns);
 }
 
@@ -486,7 +492,7 @@ uint64_t rc_group_next_ns(const struct rc_group *g)
 	uint64_t due = rc_flow_next_ns(&g->flow);
 
 	if (g->ended)
-		return g->ended_ns;
+		return rc_group_over_ns(g);
 	if (g->stuck_ns && g->stuck_ns + SLOT_NS < due)
 		due = g->stuck_ns + SLOT_NS;
 	if (idle_due(g) < due)

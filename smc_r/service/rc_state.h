@@ -71,6 +71,7 @@ struct rc_group {
 	unsigned ending;     /* connections with ended_ns */
 	uint64_t idle_ns;    /* since then there is none */
 	uint64_t ended_ns;   /* the link closes soon behind this */
+	uint64_t heard_ns;   /* the peer's last message came then */
 
 	/* LLC messages without a slot. */
 	uint8_t message[RC_GROUP_MESSAGES][LLC_BYTES];
