@@ -108,10 +108,16 @@ static int begin_engine(void)
 	return error;
 }
 
+/* They come where the loop waits: rc_serve.h. */
 static void handle_signals(void)
 {
 	struct sigaction a = {.sa_handler = note_stop};
+	sigset_t held;
 
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	sigprocmask(SIG_BLOCK, &held, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	sigaction(SIGINT, &a, NULL);
 	a.sa_handler = SIG_IGN;

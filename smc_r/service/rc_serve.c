@@ -16,7 +16,7 @@
 #define EVENTS       64
 #define LOOKS_A_CALL 16 /* at what is hot, between two epoll_wait() */
 #define END_NS       1000000000ull /* peers are told in this time */
-#define SECOND_MS    1000
+#define REST_MS      60000         /* at most */
 
 struct loop_state {
 	struct rc_programs all;
@@ -76,7 +76,11 @@ static void act(struct loop_state *l, const struct epoll_event *e)
 static void wait_for_events(struct loop_state *l, int ms)
 {
 	struct epoll_event e[EVENTS];
-	int n = epoll_wait(l->all.epoll, e, EVENTS, ms);
+	sigset_t none;
+	int n;
+
+	sigemptyset(&none);
+	n = epoll_pwait(l->all.epoll, e, EVENTS, ms, &none);
 
 	l->all.now_ns = sys_now_ns();
 	for (int i = 0; i < n; i++)
@@ -92,7 +96,7 @@ static int ms_until(uint64_t now, uint64_t until)
 	if (until <= now)
 		return 0;
 	ms = (until - now) / 1000000u + 1;
-	return ms > SECOND_MS ? SECOND_MS : (int)ms;
+	return ms > REST_MS ? REST_MS : (int)ms;
 }
 
 static void rest(struct loop_state *l, uint64_t until)

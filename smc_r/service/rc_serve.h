@@ -11,8 +11,9 @@
 
 #include "smc_r/service/rc_service.h"
 
-/* Serves until *stop is set by a signal handler, then ends all link groups in
- * order. 0, or an errno that made it impossible. */
+/* Serves until *stop is set by the handler of a signal that is blocked but
+ * where the loop waits, then ends all link groups in order. 0, or an errno that
+ * made it impossible. */
 int rc_serve(int listener, struct rc_service *service,
 	     const volatile sig_atomic_t *stop);
 

@@ -220,3 +220,38 @@ while True: s.sendall(b"x" * 100000)'
 is_quiet() {
 	[ "$(counted a active)" = 0 ] && [ "$(counted b active)" = 0 ]
 }
+
+wakeups() { # host
+	sed -n 's/^voluntary_ctxt_switches:\t//p' \
+		"/proc/$(service_of "$1")/status"
+}
+
+@test "idle connections do not wake the services" {
+	local a b
+	begin_on a many smc_run python3 -c '
+import socket, sys
+server = socket.create_server((sys.argv[1], 9000))
+kept = []
+while True:
+    kept.append(server.accept()[0])
+    kept[-1].send(kept[-1].recv(1))
+' "$SERVER"
+	wait_for listens a 9000
+	begin_on b idle smc_run python3 -c '
+import socket, sys, time
+kept = [socket.create_connection((sys.argv[1], 9000)) for i in range(30)]
+for s in kept:
+    s.send(b"x")
+    s.recv(1)
+print("ready", flush=True)
+time.sleep(60)
+' "$SERVER"
+	wait_for grep -q ready "$PLACE/idle.log"
+	all_on_smc 30
+	sleep 1
+	a=$(wakeups a) b=$(wakeups b)
+	sleep 3
+	echo "a: $a, $(wakeups a); b: $b, $(wakeups b)"
+	# TEST LINK may go once.
+	[ "$(($(wakeups a) - a))" -le 1 ] && [ "$(($(wakeups b) - b))" -le 1 ]
+}
