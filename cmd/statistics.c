@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 
 #include "conf/rundir.h"
 #include "smc_r/bpf/bpf_load.h"
+#include "smc_r/peer/registry_places.h"
 #include "smc_r/status/account.h"
 #include "smc_r/status/baseline.h"
 #include "smc_r/status/status_users.h"
@@ -176,6 +178,72 @@ static int gather_users(const char *rundir, struct statistics *s)
 	return keep_user(s, st.st_uid, s->sum.rmb_reserved);
 }
 
+/* ---- Places -------------------------------------------------------------- */
+
+static uint64_t monotonic_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static int keep_place(void *owner, const struct option_place *place,
+		      const struct worth *w)
+{
+	struct statistics *s = owner;
+	struct statistics_place *more,
+	    p = {.netns = place->netns, .port = (uint16_t)place->port};
+	uint64_t now = monotonic_us();
+
+	if (!w->ended_us)
+		return 0;
+	more = reallocarray(s->place, s->place_count + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->place = more;
+	memcpy(&p.address, place->address, sizeof(p.address));
+	p.tcp_ms = (worth_tcp_us(w->word, now) + 999) / 1000;
+	p.ago_ms = now > w->ended_us ? (now - w->ended_us) / 1000 : 0;
+	p.per_second = w->apart_us ? 1000000 / w->apart_us : 0;
+	p.life_us = w->life_us;
+	p.bytes = w->bytes;
+	p.requests = (double)w->requests / WORTH_REQUESTS;
+	s->place[s->place_count++] = p;
+	return 0;
+}
+
+/* The registry does not know where the listener is bound. */
+static int keep_port(void *owner, uint16_t port, const struct worth *w)
+{
+	const struct option_place place = {.port = port};
+
+	return keep_place(owner, &place, w);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct statistics_place *left = a, *right = b;
+	int order =
+	    memcmp(&left->address, &right->address, sizeof(left->address));
+
+	return order ? order : (int)left->port - (int)right->port;
+}
+
+/* Others than root may not see those of the BPF program. */
+static int gather_places(const char *rundir, struct statistics *s)
+{
+	int error = bpf_load_places(rundir, keep_place, s);
+
+	if (error != -ENOMEM)
+		error = registry_places_each(rundir, keep_port, s);
+
+	if (s->place_count)
+		qsort(s->place, s->place_count, sizeof(*s->place),
+		      compare_places);
+	return error == -ENOMEM ? error : 0;
+}
+
 /* ---- Time and counters -------------------------------------------------- */
 
 static uint64_t now_ms(void)
@@ -256,6 +324,8 @@ int statistics_read(const char *rundir, const char *device,
 		error = gather_groups(&s);
 	if (!error)
 		error = gather_users(rundir, &s);
+	if (!error)
+		error = gather_places(rundir, &s);
 	if (error) {
 		statistics_free(&s);
 		return error;
@@ -270,6 +340,7 @@ void statistics_free(struct statistics *s)
 	free(s->connection);
 	free(s->group);
 	free(s->user);
+	free(s->place);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -316,6 +387,21 @@ void statistics_user_name(uid_t uid, char *out, size_t size)
 		strcpy(out, known->pw_name);
 	else
 		snprintf(out, size, "%u", (unsigned)uid);
+}
+
+void statistics_figures(const struct statistics_place *p, char *out,
+			size_t size)
+{
+	int n = snprintf(out, size,
+			 "lately %" PRIu64 " connections a second, with %.1f "
+			 "ms, %" PRIu64 " bytes and %.1f requests each",
+			 p->per_second, (double)p->life_us / 1000, p->bytes,
+			 p->requests);
+
+	if (p->tcp_ms && n > 0 && (size_t)n < size)
+		snprintf(out + n, size - (size_t)n,
+			 "; on TCP for %" PRIu64 " ms, or while that goes on",
+			 p->tcp_ms);
 }
 
 void statistics_host(const struct in6_addr *address, char *out, size_t size)

@@ -34,6 +34,19 @@ struct statistics_user {
 	uint64_t bytes; /* of RMB memory that the user's processes hold */
 };
 
+/* A place where a listener offers SMC, or did, and what its connections were
+ * like lately. */
+struct statistics_place {
+	uint64_t netns; /* the kernel's cookie of it */
+	struct in6_addr address;
+	uint16_t port;
+	uint64_t tcp_ms; /* for so long it offers no SMC; 0: it does */
+	uint64_t ago_ms; /* since the last one ended */
+	uint64_t per_second;
+	uint64_t life_us, bytes; /* of one */
+	double requests;         /* likewise */
+};
+
 struct statistics {
 	const char *device;
 	struct snapshot settings;
@@ -47,6 +60,9 @@ struct statistics {
 	size_t group_count;
 	struct statistics_user *user; /* that hold any, by number */
 	size_t user_count;
+	/* Sorted by address and port, as far as this user may see them. */
+	struct statistics_place *place;
+	size_t place_count;
 };
 
 /*
@@ -71,6 +87,10 @@ void statistics_host(const struct in6_addr *address, char *out, size_t size);
 /* "10.0.0.1:80", "[2001:db8::1]:80", "-" for none; size at least 56. */
 void statistics_address(const struct in6_addr *address, unsigned port,
 			char *out, size_t size);
+
+/* What a place's connections were like, in words; size at least 160. */
+void statistics_figures(const struct statistics_place *p, char *out,
+			size_t size);
 
 void statistics_print(FILE *out, const struct statistics *s, int detailed);
 /* One JSON object and a newline: 0 or -ENOMEM. */

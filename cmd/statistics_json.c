@@ -207,6 +207,29 @@ static struct json_object *make_user(struct builder *b,
 	return o;
 }
 
+static struct json_object *make_place(struct builder *b,
+				      const struct statistics_place *p)
+{
+	struct json_object *o = json_object_new_object();
+	char text[INET6_ADDRSTRLEN], figures[160];
+
+	statistics_host(&p->address, text, sizeof(text));
+	statistics_figures(p, figures, sizeof(figures));
+	add_number(b, o, "netns", p->netns);
+	add_text(b, o, "address", text);
+	add_number(b, o, "port", p->port);
+	add_text(b, o, "reason",
+		 p->tcp_ms ? reason_name(REASON_NOT_WORTH_IT) : "");
+	add_number(b, o, "tcp_ms", p->tcp_ms);
+	add_number(b, o, "ended_ms_ago", p->ago_ms);
+	add_number(b, o, "connections_per_second", p->per_second);
+	add_number(b, o, "life_us", p->life_us);
+	add_number(b, o, "bytes", p->bytes);
+	add(b, o, "requests", json_object_new_double(p->requests));
+	add_text(b, o, "text", figures);
+	return o;
+}
+
 static struct json_object *make_all(struct builder *b,
 				    const struct statistics *s)
 {
@@ -216,6 +239,7 @@ static struct json_object *make_all(struct builder *b,
 	struct json_object *groups = json_object_new_array();
 	struct json_object *connections = json_object_new_array();
 	struct json_object *users = json_object_new_array();
+	struct json_object *places = json_object_new_array();
 	size_t i;
 
 	add_text(b, o, "device", s->device);
@@ -231,6 +255,9 @@ static struct json_object *make_all(struct builder *b,
 	for (i = 0; i < s->user_count; i++)
 		append(b, users, make_user(b, &s->user[i]));
 	add(b, o, "users", users);
+	for (i = 0; i < s->place_count; i++)
+		append(b, places, make_place(b, &s->place[i]));
+	add(b, o, "places", places);
 	for (i = 0; i < s->group_count; i++)
 		append(b, groups, make_group(b, &s->group[i]));
 	add(b, o, "link_groups", groups);

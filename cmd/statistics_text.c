@@ -135,8 +135,26 @@ static void print_users(FILE *out, const struct statistics *s)
 	}
 }
 
-static void print_reasons(FILE *out, const struct status_counters *c)
+/* Those that offer SMC have no reason. */
+static void print_places(FILE *out, const struct statistics *s)
 {
+	char place[64], figures[160];
+	size_t i;
+
+	for (i = 0; i < s->place_count; i++) {
+		const struct statistics_place *p = &s->place[i];
+
+		if (!p->tcp_ms)
+			continue;
+		statistics_address(&p->address, p->port, place, sizeof(place));
+		statistics_figures(p, figures, sizeof(figures));
+		fprintf(out, "\t%s: %s\n", place, figures);
+	}
+}
+
+static void print_reasons(FILE *out, const struct statistics *s)
+{
+	const struct status_counters *c = &s->sum.counters;
 	bool none = true;
 	int i;
 
@@ -151,6 +169,8 @@ static void print_reasons(FILE *out, const struct status_counters *c)
 			reason_name(code), code, c->fallbacks[i]);
 		fprintf(out, "\t%s\n\tCure: %s\n", reason_text(code),
 			reason_cure(code));
+		if (code == REASON_NOT_WORTH_IT)
+			print_places(out, s);
 	}
 	if (none)
 		fputs("None\n", out);
@@ -240,7 +260,7 @@ void statistics_print(FILE *out, const struct statistics *s, int detailed)
 	}
 	print_details(out, s);
 	print_users(out, s);
-	print_reasons(out, &s->sum.counters);
+	print_reasons(out, s);
 	print_groups(out, s);
 	print_connections(out, s);
 }

@@ -256,6 +256,14 @@ static int read_preload(const char *text, struct snapshot *out, char *why)
 	return read_switch(text, &out->system_preload, why);
 }
 
+static int read_autosmc(const char *text, struct snapshot *out, char *why)
+{
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return refuse(why, "neither yes nor no", text);
+	out->autosmc = text[0] == 'y';
+	return 0;
+}
+
 static int read_memory(const char *text, struct snapshot *out, char *why)
 {
 	uint64_t megabytes = 0;
@@ -337,6 +345,7 @@ static const struct form {
      NULL},
     {"port_range_list", offsetof(struct devconf_values, port_range_list),
      read_ports, write_ports},
+    {"autosmc", offsetof(struct devconf_values, autosmc), read_autosmc, NULL},
     {"system_preload", offsetof(struct devconf_values, system_preload),
      read_preload, NULL},
     {"exclude_list", offsetof(struct devconf_values, exclude_list),

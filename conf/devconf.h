@@ -29,6 +29,7 @@ struct devconf_values {
 	const char *ip_addr_list;
 	const char *max_memory; /* megabytes */
 	const char *port_range_list;
+	const char *autosmc; /* yes or no */
 	const char *system_preload;
 	const char *exclude_list;
 };

@@ -187,6 +187,7 @@ int snapshot_parse(const char *text, size_t length, struct snapshot *out)
 	s.max_memory_bytes = take_number(&r, UINT64_MAX);
 	expect(&r, "\nport_range_list");
 	take_ranges(&r, &s);
+	s.autosmc = !take(&r, "\nautosmc 0");
 	expect(&r, "\nsystem_preload ");
 	s.system_preload = take_number(&r, 1) != 0;
 	expect(&r, "\nexclude_list");
@@ -259,6 +260,8 @@ int snapshot_format(const struct snapshot *s, char *out, size_t size)
 	    s->max_memory_bytes);
 	for (unsigned i = 0; i < s->range_count; i++)
 		put_range(&w, &s->ranges[i]);
+	if (!s->autosmc)
+		put(&w, "\nautosmc 0");
 	put(&w, "\nsystem_preload %d\nexclude_list", s->system_preload);
 	for (unsigned i = 0; i < s->exclude_count; i++)
 		put(&w, " %s", s->excludes[i]);

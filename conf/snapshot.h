@@ -7,7 +7,8 @@
  * is not Available and every connection stays on TCP.
  *
  * The text is canonical: one line per field, in a fixed order, and exactly one
- * text for each set of values. Anything else is refused as a whole.
+ * text for each set of values. Anything else is refused as a whole. autosmc has
+ * a line only where it is off: engines that know of no such line go on.
  *
  * Ownership: a snapshot is a plain value; copy it freely.
  * Locking:   none. The file is replaced by rename(2), so a reader sees the old
@@ -44,6 +45,8 @@ struct snapshot {
 	unsigned range_count;
 	/* Sorted and disjoint. */
 	struct snapshot_range ranges[SNAPSHOT_RANGES_MAX];
+	/* Places whose connections are short go to TCP. */
+	bool autosmc;
 	/* The library is named in /etc/ld.so.preload. */
 	bool system_preload;
 	unsigned exclude_count;

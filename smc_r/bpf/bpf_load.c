@@ -27,6 +27,7 @@
 
 #define SETTINGS "settings"
 #define ACCOUNTS "accounts"
+#define PLACES   "listeners"
 #define INSTANCE ".rodata.instance"
 
 _Static_assert(SNAPSHOT_ADDRESSES_MAX == OPTION_ADDRESSES_MAX,
@@ -55,7 +56,7 @@ static int keep_complaint(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
-/* ---- Places ------------------------------------------------------------- */
+/* ---- The cgroup --------------------------------------------------------- */
 
 /* Where the cgroup v2 hierarchy is mounted; its usual place if it is there. */
 static int cgroup_find(char *out, size_t size)
@@ -100,6 +101,7 @@ static void settings_of(struct option_settings *out, const char *rundir,
 	memset(out, 0, sizeof(*out));
 	out->share = share_of(rundir);
 	out->max_memory = s->max_memory_bytes;
+	out->learns = s->autosmc;
 	out->build = bpf_object_build;
 	out->enabled = s->enabled;
 	out->address_count = s->address_count;
@@ -189,6 +191,40 @@ int bpf_load_accounts(const char *rundir,
 		if (bpf_map_lookup_elem(map, &user, &a) == 0)
 			result = each(owner, user, a.bytes);
 		before = &user;
+	}
+	close(map);
+	return result;
+}
+
+/* ---- Places ------------------------------------------------------------- */
+
+int bpf_load_places(const char *rundir,
+		    int (*each)(void *owner, const struct option_place *place,
+				const struct worth *worth),
+		    void *owner)
+{
+	struct option_place place, *before = NULL;
+	struct option_listening l;
+	struct bpf_map_info info = {0};
+	uint32_t length = sizeof(info);
+	struct bpf_pins pins;
+	char unused[1];
+	int map, result;
+
+	result = bpf_pins_init(&pins, rundir, unused, sizeof(unused));
+	if (result)
+		return result;
+	map = bpf_pins_open(&pins, PLACES);
+	if (map < 0)
+		return map;
+	/* An older build's has other elements. */
+	if (bpf_obj_get_info_by_fd(map, &info, &length) != 0 ||
+	    info.key_size != sizeof(place) || info.value_size != sizeof(l))
+		result = -ESTALE;
+	while (!result && bpf_map_get_next_key(map, before, &place) == 0) {
+		if (bpf_map_lookup_elem(map, &place, &l) == 0 && l.count > 0)
+			result = each(owner, &place, &l.worth);
+		before = &place;
 	}
 	close(map);
 	return result;

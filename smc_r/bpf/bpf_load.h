@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "conf/snapshot.h"
+#include "smc_r/os/option.h"
 
 /*
  * Attaches the programs with these settings. When they are attached already,
@@ -50,6 +51,12 @@ int bpf_load_update(const char *rundir, const struct snapshot *s, char *why,
 int bpf_load_accounts(const char *rundir,
 		      int (*each)(void *owner, uid_t user, uint64_t bytes),
 		      void *owner);
+
+/* Calls each() with every place where a marked listener is, likewise. */
+int bpf_load_places(const char *rundir,
+		    int (*each)(void *owner, const struct option_place *place,
+				const struct worth *worth),
+		    void *owner);
 
 /* Takes everything away again; 0 also when there was nothing. */
 int bpf_load_detach(const char *rundir);

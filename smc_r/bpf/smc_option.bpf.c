@@ -32,6 +32,7 @@
 
 #include "smc_r/bpf/smc_option_accounts.bpf.h"
 #include "smc_r/bpf/smc_option_maps.bpf.h"
+#include "smc_r/bpf/smc_option_worth.bpf.h"
 #include "smc_r/os/option.h"
 
 char licence[] SEC("license") = "Dual BSD/GPL";
@@ -192,7 +193,7 @@ static __always_inline void on_connected(struct bpf_sock_ops *ops)
 
 /* ---- Server ------------------------------------------------------------- */
 
-static __always_inline void place_of(struct place *place,
+static __always_inline void place_of(struct option_place *place,
 				     struct bpf_sock_ops *ops)
 {
 	place->netns = bpf_get_netns_cookie(ops);
@@ -212,7 +213,7 @@ static __always_inline void note_others(__u32 now, const struct mark *m)
 static __always_inline void on_listen(struct bpf_sock_ops *ops)
 {
 	struct mark *m = mark_of(ops);
-	struct place place;
+	struct option_place place;
 
 	if (!m || !(m->state & OFFER_WANT))
 		return;
@@ -228,46 +229,30 @@ static __always_inline void on_listen(struct bpf_sock_ops *ops)
 static __always_inline void on_state(struct bpf_sock_ops *ops)
 {
 	struct mark *m;
-	struct place place;
+	struct option_place place;
 
-	if (ops->args[0] != BPF_TCP_LISTEN)
+	if (ops->args[0] != BPF_TCP_LISTEN && ops->args[1] != BPF_TCP_CLOSE)
 		return;
 	m = mark_of(ops);
-	if (!m || !m->listed)
+	if (m && m->watched)
+		note_tcp(ops, m);
+	if (!m || !m->listed || ops->args[0] != BPF_TCP_LISTEN)
 		return;
 	m->listed = 0;
 	place_of(&place, ops);
 	place_remove(&place, m);
 }
 
-/* A SYN-ACK that is sent again during a pause says what it said before. */
-static __always_inline bool place_answers(const struct place *place,
-					  const struct handshake *h)
-{
-	const struct listening *l = bpf_map_lookup_elem(&listeners, place);
-
-	return l && l->count &&
-	       (!l->paused_until || l->paused_until <= bpf_ktime_get_ns() ||
-		handshake_is_known(h));
-}
-
-/*
- * Is there a marked listener that may have been given this SYN? One that is
- * bound to the address, or to every address; "::" takes IPv4 as well.
- */
+/* Is there a marked listener that may have been given this SYN? A SYN-ACK that
+ * is sent again says what it said before. */
 static __always_inline bool is_marked_listener(const struct handshake *h)
 {
-	struct place place = {.netns = h->netns, .port = h->local_port};
+	struct option_place to = {.netns = h->netns, .port = h->local_port};
+	const struct option_listening *l;
 
-	__builtin_memcpy(place.address, h->local, sizeof(place.address));
-	if (place_answers(&place, h))
-		return true;
-	__builtin_memset(place.address, 0, sizeof(place.address));
-	if (place_answers(&place, h))
-		return true;
-	place.address[2] = bpf_htonl(0xffff); /* 0.0.0.0 */
-	return h->local[0] == 0 && h->local[1] == 0 &&
-	       h->local[2] == place.address[2] && place_answers(&place, h);
+	__builtin_memcpy(to.address, h->local, sizeof(to.address));
+	l = place_find(&to);
+	return l && (!place_is_on_tcp(l) || handshake_is_known(h));
 }
 
 /* Did the SYN carry the option? Negative: it was not kept. */
@@ -310,22 +295,38 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 		handshake_drop(&h);
 }
 
+/* It was given by a marked listener, and has the listener's flags. */
+static __always_inline void give_back(struct bpf_sock_ops *ops, bool agreed)
+{
+	__u32 flags = ops->bpf_sock_ops_cb_flags, port = ops->local_port;
+	__u32 kept = flags & (~LISTENER_FLAGS | flags_of_others);
+	struct port *p;
+
+	if (kept == flags)
+		return;
+	p = bpf_map_lookup_elem(&ports, &port);
+	if (!p || !(p->count & PORT_MARKED))
+		return;
+	if (!agreed && watch(ops, p))
+		kept |= BPF_SOCK_OPS_STATE_CB_FLAG;
+	bpf_sock_ops_cb_flags_set(ops, kept);
+}
+
 /* Most have agreed to nothing, and need no mark. */
 static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 {
-	__u32 flags = ops->bpf_sock_ops_cb_flags;
-	__u32 kept = flags & (~LISTENER_FLAGS | flags_of_others);
 	struct bpf_sock *sk = ops->sk;
 	struct option_knock knock;
+	bool agreed = false;
 	struct handshake h;
 	struct mark *m;
 
-	if (kept != flags && port_is_marked(ops->local_port))
-		bpf_sock_ops_cb_flags_set(ops, kept);
-	if (!handshakes_made)
-		return;
-	handshake_of(&h, ops);
-	if (!handshake_take(&h, &knock) || !sk)
+	if (handshakes_made) {
+		handshake_of(&h, ops);
+		agreed = handshake_take(&h, &knock);
+	}
+	give_back(ops, agreed);
+	if (!agreed || !sk)
 		return;
 	m = bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!m)
@@ -336,6 +337,7 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	__builtin_memcpy(m->local, h.local, sizeof(m->local));
 	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
 	m->knock = knock;
+	m->since_us = bpf_ktime_get_ns() / US;
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */
@@ -440,8 +442,8 @@ static __always_inline int listener_set(struct bpf_sockopt *ctx,
 					struct bpf_sock *sk, struct mark *m,
 					__u32 wanted)
 {
-	struct place place = {.netns = bpf_get_netns_cookie(ctx),
-			      .port = sk->src_port};
+	struct option_place place = {.netns = bpf_get_netns_cookie(ctx),
+				     .port = sk->src_port};
 	__s32 before;
 	int error;
 
@@ -496,15 +498,33 @@ static __always_inline int mark_set(struct bpf_sockopt *ctx, __u32 wanted)
 	return 0;
 }
 
-/* Where nobody can answer a mark would be for nothing. */
+/* Where nobody can answer, or nobody will, a mark would be for nothing. */
 static __always_inline int mark_visitor(struct bpf_sockopt *ctx)
 {
 	const struct option_visit *visit = ctx->optval;
+	struct option_place to = {.netns = bpf_get_netns_cookie(ctx)};
 
 	if ((void *)(visit + 1) > ctx->optval_end || visit->mark != 1)
 		return -EINVAL;
-	return port_is_marked(visit->port) ? mark_set(ctx, OPTION_MARK)
-					   : -ENOENT;
+	to.port = visit->port;
+	__builtin_memcpy(to.address, visit->address, sizeof(to.address));
+	if (!port_is_marked(to.port))
+		return -ENOENT;
+	return place_refuses(&to) ? -EBUSY : mark_set(ctx, OPTION_MARK);
+}
+
+/* Its process says it once, before the end. */
+static __always_inline int note_moved(struct bpf_sockopt *ctx)
+{
+	const struct option_moved *moved = ctx->optval;
+	struct bpf_sock *sk = ctx->sk;
+	struct mark *m = sk ? bpf_sk_storage_get(&marks, sk, 0, 0) : 0;
+
+	if (!m || !m->serves || (void *)(moved + 1) > ctx->optval_end)
+		return -EINVAL;
+	m->bytes = moved->bytes;
+	m->requests = moved->requests;
+	return 0;
 }
 
 static __always_inline int mark_knocking(struct bpf_sockopt *ctx)
@@ -539,6 +559,8 @@ int smc_mark(struct bpf_sockopt *ctx)
 		error = mark_visitor(ctx);
 	else if (ctx->optlen == sizeof(struct option_knocking))
 		error = mark_knocking(ctx);
+	else if (ctx->optlen == sizeof(struct option_moved))
+		error = note_moved(ctx);
 	else if (ctx->optlen != sizeof(*value) ||
 		 (void *)(value + 1) > ctx->optval_end ||
 		 (*value & ~(OPTION_MARK | OPTION_DEFERS | OPTION_PAUSES)) != 0)
@@ -608,6 +630,11 @@ int smc_state(struct bpf_sockopt *ctx)
 	*value = OPTION_ANSWER | (m ? m->state : 0);
 	if (m && (m->state & OFFER_AGREED) && has_met(ctx, sk, m))
 		*value |= OFFER_MET;
+	if (sk && !(m && (m->state & OFFER_AGREED)) &&
+	    port_may_be_on_tcp(m && (m->state & OFFER_WANT)
+				   ? bpf_ntohs(sk->dst_port)
+				   : sk->src_port))
+		*value |= OFFER_UNWORTHY;
 	if (sk && m && (m->state & OFFER_AGREED) && !m->serves &&
 	    port_defers(bpf_ntohs(sk->dst_port)))
 		*value |= OFFER_DEFERS;
@@ -639,9 +666,12 @@ int smc_release(struct bpf_sock *sk)
 	struct mark *m = bpf_sk_storage_get(&marks, sk, 0, 0);
 	struct handshake h = {.netns = 0};
 
-	if (!m || !m->serves || m->met)
+	if (!m || !m->serves)
 		return 1;
 	h.netns = bpf_get_netns_cookie(sk);
+	note_smc(m, h.netns);
+	if (m->met)
+		return 1;
 	address_of(h.remote, sk->family, sk->dst_ip4, sk->dst_ip6);
 	h.remote_port = bpf_ntohs(sk->dst_port);
 	note_accepted(&h, m);

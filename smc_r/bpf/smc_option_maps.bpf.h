@@ -25,24 +25,28 @@
 #define SECOND         1000000000ULL
 /* Longer than the default number of SYN-ACKs takes (tcp_synack_retries 5). */
 #define HANDSHAKE_AGE  (127 * SECOND)
-#define PAUSE          SECOND
 #define HANDSHAKES_MAX 16384
 #define LISTENERS_MAX  16384
 #define ACCEPTED_MAX   16384
 #define PORTS          65536
 
 struct mark {
-	__u32 state; /* OFFER_* */
-	__u8 offers; /* the SYN of this connection carries the option */
-	__u8 syns;   /* SYNs sent with it */
-	__u8 listed; /* counted in "listeners" */
-	__u8 flags;  /* callback flags that were not set before us */
-	__u16 port;  /* its own, host order */
-	__u8 serves; /* came from a listener */
-	__u8 defers; /* listener with TCP_DEFER_ACCEPT */
-	__u8 met;    /* serves: stands in "accepted" */
-	__u8 pad[3];
-	__u32 local[4]; /* serves: its own address */
+	__u32 state;  /* OFFER_* */
+	__u8 offers;  /* the SYN of this connection carries the option */
+	__u8 syns;    /* SYNs sent with it */
+	__u8 listed;  /* counted in "listeners" */
+	__u8 flags;   /* callback flags that were not set before us */
+	__u16 port;   /* its own, host order */
+	__u8 serves;  /* came from a listener */
+	__u8 defers;  /* listener with TCP_DEFER_ACCEPT */
+	__u8 met;     /* serves: stands in "accepted" */
+	__u8 watched; /* server's, on TCP: for how many ends its own counts */
+	__u8 pad[2];
+	__u32 local[4]; /* serves, watched: its own address */
+	__u64 since_us; /* likewise: when it was established */
+	/* serves: what its process says that it carried. */
+	__u64 bytes;
+	__u64 requests;
 	struct option_knock
 	    knock; /* a client's own; a server's: its client's */
 };
@@ -53,14 +57,6 @@ struct answer {
 	struct option_knock knock; /* of the client that got it */
 };
 
-/* Where a marked socket listens; address as in struct option_settings. */
-struct place {
-	__u64 netns;
-	__u32 address[4];
-	__u32 port; /* host order */
-	__u32 pad;
-};
-
 struct handshake {
 	__u64 netns;
 	__u32 local[4], remote[4];
@@ -68,11 +64,11 @@ struct handshake {
 	__u32 remote_port; /* as the kernel gives it */
 };
 
-/* What is known of a place. */
-struct listening {
-	__u32 count; /* marked listeners */
-	__u32 pad;
-	__u64 paused_until; /* none of them offers SMC before then */
+/* What is known of a port of this host. */
+struct port {
+	__u32 count;              /* marked listeners, see PORT_MARKED */
+	struct worth_notes notes; /* connections on TCP */
+	__u32 tcp_until_ms; /* some place with it offers no SMC; 0: none did */
 };
 
 /* When "handshakes" was last searched for old ones. */
@@ -113,8 +109,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, LISTENERS_MAX);
-	__type(key, struct place);
-	__type(value, struct listening);
+	__type(key, struct option_place);
+	__type(value, struct option_listening);
 } listeners SEC(".maps");
 
 /*
@@ -128,7 +124,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PORTS);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct port);
 } ports SEC(".maps");
 
 /*
@@ -210,8 +206,8 @@ static __always_inline bool settings_match(const __u32 *local, __u16 port)
 
 struct bpf_map;
 
-static long drop_empty(struct bpf_map *map, const struct place *place,
-		       const struct listening *l, void *unused)
+static long drop_empty(struct bpf_map *map, const struct option_place *place,
+		       const struct option_listening *l, void *unused)
 {
 	(void)unused;
 	if (l->count == 0)
@@ -219,9 +215,9 @@ static long drop_empty(struct bpf_map *map, const struct place *place,
 	return 0;
 }
 
-static __always_inline bool place_count_up(const struct place *place)
+static __always_inline bool place_count_up(const struct option_place *place)
 {
-	struct listening one = {.count = 1}, *l;
+	struct option_listening one = {.count = 1}, *l;
 	long error;
 
 	l = bpf_map_lookup_elem(&listeners, place);
@@ -245,26 +241,26 @@ static __always_inline bool place_count_up(const struct place *place)
 
 static __always_inline void port_count(__u32 port, __s32 change)
 {
-	__u32 *count = bpf_map_lookup_elem(&ports, &port);
+	struct port *p = bpf_map_lookup_elem(&ports, &port);
 
-	if (count)
-		__sync_fetch_and_add(count, change);
+	if (p)
+		__sync_fetch_and_add(&p->count, change);
 }
 
 static __always_inline bool port_is_marked(__u32 port)
 {
-	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
+	const struct port *p = bpf_map_lookup_elem(&ports, &port);
 
-	return count && (*count & PORT_MARKED);
+	return p && (p->count & PORT_MARKED);
 }
 
 /* All of them. */
 static __always_inline bool port_defers(__u32 port)
 {
-	const __u32 *count = bpf_map_lookup_elem(&ports, &port);
-	__u32 marked = count ? *count & PORT_MARKED : 0;
+	const struct port *p = bpf_map_lookup_elem(&ports, &port);
+	__u32 marked = p ? p->count & PORT_MARKED : 0;
 
-	return marked && *count / PORT_DEFERS == marked;
+	return marked && p->count / PORT_DEFERS == marked;
 }
 
 static __always_inline __s32 port_weight(const struct mark *m)
@@ -272,7 +268,7 @@ static __always_inline __s32 port_weight(const struct mark *m)
 	return m->defers ? PORT_DEFERS + 1 : 1;
 }
 
-static __always_inline bool place_add(const struct place *place,
+static __always_inline bool place_add(const struct option_place *place,
 				      const struct mark *m)
 {
 	if (!place_count_up(place))
@@ -282,23 +278,15 @@ static __always_inline bool place_add(const struct place *place,
 	return true;
 }
 
-static __always_inline void place_remove(const struct place *place,
+static __always_inline void place_remove(const struct option_place *place,
 					 const struct mark *m)
 {
-	struct listening *l = bpf_map_lookup_elem(&listeners, place);
+	struct option_listening *l = bpf_map_lookup_elem(&listeners, place);
 
 	__sync_fetch_and_add(&listening, -1);
 	port_count(place->port, -port_weight(m));
 	if (l)
 		__sync_fetch_and_add(&l->count, -1);
-}
-
-static __always_inline void place_pause(const struct place *place)
-{
-	struct listening *l = bpf_map_lookup_elem(&listeners, place);
-
-	if (l)
-		l->paused_until = bpf_ktime_get_ns() + PAUSE;
 }
 
 /* ---- SYN-ACKs under way ------------------------------------------------- */

@@ -44,6 +44,18 @@ bool handshake_is_here(const struct in6_addr *where)
 				    settings_has_address(where));
 }
 
+uint32_t handshake_why_tcp(const struct connection *c, int state)
+{
+	const struct status_slot *slot = c->slot;
+	bool refused = state < 0 ? registry_refuses(slot->role == STATUS_SERVER
+							? slot->local_port
+							: slot->peer_port)
+				 : (state & OFFER_UNWORTHY) != 0;
+
+	return refused && handshake_is_here(&slot->peer) ? REASON_NOT_WORTH_IT
+							 : REASON_PEER_NO_SMC;
+}
+
 bool handshake_is_undecided(struct connection *c)
 {
 	return connection_phase(c) == PHASE_HANDSHAKE;
@@ -269,7 +281,7 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 	else if (is_foreign(c))
 		leave_uncounted(c);
 	else
-		handshake_stay_native(c, REASON_PEER_NO_SMC);
+		handshake_stay_native(c, handshake_why_tcp(c, state));
 }
 
 /* Registry: until the entry is claimed nothing has happened yet. */

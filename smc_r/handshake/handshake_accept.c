@@ -77,7 +77,7 @@ static void take_up(struct connection *c, int fd, struct arrival *a,
 	else if (a->agreed)
 		handshake_begin(c, true);
 	else
-		handshake_stay_native(c, REASON_PEER_NO_SMC);
+		handshake_stay_native(c, handshake_why_tcp(c, a->state));
 	if (connection_phase(c) == PHASE_HANDSHAKE) {
 		if (reason && !a->claimed)
 			handshake_end_offer(c, fd, reason,
@@ -232,7 +232,9 @@ static void keep_passthrough(int fd, const struct arrival *a,
 			     const struct sockaddr_storage *peer)
 {
 	struct passthrough p = {.role = STATUS_SERVER,
-				.reason = REASON_PEER_NO_SMC,
+				.reason = a->state & OFFER_UNWORTHY
+					      ? REASON_NOT_WORTH_IT
+					      : REASON_PEER_NO_SMC,
 				.local = a->local,
 				.local_port = a->port};
 

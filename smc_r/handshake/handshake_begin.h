@@ -24,6 +24,9 @@ void handshake_start_clock(struct connection *c);
 /* Does this address belong to this host? */
 bool handshake_is_here(const struct in6_addr *where);
 
+/* Why it stays on TCP, as the peer offers nothing. state: of offer.h. */
+uint32_t handshake_why_tcp(const struct connection *c, int state);
+
 /* From here on CLC messages follow. Its clock was started. */
 void handshake_begin(struct connection *c, bool server);
 /* Neither side is committed to anything: the connection is TCP, without a word.

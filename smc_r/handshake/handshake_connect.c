@@ -57,7 +57,7 @@ static void make_offer(struct connection *c, int fd, uint16_t port, bool marked)
 		return;
 	if (marked || offer_mark(fd) == 0)
 		atomic_fetch_or(&c->slot->socket_flags, SOCKET_OFFERED);
-	else if (registry_has_listener(port))
+	else if (!registry_refuses(port) && registry_has_listener(port))
 		offer_by_registry(c, fd);
 }
 
@@ -112,19 +112,30 @@ static bool may_knock(const struct knocks *k, uint32_t flags)
 }
 
 /* Engine lock held. 0: marked, and the acceptor will be told of the knock. */
-static int knock_at(int fd, uint16_t port, uint32_t flags, struct knocks *k)
+static int knock_at(int fd, const struct target *to, uint32_t flags,
+		    struct knocks *k)
 {
 	struct option_knock option;
 	int error;
 
-	if (!linkgroup_knock(port, k))
+	if (!linkgroup_knock(to->port, k))
 		return -EAGAIN;
 	linkgroup_knock_describe(k, &option);
-	error = may_knock(k, flags) ? offer_mark_visitor(fd, port, &option)
-				    : -EAGAIN;
+	error = may_knock(k, flags)
+		    ? offer_mark_visitor(fd, &to->where, to->port, &option)
+		    : -EAGAIN;
 	if (error)
 		take_back(k);
 	return error == -EINVAL ? -EAGAIN : error;
+}
+
+/* Would nobody answer? */
+static bool is_nobody(const struct target *to, int visit)
+{
+	if (visit != -ENOENT && visit != -EBUSY)
+		return false;
+	no_smc_cache_note(to->port, visit == -EBUSY);
+	return true;
 }
 
 /* Engine lock held. The connection that begins, or NULL. */
@@ -136,10 +147,12 @@ static struct connection *begin_near(int fd, const struct target *to,
 	struct knocks k;
 	bool knocks;
 
-	*visit = knock_at(fd, to->port, flags, &k);
+	*visit = knock_at(fd, to, flags, &k);
 	knocks = *visit == 0;
 	if (*visit == -EAGAIN)
-		*visit = offer_mark_visitor(fd, to->port, NULL);
+		*visit = offer_mark_visitor(fd, &to->where, to->port, NULL);
+	if (is_nobody(to, *visit))
+		*visit = -ENOENT;
 	c = *visit == -ENOENT ? NULL
 			      : begin_client(fd, to, t, flags, *visit == 0);
 	if (!knocks)
@@ -151,17 +164,18 @@ static struct connection *begin_near(int fd, const struct target *to,
 	return c;
 }
 
-/* Does what offer_mark_visitor() does. */
-static int visit_unlocked(int fd, uint16_t port)
+/* Does what offer_mark_visitor() does, or asks nobody. -EAGAIN: with the lock,
+ * as there may be a knock. */
+static int visit_unlocked(int fd, const struct target *to)
 {
 	int error;
 
-	if (no_smc_cache_has(port))
+	if (no_smc_cache_has(to->port))
 		return -ENOENT;
-	error = offer_mark_visitor(fd, port, NULL);
-	if (error == -ENOENT)
-		no_smc_cache_note(port);
-	return error;
+	if (linkgroup_knock_is_likely(to->port))
+		return -EAGAIN;
+	error = offer_mark_visitor(fd, &to->where, to->port, NULL);
+	return is_nobody(to, error) ? -ENOENT : error;
 }
 
 enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
@@ -181,8 +195,8 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 		return PROSPECT_NOT_OURS;
 	near = handshake_is_here(&to.where) && !t.unsuitable;
 	/* This needs no lock, and is mostly the end of it. */
-	if (near && !linkgroup_knock_is_likely(to.port))
-		visit = visit_unlocked(fd, to.port);
+	if (near)
+		visit = visit_unlocked(fd, &to);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
 	flags = file_flags(fd);
@@ -232,6 +246,8 @@ void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 	if (result < 0 && (error != EINPROGRESS ||
 			   !handshake_socket_name(SYS_getpeername, fd, &name)))
 		return;
+	if (no_smc_cache_refuses(to.port))
+		p.reason = REASON_NOT_WORTH_IT;
 	no_smc_cache_confirm(to.port);
 	if (!handshake_socket_name(SYS_getsockname, fd, &name))
 		return;

@@ -15,7 +15,8 @@
  * listener that has TCP_DEFER_ACCEPT. 5 leaves a marked listener as it is, and
  * no SYN-ACK from where it listens has the option for a second.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_visit): marks a
- * client, unless no marked listener of this host has that port: then ENOENT.
+ * client, unless no marked listener of this host has that port: then ENOENT;
+ * or what listens at that place offers no SMC at the time: then EBUSY.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_knocking): the same,
  * and the knock goes to the other end of the connection that follows.
  *   getsockopt(fd, OPTION_LEVEL, instance, int): OPTION_ANSWER | OFFER_*.
@@ -24,6 +25,8 @@
  * before the knock.
  *   getsockopt(fd, OPTION_LEVEL, instance, struct option_account): the account
  * of the user who asks, on a socket of any kind.
+ *   setsockopt(fd, OPTION_LEVEL, instance, struct option_moved): what a
+ * connection carried, of a server's socket before its end.
  *   setsockopt(fd, OPTION_LEVEL, instance, struct option_account_name) and
  * (..., struct option_account_bytes): change it, likewise.
  *
@@ -35,18 +38,22 @@
 
 #include <linux/types.h>
 
+#include "smc_r/protocol/worth.h"
+
 #define OPTION_LEVEL       0x534d4358 /* "SMCX" */
 #define OPTION_ANSWER      0x534d0000 /* upper half of each answer */
 #define OPTION_ANSWER_MASK 0xffff0000
 
 /* What offer_state() tells of a socket. */
-#define OFFER_WANT   1 /* marked, or accepted and agreed */
-#define OFFER_SENT   2 /* our SYN or SYN-ACK carried the option */
-#define OFFER_AGREED 4 /* and so did the peer's */
-#define OFFER_MET    8 /* then: the server has asked, so it had accepted */
+#define OFFER_WANT     1 /* marked, or accepted and agreed */
+#define OFFER_SENT     2 /* our SYN or SYN-ACK carried the option */
+#define OFFER_AGREED   4 /* and so did the peer's */
+#define OFFER_MET      8 /* then: the server has asked, so it had accepted */
 /* Client: the listener on this host at the server's port has TCP_DEFER_ACCEPT,
  * as far as it is marked. */
-#define OFFER_DEFERS 16
+#define OFFER_DEFERS   16
+/* Nothing was agreed, and the place of the server offers no SMC these days. */
+#define OFFER_UNWORTHY 32
 
 /* What marks a socket. */
 #define OPTION_MARK   1
@@ -57,6 +64,15 @@
 struct option_visit {
 	__s32 mark; /* 1 */
 	__u32 port; /* of the server, host order */
+	/* Its address, as in struct option_answer. */
+	__u32 address[4];
+	__u32 pad[2];
+};
+
+/* What is not in TCP's own counts. */
+struct option_moved {
+	__u64 bytes; /* of both directions */
+	__u64 requests;
 };
 
 /* What the BPF program carries from a client to its acceptor, and does not look
@@ -134,6 +150,22 @@ struct option_account_kept {
 #define OPTION_DIRECTORY_BITS 24
 #define OPTION_ACCOUNTS_MAX   65536
 
+/* Where a marked socket listens, the key of the map "listeners"; address as in
+ * struct option_settings. */
+struct option_place {
+	__u64 netns; /* the kernel's cookie of it */
+	__u32 address[4];
+	__u32 port; /* host order */
+	__u32 pad;
+};
+
+/* What is known of a place. */
+struct option_listening {
+	__u32 count; /* marked listeners */
+	__u32 pad;
+	struct worth worth;
+};
+
 #define OPTION_KIND   254
 #define OPTION_LENGTH 6
 #define OPTION_MAGIC  0xe2d4c3d9 /* in network order */
@@ -149,6 +181,8 @@ struct option_settings {
 	__u32 address_count;
 	__u32 share;      /* as in struct option_account */
 	__u64 max_memory; /* bytes */
+	__u32 learns;     /* places go to TCP by what ends there */
+	__u32 pad;
 	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
 	__u32 addresses[OPTION_ADDRESSES_MAX][4];
 	/* bit (port % 64) of word (port / 64): a server port of SMC-R */
@@ -160,9 +194,11 @@ _Static_assert(sizeof(struct option_answer) ==
 	       "no gap");
 _Static_assert(sizeof(struct option_account) == 32 &&
 		   sizeof(struct option_account_name) == 12 &&
-		   sizeof(struct option_account_bytes) == 24,
+		   sizeof(struct option_account_bytes) == 24 &&
+		   sizeof(struct option_moved) == 16 &&
+		   sizeof(struct option_visit) == 32,
 	       "each form has a length of its own");
-_Static_assert(sizeof(struct option_settings) == 8248,
+_Static_assert(sizeof(struct option_settings) == 8256,
 	       "the BPF program and the commands see one layout");
 
 #endif

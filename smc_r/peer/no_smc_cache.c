@@ -6,11 +6,14 @@
 
 #include "smc_r/os/relaxed.h"
 
-#define TIME_BITS 48
+#define TIME_BITS 47
+#define TIME_MASK ((1ull << TIME_BITS) - 1)
+#define REFUSES   (1ull << TIME_BITS)
+#define PORT_BIT  48
 
-/* The port stands above the time, in milliseconds: 0 where nobody has connected
- * yet. One word, so that no thread sees the port of one and the time of
- * another. */
+/* The port stands above whether it refuses, and that above the time, in
+ * milliseconds: 0 where nobody has connected yet. One word, so that no thread
+ * sees the port of one and the time of another. */
 static _Atomic uint64_t met;
 
 static uint64_t now_ms(void)
@@ -21,32 +24,35 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static uint64_t word_of(uint16_t port, uint64_t ms)
-{
-	return (uint64_t)port << TIME_BITS | (ms & ((1ull << TIME_BITS) - 1));
-}
-
 bool no_smc_cache_has(uint16_t port)
 {
 	uint64_t seen = relaxed_load(&met);
-	uint64_t ms = seen & ((1ull << TIME_BITS) - 1);
+	uint64_t ms = seen & TIME_MASK;
 
-	return seen >> TIME_BITS == port && ms &&
+	return seen >> PORT_BIT == port && ms &&
 	       now_ms() - ms < NO_SMC_CACHE_MS;
 }
 
-void no_smc_cache_note(uint16_t port)
+void no_smc_cache_note(uint16_t port, bool refuses)
 {
-	relaxed_store(&met, word_of(port, 0));
+	relaxed_store(&met,
+		      (uint64_t)port << PORT_BIT | (refuses ? REFUSES : 0));
+}
+
+bool no_smc_cache_refuses(uint16_t port)
+{
+	uint64_t seen = relaxed_load(&met);
+
+	return seen >> PORT_BIT == port && (seen & REFUSES);
 }
 
 void no_smc_cache_confirm(uint16_t port)
 {
-	uint64_t asked = word_of(port, 0);
+	uint64_t asked = relaxed_load(&met);
 
-	if (relaxed_load(&met) == asked)
+	if (asked >> PORT_BIT == port && (asked & TIME_MASK) == 0)
 		atomic_compare_exchange_strong(&met, &asked,
-					       word_of(port, now_ms()));
+					       asked | (now_ms() & TIME_MASK));
 }
 
 void no_smc_cache_clear(void)

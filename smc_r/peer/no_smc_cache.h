@@ -3,8 +3,8 @@
  * no_smc_cache: the server without the engine that this process met last.
  *
  * Before a client connects to an address of its own host it asks the kernel
- * whether any listener at the port has the engine. A client of a server without
- * it mostly connects again and again. So the answer is good for some
+ * whether any listener at the port has the engine, and offers SMC. A client of
+ * one without mostly connects again and again. So the answer is good for some
  * milliseconds after a connection to that server has come about; a server with
  * the engine that takes its place meanwhile gets these few connections on TCP.
  * A connect() that failed proves nothing: its server may be about to begin.
@@ -22,8 +22,12 @@
 /* A moment ago there was nobody with the engine, and somebody without. */
 bool no_smc_cache_has(uint16_t port);
 
-/* The kernel has said that there is nobody with the engine. */
-void no_smc_cache_note(uint16_t port);
+/* The kernel has said that there is nobody with the engine; refuses: that there
+ * is, and offers no SMC now. */
+void no_smc_cache_note(uint16_t port, bool refuses);
+
+/* What it said last was the latter. */
+bool no_smc_cache_refuses(uint16_t port);
 
 /* A connection came about behind that; later ones change nothing. */
 void no_smc_cache_confirm(uint16_t port);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "smc_r/os/option_instance.h"
@@ -34,11 +35,13 @@ static int mark(int fd, int value)
 	return set(fd, &value, sizeof(value));
 }
 
-int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock)
+int offer_mark_visitor(int fd, const struct in6_addr *where, uint16_t port,
+		       const struct option_knock *knock)
 {
 	struct option_knocking visit = {.visit = {.mark = 1, .port = port}};
 	int error;
 
+	memcpy(visit.visit.address, where, sizeof(visit.visit.address));
 	if (knock) {
 		visit.knock = *knock;
 		return set(fd, &visit, sizeof(visit));
@@ -47,6 +50,11 @@ int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock)
 
 	/* A BPF program that was attached before there were visitors. */
 	return error == -EINVAL ? mark(fd, 1) : error;
+}
+
+void offer_moved(int fd, const struct option_moved *moved)
+{
+	set(fd, moved, sizeof(*moved));
 }
 
 int offer_mark(int fd)

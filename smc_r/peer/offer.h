@@ -20,6 +20,7 @@
 #ifndef SMC_R_OFFER_H
 #define SMC_R_OFFER_H
 
+#include <netinet/in.h>
 #include <stdint.h>
 
 #include "smc_r/os/option.h"
@@ -38,13 +39,17 @@ int offer_mark(int fd);
 int offer_mark_deferred(int fd);
 
 /*
- * Marks a client that will connect to that port at an address of this host.
- * -ENOENT, and it is not marked, when no marked listener of the host has the
- * port: nobody would answer. knock: for the process that accepts it, or NULL;
- * with one, -EINVAL comes from a BPF program that was attached before there
- * were any.
+ * Marks a client that will connect to that address of this host. -ENOENT, and
+ * it is not marked, when no marked listener of the host has the port: nobody
+ * would answer; -EBUSY when the listener offers no SMC now. knock: for the
+ * process that accepts it, or NULL; with one, -EINVAL comes from a BPF program
+ * that was attached before there were any.
  */
-int offer_mark_visitor(int fd, uint16_t port, const struct option_knock *knock);
+int offer_mark_visitor(int fd, const struct in6_addr *where, uint16_t port,
+		       const struct option_knock *knock);
+
+/* What the connection of this server's socket carried, before its end. */
+void offer_moved(int fd, const struct option_moved *moved);
 
 /* No new connection of this listener, nor of another at its place, carries the
  * option for a second. -EINVAL: a BPF program that was attached before there

@@ -57,7 +57,11 @@ struct registry {
 	uint32_t pad;
 	struct listener_entry listeners[LISTENERS];
 	struct entry entries[ENTRIES];
+	struct registry_place places[REGISTRY_PLACES];
 };
+
+_Static_assert(sizeof(struct registry) == REGISTRY_BYTES,
+	       "commands look at the end of it");
 
 static struct registry *registry;
 static bool tried;
@@ -210,6 +214,32 @@ bool registry_has_listener(uint16_t port)
 {
 	ENGINE_LOCKED();
 	return open_registry() && find_listener(port);
+}
+
+/* ---- places ---- */
+
+static struct registry_place *place_of(uint16_t port)
+{
+	return &registry->places[(port + own_net) % REGISTRY_PLACES];
+}
+
+static uint64_t now_us(void)
+{
+	return sys_now_ns() / 1000;
+}
+
+void registry_note_ends(uint16_t port, const struct worth_ends *e)
+{
+	if (!registry)
+		return;
+	place_of(port)->port = port;
+	worth_note(&place_of(port)->worth, e, now_us());
+}
+
+bool registry_refuses(uint16_t port)
+{
+	return registry &&
+	       worth_tcp_us(place_of(port)->worth.word, now_us()) > 0;
 }
 
 /* ---- offers ---- */

@@ -13,7 +13,8 @@
  * The file is status/registry in the user's directory, for processes of that
  * user only.
  *
- * Locking: engine lock held by the caller; between processes, atomics.
+ * Locking: engine lock held by the caller, where nothing else is said; between
+ * processes, atomics.
  */
 #ifndef SMC_R_REGISTRY_H
 #define SMC_R_REGISTRY_H
@@ -22,7 +23,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "smc_r/protocol/worth.h"
+
 #define REGISTRY_PROPOSAL_MAX 120
+
+/* What ended at ports, at the end of the file. */
+#define REGISTRY_PLACES 256u
+#define REGISTRY_BYTES  170000u
+
+struct registry_place {
+	struct worth worth;
+	uint32_t port; /* the last one noted; others may share it */
+	uint32_t pad;
+};
 
 /* Listeners: a process that would claim accepts on this port. */
 int registry_listen(uint16_t port);
@@ -33,6 +46,11 @@ void registry_unlisten_all(void);
 
 /* Is it open? What there is of this process it may have made known. */
 bool registry_is_open(void);
+
+/* What ended at a port, and whether new connections to it are not worth SMC
+ * (worth.h). Two ports may share one. No lock. */
+void registry_note_ends(uint16_t port, const struct worth_ends *e);
+bool registry_refuses(uint16_t port);
 
 /* Client. Returns an entry number from 1, or 0 when there is no registry or no
  * room: then nothing is offered. */

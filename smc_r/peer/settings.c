@@ -25,6 +25,7 @@ static _Atomic uint64_t look_again_ns;
 
 /* One bit a port, for threads that must decide without the lock. */
 static _Atomic uint64_t port_bits[1024];
+static _Atomic bool learns;
 
 static bool is_excluded(void)
 {
@@ -78,6 +79,7 @@ static void note_ports(void)
 	bool serves = available && current.enabled && !is_excluded() &&
 		      !raw_syscalls_were_found();
 
+	relaxed_store(&learns, serves && current.autosmc);
 	for (unsigned i = 0; i < 1024; i++)
 		relaxed_store(&port_bits[i], serves ? bits_of(i * 64) : 0);
 }
@@ -133,6 +135,11 @@ bool settings_may_match(uint16_t server_port)
 	       (relaxed_load(&port_bits[server_port / 64]) >>
 		    (server_port % 64) &
 		1);
+}
+
+bool settings_learn(void)
+{
+	return relaxed_load(&learns);
 }
 
 bool settings_has_address(const struct in6_addr *address)

@@ -7,7 +7,7 @@
  * second at most.
  *
  * Locking: engine lock held by the caller, but for settings_moved(),
- *          settings_may_match() and settings_has_address().
+ *          settings_may_match(), settings_has_address() and settings_learn().
  */
 #ifndef SMC_R_SETTINGS_H
 #define SMC_R_SETTINGS_H
@@ -35,6 +35,9 @@ bool settings_moved(uint64_t since);
 
 /* False when no connection to this port can be ours. A few loads, no lock. */
 bool settings_may_match(uint16_t server_port);
+
+/* Are short connections left to TCP (worth.h)? One load, no lock. */
+bool settings_learn(void);
 
 /* One of the device's, as they were last read: an address of this host. A few
  * loads, no lock. IPv4 as ::ffff:a.b.c.d. */

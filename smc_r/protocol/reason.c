@@ -142,6 +142,10 @@ static const struct reason reasons[] = {
     {REASON_RAW_CALLS, "RAW_CALLS",
      "the program enters the kernel past the C library",
      "let the program use the C library"},
+    {REASON_NOT_WORTH_IT, "NOT_WORTH_IT",
+     "connections to the server were short, and would be slower on SMC-R",
+     "none; long ones come back to SMC-R by themselves; or switch this off: "
+     "chdev -l smc_r0 -a autosmc=no"},
     {REASON_TIMEOUT, "TIMEOUT", "peer did not answer the handshake in time",
      "see whether the peer hangs or is overloaded"},
     {REASON_MESSAGE, "MESSAGE",
@@ -277,6 +281,7 @@ static const uint32_t places[] = {
     REASON_DEMOTED_EPOLL,
     REASON_RAW_CALLS,
     REASON_DEMOTED_NESTED,
+    REASON_NOT_WORTH_IT,
 };
 
 _Static_assert(sizeof(reasons) / sizeof(reasons[0]) == REASON_COUNT,

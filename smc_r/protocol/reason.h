@@ -72,6 +72,7 @@ enum smc_reason {
 	REASON_SAME_PROCESS = 0x0A010008,
 	REASON_CHILDREN = 0x0A010009,
 	REASON_RAW_CALLS = 0x0A01000A,
+	REASON_NOT_WORTH_IT = 0x0A01000B,
 
 	/* Ours: the handshake did not come to an agreement. */
 	REASON_TIMEOUT = 0x0A020000,
@@ -101,7 +102,7 @@ enum smc_reason {
 };
 
 /* Number of reasons above, REASON_NONE included. */
-#define REASON_COUNT 68
+#define REASON_COUNT 69
 
 /*
  * Short stable name in capitals, as tools print it; where Linux's smcr has

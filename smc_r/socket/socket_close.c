@@ -13,6 +13,7 @@
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/outcome.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
@@ -63,6 +64,7 @@ static void say_goodbye(struct connection *c, int fd)
 {
 	enum ends_event end = ENDS_CLOSES;
 
+	outcome_tell(c, fd);
 	first_burst_end();
 	/* A Confirm that crosses the close makes TCP reset the connection, as
 	 * a program's bytes would; the client made no such call. */

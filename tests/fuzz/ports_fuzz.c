@@ -16,7 +16,7 @@ static void try_list(const char *attribute, const char *text)
 {
 	char once[DEVCONF_VALUE_SIZE], twice[DEVCONF_VALUE_SIZE];
 	char why[DEVCONF_WHY_SIZE], printed[SNAPSHOT_TEXT_MAX + 1];
-	struct devconf_values v = {"1", "", "64", "", "0", ""};
+	struct devconf_values v = {"1", "", "64", "", "yes", "0", ""};
 	struct snapshot s, again;
 	const char *wrong;
 	int length;

@@ -134,7 +134,7 @@ static void client_wait(struct pair *p, int fd)
 /* Where nobody would answer it stays as it is. */
 static void mark_visitor(const struct pair *p, int fd)
 {
-	int error = offer_mark_visitor(fd, p->port, NULL);
+	int error = offer_mark_visitor(fd, &in6addr_any, p->port, NULL);
 
 	if (error != -ENOENT)
 		option_check(error, "mark the visitor");

@@ -141,6 +141,9 @@ Test(devconf, switches_and_memory_are_numbers_in_their_range)
 	fails("enabled", "");
 	fails("enabled", "yes");
 	fails("system_preload", "-1");
+	becomes("autosmc", "no", "no");
+	fails("autosmc", "0");
+	fails("autosmc", "");
 	fails("max_memory", "15");
 	fails("max_memory", "65537");
 	fails("max_memory", "-1");
@@ -155,6 +158,7 @@ static struct devconf_values good(void)
 	    .ip_addr_list = "10.0.0.1,fe80::1",
 	    .max_memory = "1024",
 	    .port_range_list = "6379,8000-8100",
+	    .autosmc = "yes",
 	    .system_preload = "0",
 	    .exclude_list = "sshd",
 	};
@@ -191,6 +195,7 @@ Test(devconf, the_attribute_that_is_wrong_is_named)
 	    {"ip_addr_list", "nowhere"},
 	    {"max_memory", "0"},
 	    {"port_range_list", "70000"},
+	    {"autosmc", "1"},
 	    {"system_preload", "maybe"},
 	    {"exclude_list", "/bin/sh"},
 	    {"max_memory", NULL},

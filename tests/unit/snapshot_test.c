@@ -162,6 +162,21 @@ Test(snapshot, a_zero_byte_is_refused)
 	}
 }
 
+/* Engines of older revisions know no such line. */
+Test(snapshot, autosmc_has_a_line_where_it_is_off)
+{
+	char text[SNAPSHOT_TEXT_MAX + 1];
+	struct snapshot s = parsed(whole);
+
+	cr_assert(s.autosmc);
+	s.autosmc = false;
+	cr_assert_gt(snapshot_format(&s, text, sizeof(text)), 0);
+	cr_assert(strstr(text, "\nautosmc 0\nsystem_preload"));
+	cr_assert_not(parsed(text).autosmc);
+	text[strstr(text, "autosmc 0") + 8 - text] = '1';
+	refused(text);
+}
+
 static struct snapshot fullest(void)
 {
 	struct snapshot s = {

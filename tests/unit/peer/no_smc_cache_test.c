@@ -13,7 +13,7 @@ static bool meet(uint16_t port)
 	bool known = false;
 
 	for (int i = 0; i < TRIES && !known; i++) {
-		no_smc_cache_note(port);
+		no_smc_cache_note(port, false);
 		no_smc_cache_confirm(port);
 		known = no_smc_cache_has(port);
 	}
@@ -23,7 +23,7 @@ static bool meet(uint16_t port)
 Test(no_smc_cache, is_known_by_a_connection)
 {
 	cr_assert_not(no_smc_cache_has(PORT));
-	no_smc_cache_note(PORT);
+	no_smc_cache_note(PORT, false);
 	cr_assert_not(no_smc_cache_has(PORT));
 	cr_assert(meet(PORT));
 	cr_assert_not(no_smc_cache_has(PORT + 1));
@@ -33,7 +33,7 @@ Test(no_smc_cache, a_connection_alone_proves_nothing)
 {
 	no_smc_cache_confirm(PORT);
 	cr_assert_not(no_smc_cache_has(PORT));
-	no_smc_cache_note(PORT);
+	no_smc_cache_note(PORT, false);
 	no_smc_cache_confirm(PORT + 1);
 	cr_assert_not(no_smc_cache_has(PORT));
 }
@@ -58,4 +58,16 @@ Test(no_smc_cache, is_forgotten)
 Test(no_smc_cache, port_0_is_none)
 {
 	cr_assert_not(no_smc_cache_has(0));
+}
+
+Test(no_smc_cache, tells_who_refuses)
+{
+	no_smc_cache_note(PORT, true);
+	cr_assert(no_smc_cache_refuses(PORT));
+	cr_assert_not(no_smc_cache_refuses(PORT + 1));
+	cr_assert_not(no_smc_cache_has(PORT));
+	no_smc_cache_confirm(PORT);
+	cr_assert(no_smc_cache_refuses(PORT));
+	cr_assert(meet(PORT));
+	cr_assert_not(no_smc_cache_refuses(PORT));
 }
