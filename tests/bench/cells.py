@@ -280,6 +280,25 @@ def beyond_buffers(found, look):
     return (found["each_bytes"] - 2 * look.rmbe_bytes) / KIB
 
 
+def learn():
+    """A port that turns every few seconds; what is always on SMC beside it."""
+    for pick, key, title, unit, better, bar in (
+            ("short_s", "short", "short phases, connections", "/s", "higher",
+             Bar("tcp", 0.98)),
+            ("long_s", "long", "long phases, requests", "/s", "higher",
+             Bar("tcp", 1.0)),
+            ("short_follows_ms", "short_follows",
+             "short phases, until all are on TCP", "ms", "lower",
+             Bar(None, 100)),
+            ("long_follows_ms", "long_follows",
+             "long phases, until all are on SMC", "ms", "lower",
+             Bar(None, 700))):
+        columns = ("learns",) if bar.over is None else ("tcp", "learns", "smc")
+        yield Cell("learn", key, title, unit, better, columns,
+                   own("alternate", TWO, pick), [bar], expect=None,
+                   ours="learns", big=True)
+
+
 def idle():
     yield Cell("idle", "wakeups", "128 idle connections, wake-ups of both ends",
                "/s", "lower", ("tcp", "smc"), idling(wakeups), [Bar(None, 0)])
@@ -300,4 +319,5 @@ SECTIONS = {
     "passthrough": passthrough,
     "manyconn": manyconn,
     "idle": idle,
+    "learn": learn,
 }

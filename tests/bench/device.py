@@ -29,10 +29,11 @@ def as_user(user, argv):
 class Device:
     """One smc_r0 of one build, for one user."""
 
-    def __init__(self, build, where, enabled=True, user=None):
+    def __init__(self, build, where, enabled=True, user=None, learns=False):
         self.bin = os.path.join(os.path.abspath(build), "bin")
         self.user = user
         self.enabled = enabled
+        self.learns = learns  # autosmc
         self.odm = os.path.join(where, "objrepos")
         self.run_dir = os.path.join(where, "run")
         os.makedirs(self.odm, mode=0o755)
@@ -66,6 +67,11 @@ class Device:
                       "-a", f"enabled={1 if self.enabled else 0}",
                       "-a", "ip_addr_list=127.0.0.1,::1",
                       "-a", f"port_range_list={MATCHING[0]}-{MATCHING[1]}"])
+        # Most cells measure SMC, short connections included. An older build
+        # has no such attribute.
+        self.command(["chdev", "-l", "smc_r0", "-a",
+                      f"autosmc={'yes' if self.learns else 'no'}"],
+                     check=False)
         return self
 
     def remove(self):
