@@ -72,6 +72,8 @@ int line_listen_fd(const struct trial *t)
 		unlink(t->path);
 	else
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (t->shape == SHAPE_REUSE)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (bind(fd, &n.any, len) < 0)
 		measure_fail("cannot bind to the server's address");
 	if (listen(fd, LISTEN_BACKLOG) < 0)

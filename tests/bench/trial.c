@@ -36,6 +36,11 @@ static const struct choice roles[] = {
     {"client", ROLE_CLIENT},
     {NULL, 0},
 };
+static const struct choice shapes[] = {
+    {"one", SHAPE_ONE},     {"threads", SHAPE_THREADS},
+    {"share", SHAPE_SHARE}, {"children", SHAPE_CHILDREN},
+    {"reuse", SHAPE_REUSE}, {NULL, 0},
+};
 static const struct choice ring_waitings[] = {
     {"spin", RING_SPIN},
     {"adaptive", RING_ADAPTIVE},
@@ -65,6 +70,7 @@ static const struct option_line {
     {'B', "bytes                bare ring: its size (262144)"},
     {'n', "count                connections with traffic (1)"},
     {'k', "count                connections without traffic (0)"},
+    {'A', "one|threads|children|share|reuse  what accepts (one)"},
     {'i',
      "milliseconds         of a turn: one for each line of input (0: none)"},
 };
@@ -151,6 +157,9 @@ static void set_option(struct trial *t, int letter, const char *word)
 	case 'r':
 		t->role = (enum role)choose(roles, word, 'r');
 		break;
+	case 'A':
+		t->shape = (enum shape)choose(shapes, word, 'A');
+		break;
 	case 'R':
 		t->ring_waiting =
 		    (enum ring_waiting)choose(ring_waitings, word, 'R');
@@ -159,7 +168,7 @@ static void set_option(struct trial *t, int letter, const char *word)
 		t->seconds = number(word, 't', 0.01, 3600);
 		break;
 	case 'm':
-		t->size = bytes(word, 'm');
+		t->size = (size_t)number(word, 'm', 0, 1 << 30);
 		break;
 	case 'b':
 		t->read_size = bytes(word, 'b');

@@ -40,6 +40,15 @@ enum role {
 	ROLE_CLIENT,
 };
 
+/* What accepts, in the program that has several kinds of servers. */
+enum shape {
+	SHAPE_ONE,      /* serves one connection after the other */
+	SHAPE_THREADS,  /* a thread for each */
+	SHAPE_CHILDREN, /* a process for each */
+	SHAPE_SHARE,    /* several processes with one listener */
+	SHAPE_REUSE,    /* several, each with its own (SO_REUSEPORT) */
+};
+
 /* What one end found; only the fields that fit the program are set. */
 struct finding {
 	struct usage usage;
@@ -59,6 +68,7 @@ struct trial {
 	enum transport transport;
 	enum waiting waiting;
 	enum role role;
+	enum shape shape;
 	enum ring_waiting ring_waiting;
 	const char *address; /* IPv4 or IPv6, as text */
 	const char *path;    /* of an AF_UNIX socket */

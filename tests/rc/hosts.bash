@@ -99,7 +99,7 @@ make_hosts() {
 		wait_for has_gid "$host" "ffff:0a53:000$address"
 		on "$host" mkdev -q -c tcpip -t smc_r -a enabled=1 \
 			-a "ip_addr_list=10.83.0.$address" \
-			-a port_range_list=1-65535
+			-a port_range_list=1-65535 -a autosmc=no
 		address=$((address + 1))
 	done
 }
