@@ -10,6 +10,8 @@
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/silence.h"
+#include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -21,6 +23,10 @@
 
 #define NS_PER_MS  1000000u
 #define SELF_STEPS 4 /* messages of both ends, one by one */
+/* How long a group of a place that is left to TCP is kept, at least, and among
+ * how many accepted connections one looks for those. */
+#define UNUSED_MS      50u
+#define ACCEPTS_A_LOOK 16u
 
 /* It tells how the client's offer came, if it came, and where to. */
 struct arrival {
@@ -227,6 +233,28 @@ static void meet_self(struct connection *c, int fd)
 	}
 }
 
+/*
+ * Groups that are ready for the next connection of a place that is left to TCP
+ * have each accept() that sleeps hear of their peers' deaths, which takes some
+ * calls and wakes all processes that sleep there. Those that had nothing to do
+ * for a while are given back.
+ */
+static void retire_groups(void)
+{
+	static _Atomic uint64_t again_ns;
+	static _Atomic uint32_t accepted;
+	uint64_t now;
+
+	if (!linkgroup_deaths_matter() ||
+	    relaxed_add(&accepted, 1) % ACCEPTS_A_LOOK)
+		return;
+	now = sys_now_ns();
+	if (now < relaxed_load(&again_ns))
+		return;
+	relaxed_store(&again_ns, now + UNUSED_MS * NS_PER_MS);
+	linkgroup_retire();
+}
+
 /* The BPF program knows it, and nothing was agreed. */
 static void keep_passthrough(int fd, const struct arrival *a,
 			     const struct sockaddr_storage *peer)
@@ -238,6 +266,8 @@ static void keep_passthrough(int fd, const struct arrival *a,
 				.local = a->local,
 				.local_port = a->port};
 
+	if (a->state & OFFER_UNWORTHY)
+		retire_groups();
 	connection_name(peer, &p.peer, &p.peer_port);
 	if (handshake_is_served(&p.local, p.local_port))
 		passthrough_keep(fd, &p);

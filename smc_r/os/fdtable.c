@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "smc_r/os/relaxed.h"
+
 struct fdentry *_Atomic *fdtable;
 
 static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
 static _Atomic int end;
 static _Atomic int program_end;
 static _Atomic int connections_end;
+static _Atomic int connections;
 static _Atomic int listeners_end;
 static _Atomic int listeners;
 
@@ -42,8 +45,10 @@ void fdtable_set(int fd, struct fdentry *e)
 	atomic_fetch_add(&e->references, 1);
 	raise_end(&end, fd);
 	raise_end(&program_end, fd);
-	if (e->kind == FDENTRY_SOCKET)
+	if (e->kind == FDENTRY_SOCKET) {
 		raise_end(&connections_end, fd);
+		atomic_fetch_add(&connections, 1);
+	}
 	if (e->kind == FDENTRY_LISTENER) {
 		raise_end(&listeners_end, fd);
 		atomic_fetch_add(&listeners, 1);
@@ -59,6 +64,8 @@ bool fdtable_drop(int fd, struct fdentry *e)
 		return false;
 	if (e->kind == FDENTRY_LISTENER)
 		atomic_fetch_sub(&listeners, 1);
+	if (e->kind == FDENTRY_SOCKET)
+		atomic_fetch_sub(&connections, 1);
 	return atomic_fetch_sub(&e->references, 1) == 1;
 }
 
@@ -108,6 +115,11 @@ int fdtable_program_end(void)
 int fdtable_connections_end(void)
 {
 	return atomic_load(&connections_end);
+}
+
+int fdtable_connections(void)
+{
+	return relaxed_load(&connections);
 }
 
 int fdtable_listeners_end(void)

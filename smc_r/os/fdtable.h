@@ -94,7 +94,8 @@ int fdtable_program_end(void);
 int fdtable_connections_end(void);
 /* The end of listeners alone. */
 int fdtable_listeners_end(void);
-/* Descriptors of listeners, now. */
+/* Descriptors of listeners, and of connections, now. */
 int fdtable_listeners(void);
+int fdtable_connections(void);
 
 #endif

@@ -33,7 +33,8 @@ struct epoll *poll_instance(int fd)
 bool poll_hears_deaths(int fd)
 {
 	return linkgroup_deaths_matter() ||
-	       (!__libc_single_threaded && listener_of(fd));
+	       (!__libc_single_threaded && fdtable_connections() > 0 &&
+		listener_of(fd));
 }
 
 bool poll_is_member(int fd)

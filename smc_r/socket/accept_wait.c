@@ -27,9 +27,10 @@ static bool must_not_wait(struct listener *l, int fd)
 		l->looks_only--;
 		return true;
 	}
-	/* What does not listen has an error for accept(), and no connection. */
-	if (sys_socket_option(fd, SO_ACCEPTCONN) != 1 ||
-	    sys_poll(fd, POLLIN, 0))
+	/* What does not listen has an error for accept(), and no connection;
+	 * poll() tells of a TCP socket that it has hung up. */
+	if (sys_poll(fd, POLLIN, 0) ||
+	    (!l && sys_socket_option(fd, SO_ACCEPTCONN) != 1))
 		return true;
 	flags = SYS_CALL3(SYS_fcntl, fd, F_GETFL, 0);
 	if (l && flags >= 0 && (flags & O_NONBLOCK))

@@ -387,6 +387,20 @@ void linkgroup_shed(void)
 	linkgroup_list_drop_dead();
 }
 
+void linkgroup_retire(void)
+{
+	engine_lock();
+	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
+		if (g->connections > 0 || g->channel < 0 || g->waits)
+			continue;
+		if (g->unused)
+			linkgroup_list_hang_up(g);
+		g->unused = true;
+	}
+	linkgroup_list_bury();
+	engine_unlock();
+}
+
 void linkgroup_forked(void)
 {
 	linkgroup_list_forked();

@@ -71,6 +71,7 @@ struct linkgroup {
 	uint32_t spare;   /* server: elements that are worth keeping */
 	uint32_t takes;   /* since that was found */
 	uint64_t soon_ns; /* server: an RMB was given back soon before */
+	bool unused;      /* linkgroup_retire() found it so */
 	/* Server: of memory, when an RMB was last made. */
 	bool plenty;
 	bool enough;
@@ -148,6 +149,10 @@ void linkgroup_rest(void); /* takes the engine lock */
 /* Gives back every descriptor that no connection uses: of elements, and of
  * groups without connections. Engine lock held. */
 void linkgroup_shed(void);
+
+/* Gives back each group that had no connection the last time, and none since.
+ * Takes the engine lock. */
+void linkgroup_retire(void);
 
 /* In the child of a fork. */
 void linkgroup_forked(void);

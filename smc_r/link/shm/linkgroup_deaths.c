@@ -61,7 +61,7 @@ int linkgroup_deaths(void)
 {
 	if (!linkgroup_deaths_matter() &&
 	    (__libc_single_threaded || process.confined ||
-	     fdtable_connections_end() == 0))
+	     fdtable_connections() == 0))
 		return -1;
 	if (__builtin_expect(relaxed_load(&deaths) < 0, 0) &&
 	    !process_may_be_foreign()) {
@@ -139,6 +139,7 @@ int linkgroup_deaths_poll(struct pollfd *p, nfds_t n, nfds_t at,
 
 void linkgroup_begin_use(struct linkgroup *g)
 {
+	g->unused = false;
 	if (g->connections++ == 0)
 		linkgroup_deaths_count(-1);
 }

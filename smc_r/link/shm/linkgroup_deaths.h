@@ -6,7 +6,8 @@
  * When its peer has died there is none, and only the channel tells, by hanging
  * up. So all channels sit in one epoll instance, the deaths, and a thread that
  * goes to sleep in a call of ours watches that as well, where there is such a
- * group, or where other threads may leave one while it sleeps.
+ * group, or where other threads have connections and may leave one while it
+ * sleeps.
  *
  * The instance is made when the first thread is to watch it, and nobody wakes
  * up where nobody dies.
