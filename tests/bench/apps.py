@@ -335,19 +335,21 @@ class Pgbench(App):
         self.plain(["pgbench", "-i", "-q", "-s", str(self.scale), "-h",
                     self.servers.where, "-p", str(port), "postgres"])
 
-    def runner(self, clients):
+    def runner(self, clients, *options):
         def go(cell, column, seconds):
             env = column.environment(cell.env)
             env["PGUSER"] = "postgres"
             told = run(column.command([
-                "pgbench", "-S", "-n", "-c", str(clients), "-j", "2",
+                "pgbench", "-S", "-n", *options, "-c", str(clients), "-j", "2",
                 "-T", str(max(1, round(seconds))), "-h", "127.0.0.1",
                 "-p", self.port(column), "postgres"]),
                 env, limit=180, user=self.user)
             rate = re.search(r"tps = ([\d.]+)", told)
             if not rate:
                 raise CellError(f"pgbench said: {told.strip()[-200:]}")
-            return {"value": float(rate.group(1)) * 1e-3}
+            count = re.search(r"actually processed: (\d+)", told)
+            return {"value": float(rate.group(1)) * 1e-3,
+                    "count": int(count.group(1)) if count else 0}
         return go
 
     def cells(self):

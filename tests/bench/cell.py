@@ -5,6 +5,7 @@ A column is one way: plain TCP, the same program under smc_run, AF_UNIX, or
 a bare ring in shared memory. In one round every column of a cell is run
 once, next to each other, so that a ratio compares neighbours in time.
 """
+import math
 import os
 import statistics
 import subprocess
@@ -85,11 +86,41 @@ class Bar:
 
     over: the column that ours is divided by, or None for the figure itself.
     worst: the bar is on the worst round divided by the median.
+    sure: the bar is on what the median is at least, or at most, with 95 %
+    certainty.
+    cpu: the bar is on processor time ("cpu"), which is better when lower.
     """
 
-    def __init__(self, over, must, moonshot=None, worst=False):
+    def __init__(self, over, must, moonshot=None, worst=False, sure=False,
+                 cpu=False):
         self.over, self.must, self.moonshot = over, must, moonshot
-        self.worst = worst
+        self.worst, self.sure, self.cpu = worst, sure, cpu
+
+    def better(self, cell):
+        return "lower" if self.worst or self.cpu else cell.better
+
+    def judged(self, seen, cell):
+        """The one figure of all rounds that the bar is for."""
+        if not self.sure:
+            return statistics.median(seen)
+        low, high = interval(seen)
+        return low if self.better(cell) == "higher" else high
+
+
+def interval(seen):
+    """95 % of the medians of so many rounds lie within."""
+    n, seen = len(seen), sorted(seen)
+    below, k = 0.5 ** n, 0  # chance that at most k rounds are below it
+    while below <= 0.025:
+        k += 1
+        below += math.comb(n, k) * 0.5 ** n
+    k = max(k - 1, 0)
+    return seen[k], seen[n - 1 - k]
+
+
+def short_bars():
+    """Of short connections, which no port may make slower."""
+    return [Bar("tcp", 0.98, sure=True), Bar("tcp", 1.05, cpu=True)]
 
 
 class Cell:
@@ -97,7 +128,7 @@ class Cell:
 
     def __init__(self, section, key, title, unit, better, columns, runner,
                  bars=(), expect="smc", env=None, big=False, ours="smc",
-                 beside=()):
+                 beside=(), rounds=None):
         self.section, self.key, self.title = section, key, title
         self.unit, self.better = unit, better
         self.columns = columns
@@ -107,6 +138,7 @@ class Cell:
         self.env = env or {}
         self.big = big        # other people's program: fewer, longer rounds
         self.ours = ours      # the column that the bars judge
+        self.rounds = rounds  # so many, but for a look
         self.beside = beside  # columns that a run of ours finds as well
 
     def run(self, column, seconds):
@@ -140,10 +172,9 @@ class Result:
         v = self.values(name)
         return statistics.median(v) if v else None
 
-    def ratios(self, ours, over):
+    def ratios(self, ours, over, of="value"):
         both = zip(self.rounds.get(ours, ()), self.rounds.get(over, ()))
-        return [a["value"] / b["value"] for a, b in both
-                if a and b and b["value"]]
+        return [a[of] / b[of] for a, b in both if a and b and b.get(of)]
 
     def measure(self, bar):
         """Rounds of what a bar judges, or [] when it cannot be judged."""
@@ -157,7 +188,9 @@ class Result:
             return [worst / m]
         if bar.over is None:
             return self.values(ours)
-        return self.ratios(ours, bar.over) if bar.over != ours else []
+        if bar.over == ours:
+            return []
+        return self.ratios(ours, bar.over, "cpu" if bar.cpu else "value")
 
     def is_judged(self):
         """Bars are for SMC against the rest, not for build against build."""
@@ -189,8 +222,8 @@ class Result:
         seen = self.measure(bar)
         if not seen:
             return "failed" if self.errors else "no figure"
-        m = statistics.median(seen)
-        better = "lower" if bar.worst else self.cell.better
+        m = bar.judged(seen, self.cell)
+        better = bar.better(self.cell)
         slack = 1.03 if 0.9 <= bar.must <= 1 else 1.1
         if better == "higher":
             slack = 1 / slack
@@ -229,5 +262,7 @@ def own(name, options, pick, scale=1.0, ring=(), ports=matching_ports):
         found = pairs(run(argv, column.environment(cell.env),
                           limit=seconds + 60))
         found["value"] = found[pick] * scale
+        if "cpu_ns" in found:
+            found["cpu"] = found["cpu_ns"]
         return found
     return runner

@@ -7,7 +7,8 @@ column; "must" is the floor that we hold ourselves to, "moonshot" the aim.
 import subprocess
 
 from cell import (Bar, Cell, CellError, CLIENT_CORE, SERVER_CORE, other_ports,
-                  matching_ports, own, pairs, pinned, program, run)
+                  matching_ports, own, pairs, pinned, program, run,
+                  short_bars)
 from turns import in_turns
 
 ASLEEP = {"SMC_R_SPIN": "0"}
@@ -15,6 +16,7 @@ TWO = pinned(True)
 ONE = pinned(True, same=True)
 US = 1e-3
 KIB = 1024
+PAIRS = 20
 
 
 def size_name(n):
@@ -280,6 +282,28 @@ def beyond_buffers(found, look):
     return (found["each_bytes"] - 2 * look.rmbe_bytes) / KIB
 
 
+SHAPES = (("one", "one thread", (1, 16, 64)),
+          ("share", "8 processes, one listener", (1, 4, 16, 64)),
+          ("reuse", "8 processes, SO_REUSEPORT", (16,)),
+          ("threads", "a thread for each", (1, 4, 16, 64)),
+          ("children", "a fork for each", (1, 16)))
+
+
+def short():
+    """Connections of one request, of a port that has learnt it."""
+    for shape, words, clients in SHAPES:
+        for n in clients:
+            yield brief(f"{shape}.c{n}", f"64 B there and back, {words}, c={n}",
+                        ["-A", shape, "-n", str(n)])
+    yield brief("empty.c1", "connect and close, no bytes, c=1", ["-m", "0"])
+
+
+def brief(key, title, options):
+    return Cell("short", key, title, "/s", "higher", ("tcp", "learns"),
+                own("brief", TWO + options, "connections_s"), short_bars(),
+                expect=None, ours="learns", rounds=PAIRS)
+
+
 def learn():
     """A port that turns every few seconds; what is always on SMC beside it."""
     for pick, key, title, unit, better, bar in (
@@ -320,4 +344,5 @@ SECTIONS = {
     "manyconn": manyconn,
     "idle": idle,
     "learn": learn,
+    "short": short,
 }

@@ -117,7 +117,8 @@ class Watch:
         span = (time.monotonic() - self.begin) * os.cpu_count()
         running, stealing = ticks()
         own = own_seconds()
-        foreign = (running - self.running) - (own - self.own)
+        self.used = own - self.own
+        foreign = (running - self.running) - self.used
         self.foreign = max(0.0, foreign / span)
         self.stolen = max(0.0, (stealing - self.stealing) / span)
         return False

@@ -6,11 +6,12 @@ import shutil
 import statistics
 import subprocess
 
+import cell as cell_module
 from cell import Bar
 
 NAMES = {"tcp": "TCP", "smc": "SMC", "unix": "AF_UNIX", "ring": "bare ring",
          "few": "SMC few", "disabled": "disabled", "rdma": "ofed_core",
-         "lossy": "1 % lost", "rxe": "rdma_rxe"}
+         "lossy": "1 % lost", "rxe": "rdma_rxe", "learns": "SMC"}
 
 
 def figure(value):
@@ -41,7 +42,7 @@ def bar_factor(value, better):
 
 def bar_words(bar, better):
     """(what is judged, must, moonshot) as text."""
-    sign = "<=" if better == "lower" or bar.worst else ">="
+    sign = "<=" if better == "lower" else ">="
     if bar.worst:
         return "worst/median", f"{sign} {bar.must:g}x", ""
     if bar.over is None:
@@ -50,6 +51,7 @@ def bar_words(bar, better):
         def show(v):
             return bar_factor(v, better)
     over = f"/ {NAMES.get(bar.over, bar.over)}" if bar.over else "itself"
+    over += " cpu" if bar.cpu else " 95%" if bar.sure else ""
     must = f"{sign} {show(bar.must)}" if bar.must is not None else ""
     moon = show(bar.moonshot) if bar.moonshot is not None else ""
     return over, must, moon
@@ -65,13 +67,15 @@ def lines_of(result):
         seen = result.measure(bar)
         value = statistics.median(seen) if seen else None
         plain = bar.worst or bar.over is not None
-        told = factor(value, "higher" if bar.worst else cell.better) \
-            if plain else figure(value)
+        better = "higher" if bar.worst else bar.better(cell)
+        told = factor(value, better) if plain else figure(value)
         spread = ""
         if len(seen) > 1:
-            show = (lambda v: factor(v, cell.better)) if plain else figure
-            spread = f"[{show(min(seen))} .. {show(max(seen))}]"
-        over, must, moon = bar_words(bar, cell.better)
+            show = (lambda v: factor(v, bar.better(cell))) if plain else figure
+            ends = cell_module.interval(seen) if bar.sure else \
+                (min(seen), max(seen))
+            spread = f"[{show(ends[0])} .. {show(ends[1])}]"
+        over, must, moon = bar_words(bar, bar.better(cell))
         verdict = result.verdict(bar)
         if result.noisy and verdict:
             verdict += f" ~{result.noisy}"
@@ -106,9 +110,9 @@ def as_data(result):
     bars = []
     for bar in result.bars:
         seen = result.measure(bar)
-        over, must, moon = bar_words(bar, cell.better)
+        over, must, moon = bar_words(bar, bar.better(cell))
         bars.append({
-            "over": bar.over, "worst": bar.worst, "must": bar.must,
+            "over": bar.over, "cpu": bar.cpu, "sure": bar.sure, "worst": bar.worst, "must": bar.must,
             "moonshot": bar.moonshot, "words": [over, must, moon],
             "values": seen,
             "median": statistics.median(seen) if seen else None,
@@ -169,7 +173,7 @@ def chart_rows(results, over):
         if not seen:
             continue
         bar = next((b for b in r.cell.bars if b.over == over and
-                    not b.worst), Bar(over, None))
+                    not b.worst and not b.cpu), Bar(over, None))
         yield (r.cell.title, statistics.median(seen), min(seen), max(seen),
                gain(bar.must, better), gain(bar.moonshot, better))
 
