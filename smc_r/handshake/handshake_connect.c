@@ -132,6 +132,8 @@ static int knock_at(int fd, const struct target *to, uint32_t flags,
 /* Would nobody answer? */
 static bool is_nobody(const struct target *to, int visit)
 {
+	if (visit == 0)
+		no_smc_cache_drop(to->port);
 	if (visit != -ENOENT && visit != -EBUSY)
 		return false;
 	no_smc_cache_note(to->port, visit == -EBUSY);
@@ -165,14 +167,15 @@ static struct connection *begin_near(int fd, const struct target *to,
 }
 
 /* Does what offer_mark_visitor() does, or asks nobody. -EAGAIN: with the lock,
- * as there may be a knock. */
+ * as there may be a knock; but a port that refuses will refuse it, too. */
 static int visit_unlocked(int fd, const struct target *to)
 {
 	int error;
 
 	if (no_smc_cache_has(to->port))
 		return -ENOENT;
-	if (linkgroup_knock_is_likely(to->port))
+	if (linkgroup_knock_is_likely(to->port) &&
+	    !no_smc_cache_refuses(to->port))
 		return -EAGAIN;
 	error = offer_mark_visitor(fd, &to->where, to->port, NULL);
 	return is_nobody(to, error) ? -ENOENT : error;
@@ -243,6 +246,8 @@ void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 	struct target to = target_of(a, n);
 	struct sockaddr_storage name;
 
+	if (result < 0 && error != EINPROGRESS)
+		no_smc_cache_drop(to.port);
 	if (result < 0 && (error != EINPROGRESS ||
 			   !handshake_socket_name(SYS_getpeername, fd, &name)))
 		return;

@@ -26,17 +26,26 @@ static uint64_t now_ms(void)
 
 bool no_smc_cache_has(uint16_t port)
 {
-	uint64_t seen = relaxed_load(&met);
+	uint64_t seen = relaxed_load(&met), now;
 	uint64_t ms = seen & TIME_MASK;
 
-	return seen >> PORT_BIT == port && ms &&
-	       now_ms() - ms < NO_SMC_CACHE_MS;
+	if (seen >> PORT_BIT != port || !ms)
+		return false;
+	now = now_ms();
+	if (now - ms < NO_SMC_CACHE_MS)
+		return true;
+	return !atomic_compare_exchange_strong(&met, &seen,
+					       (seen & ~TIME_MASK) |
+						   (now & TIME_MASK));
 }
 
 void no_smc_cache_note(uint16_t port, bool refuses)
 {
-	relaxed_store(&met,
-		      (uint64_t)port << PORT_BIT | (refuses ? REFUSES : 0));
+	uint64_t seen = relaxed_load(&met);
+	uint64_t says = (uint64_t)port << PORT_BIT | (refuses ? REFUSES : 0);
+
+	if ((seen & ~TIME_MASK) != says)
+		relaxed_store(&met, says);
 }
 
 bool no_smc_cache_refuses(uint16_t port)
@@ -53,6 +62,12 @@ void no_smc_cache_confirm(uint16_t port)
 	if (asked >> PORT_BIT == port && (asked & TIME_MASK) == 0)
 		atomic_compare_exchange_strong(&met, &asked,
 					       asked | (now_ms() & TIME_MASK));
+}
+
+void no_smc_cache_drop(uint16_t port)
+{
+	if (relaxed_load(&met) >> PORT_BIT == port)
+		no_smc_cache_clear();
 }
 
 void no_smc_cache_clear(void)

@@ -7,7 +7,9 @@
  * one without mostly connects again and again. So the answer is good for some
  * milliseconds after a connection to that server has come about; a server with
  * the engine that takes its place meanwhile gets these few connections on TCP.
- * A connect() that failed proves nothing: its server may be about to begin.
+ * Then one thread asks, and all others go on with the answer until it has
+ * another one. A connect() that failed proves nothing: its server may be about
+ * to begin.
  *
  * Locking: none; all may be called by any thread.
  */
@@ -19,7 +21,8 @@
 
 #define NO_SMC_CACHE_MS 10
 
-/* A moment ago there was nobody with the engine, and somebody without. */
+/* A moment ago there was nobody with the engine, and somebody without. False:
+ * this thread is to ask. */
 bool no_smc_cache_has(uint16_t port);
 
 /* The kernel has said that there is nobody with the engine; refuses: that there
@@ -31,6 +34,9 @@ bool no_smc_cache_refuses(uint16_t port);
 
 /* A connection came about behind that; later ones change nothing. */
 void no_smc_cache_confirm(uint16_t port);
+
+/* There is somebody with the engine, or nobody at all. */
+void no_smc_cache_drop(uint16_t port);
 
 /* This process listens itself. */
 void no_smc_cache_clear(void);

@@ -48,6 +48,33 @@ Test(no_smc_cache, is_asked_for_again)
 	cr_assert_not(no_smc_cache_has(PORT));
 }
 
+/* The first one that asks when the time is over is the only one. */
+Test(no_smc_cache, one_asks_for_all)
+{
+	bool others = false;
+
+	for (int i = 0; i < TRIES && !others; i++) {
+		cr_assert(meet(PORT));
+		usleep(1000 * (NO_SMC_CACHE_MS + 5));
+		cr_assert_not(no_smc_cache_has(PORT));
+		others = no_smc_cache_has(PORT);
+		/* It is told the same. */
+		no_smc_cache_note(PORT, false);
+		others = others && no_smc_cache_has(PORT);
+	}
+	cr_assert(others);
+}
+
+/* It is told that it has changed, or cannot connect. */
+Test(no_smc_cache, is_dropped)
+{
+	cr_assert(meet(PORT));
+	no_smc_cache_drop(PORT + 1);
+	cr_assert(meet(PORT));
+	no_smc_cache_drop(PORT);
+	cr_assert_not(no_smc_cache_has(PORT));
+}
+
 Test(no_smc_cache, is_forgotten)
 {
 	cr_assert(meet(PORT));
