@@ -21,8 +21,8 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-#define NS_PER_MS  1000000u
-#define SELF_STEPS 4 /* messages of both ends, one by one */
+#define NS_PER_MS      1000000u
+#define SELF_STEPS     4 /* messages of both ends, one by one */
 /* How long a group of a place that is left to TCP is kept, at least, and among
  * how many accepted connections one looks for those. */
 #define UNUSED_MS      50u

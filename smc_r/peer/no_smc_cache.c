@@ -34,9 +34,8 @@ bool no_smc_cache_has(uint16_t port)
 	now = now_ms();
 	if (now - ms < NO_SMC_CACHE_MS)
 		return true;
-	return !atomic_compare_exchange_strong(&met, &seen,
-					       (seen & ~TIME_MASK) |
-						   (now & TIME_MASK));
+	return !atomic_compare_exchange_strong(
+	    &met, &seen, (seen & ~TIME_MASK) | (now & TIME_MASK));
 }
 
 void no_smc_cache_note(uint16_t port, bool refuses)
