@@ -88,6 +88,16 @@ comes_back() {
 	[ "$(place '.life_us > 0 and .life_us < 1000000')" = true ]
 }
 
+holds_no_memory() {
+	[ "$(entstat -j smc_r0 | jq .now.rmb_bytes)" = 0 ]
+}
+
+@test "a port that was left to TCP keeps no memory for connections" {
+	serve smc_run
+	play_on smc_run
+	await_true holds_no_memory
+}
+
 @test "connections that come rarely stay on SMC" {
 	serve smc_run
 	play short 40 0.04
