@@ -31,6 +31,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "smc_r/bpf/smc_option_accounts.bpf.h"
+#include "smc_r/bpf/smc_option_late.bpf.h"
 #include "smc_r/bpf/smc_option_maps.bpf.h"
 #include "smc_r/bpf/smc_option_worth.bpf.h"
 #include "smc_r/os/option.h"
@@ -252,7 +253,8 @@ static __always_inline bool is_marked_listener(const struct handshake *h)
 
 	__builtin_memcpy(to.address, h->local, sizeof(to.address));
 	l = place_find(&to);
-	return l && (!place_is_on_tcp(l) || handshake_is_known(h));
+	return l && ((!place_is_on_tcp(l) && !acceptor_is_late(l, h)) ||
+		     handshake_is_known(h));
 }
 
 /* Did the SYN carry the option? Negative: it was not kept. */
@@ -338,6 +340,7 @@ static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
 	m->knock = knock;
 	m->since_us = bpf_ktime_get_ns() / US;
+	wait_begins(m, &h);
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */
@@ -585,6 +588,7 @@ static __always_inline bool note_accepted(struct handshake *h, struct mark *m)
 	__builtin_memcpy(h->local, m->local, sizeof(m->local));
 	h->local_port = m->port;
 	m->met = bpf_map_update_elem(&accepted, h, &one, BPF_ANY) == 0;
+	wait_ends(m, h->netns);
 	return m->met;
 }
 

@@ -41,7 +41,8 @@ struct mark {
 	__u8 defers;  /* listener with TCP_DEFER_ACCEPT */
 	__u8 met;     /* serves: stands in "accepted" */
 	__u8 watched; /* server's, on TCP: for how many ends its own counts */
-	__u8 pad[2];
+	__u8 waits;   /* serves: counted as waiting at its place */
+	__u8 pad;
 	__u32 local[4]; /* serves, watched: its own address */
 	__u64 since_us; /* likewise: when it was established */
 	/* serves: what its process says that it carried. */
@@ -285,8 +286,11 @@ static __always_inline void place_remove(const struct option_place *place,
 
 	__sync_fetch_and_add(&listening, -1);
 	port_count(place->port, -port_weight(m));
-	if (l)
-		__sync_fetch_and_add(&l->count, -1);
+	if (!l)
+		return;
+	__sync_fetch_and_add(&l->count, -1);
+	/* Those in its queue are gone without a question. */
+	l->waiting = 0;
 }
 
 /* ---- SYN-ACKs under way ------------------------------------------------- */

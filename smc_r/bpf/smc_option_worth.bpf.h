@@ -66,6 +66,16 @@ place_find(const struct option_place *to)
 	return place_at(&place);
 }
 
+/* ... of a server's socket. */
+static __always_inline struct option_listening *
+place_of_mark(const struct mark *m, __u64 netns)
+{
+	struct option_place place = {.netns = netns, .port = m->port};
+
+	__builtin_memcpy(place.address, m->local, sizeof(place.address));
+	return place_find(&place);
+}
+
 static __always_inline bool place_is_on_tcp(const struct option_listening *l)
 {
 	__u64 word = l->worth.word;
@@ -120,17 +130,14 @@ static __always_inline void place_pause(const struct option_place *place)
 static __always_inline void note_ends(const struct mark *m, __u64 netns,
 				      struct worth_ends *e)
 {
-	struct option_place place = {.netns = netns, .port = m->port};
 	__u64 now = bpf_ktime_get_ns() / US;
-	struct option_listening *l;
+	struct option_listening *l = place_of_mark(m, netns);
 
-	__builtin_memcpy(place.address, m->local, sizeof(place.address));
-	l = place_find(&place);
 	if (!l)
 		return;
 	e->life_us = now - m->since_us;
 	worth_note(&l->worth, e, now);
-	port_hint(place.port, worth_tcp_us(l->worth.word, now));
+	port_hint(m->port, worth_tcp_us(l->worth.word, now));
 }
 
 /* A connection on SMC-R. */

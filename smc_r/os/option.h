@@ -162,6 +162,10 @@ struct option_place {
 /* What is known of a place. */
 struct option_listening {
 	__u32 count; /* marked listeners */
+	/* Connections from other hosts that agreed, and nobody has asked about;
+	 * since when that is so, or an earlier one was asked about. */
+	__u32 waiting;
+	__u32 waiting_since_ms;
 	__u32 pad;
 	struct worth worth;
 };

@@ -183,6 +183,35 @@ is_active() { # host
 	[ "$(counted "$1" active)" -ge 1 ]
 }
 
+# The kernel's SMC-R would not connect to it: smc_option_late.bpf.h.
+@test "a server that accepts late gets TCP from the next client" {
+	begin_on a late smc_run python3 -c '
+import socket, sys, time
+server = socket.create_server((sys.argv[1], 9001))
+while True:
+    time.sleep(1.5)
+    for i in range(2):
+        c = server.accept()[0]
+        c.send(c.recv(1))
+        c.close()
+' "$SERVER"
+	wait_for listens a 9001
+	smc_on b python3 -c '
+import socket, sys, time
+first = socket.create_connection((sys.argv[1], 9001))
+time.sleep(0.4)
+second = socket.create_connection((sys.argv[1], 9001))
+for s in first, second:
+    s.send(b"x")
+    assert s.recv(1) == b"x"
+third = socket.create_connection((sys.argv[1], 9001))
+third.send(b"x")
+assert third.recv(1) == b"x"
+' "$SERVER"
+	all_on_smc 2
+	[ "$(($(counted b smc) - before_b))" = 2 ]
+}
+
 # The listener's credentials tell.
 service_of() { # host
 	on "$1" python3 -c '
