@@ -5,7 +5,7 @@
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash
-: "${last-}"
+: "${last-}" "${before_b-}"
 
 need() { # program...
 	local program
