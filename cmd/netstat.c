@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static const char usage[] =
 
 /* The flags ask for this. Those of net-tools are not known here. */
 struct request {
-	bool is_smc, is_device;
+	bool is_smc;
+	char *device;
 	unsigned s_count, v_count;
 };
 
@@ -57,11 +59,15 @@ static void read_words(int argc, char **argv, struct request *r)
 			continue;
 		}
 		if (strcmp(word, DEVCONF_DEVICE) == 0)
-			r->is_device = true;
+			r->device = argv[i];
 		if (strcmp(word, "smc") == 0 &&
 		    argv[i - 1][strlen(argv[i - 1]) - 1] == 'p')
 			r->is_smc = true;
 	}
+	/* net-tools would not look at a name that stands for nothing here. */
+	if (argc == 3 && strcmp(argv[1], "-v") == 0 && argv[2][0] != '-' &&
+	    if_nametoindex(argv[2]) == 0)
+		r->device = argv[2];
 }
 
 static void print_protocol(const struct statistics *s, bool leaves_zeros_out)
@@ -132,8 +138,7 @@ static int cannot_pass_on(const char *name, const char *package)
 
 int main(int argc, char **argv)
 {
-	static char entstat[] = "entstat", device[] = DEVCONF_DEVICE;
-	char *const of_device[] = {entstat, device, NULL};
+	static char entstat[] = "entstat";
 	struct request r = {.is_smc = false};
 	int status;
 
@@ -146,7 +151,9 @@ int main(int argc, char **argv)
 	read_words(argc, argv, &r);
 	if (r.is_smc && r.s_count)
 		return show_protocol(&r);
-	if (r.is_device && r.v_count) {
+	if (r.device && r.v_count) {
+		char *const of_device[] = {entstat, r.device, NULL};
+
 		pass_on(entstat, of_device);
 		return cannot_pass_on(entstat, "smc-r");
 	}

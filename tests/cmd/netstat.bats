@@ -34,11 +34,18 @@ teardown() {
 	says "smc:" netstat -ss -p smc
 }
 
+@test "-v of no device is entstat's error" {
+	PATH=$(dirname "$(command -v netstat)"):$BATS_TEST_TMPDIR/others:$PATH
+	run netstat -v nosuch0
+	[ "$status" -eq 1 ]
+	[[ $output == "entstat: 0909-003 Unable to connect to device nosuch0, "* ]]
+}
+
 @test "all else goes to the next netstat" {
 	local words
 	PATH=$(dirname "$(command -v netstat)"):$BATS_TEST_TMPDIR/others
 	PATH=$PATH:/usr/bin:/bin
-	for words in "" "-nr" "-s -p tcp" "-v" "-v eth0" "-s" "-p smc" \
+	for words in "" "-nr" "-s -p tcp" "-v" "-v lo" "-s" "-p smc" \
 		"--tcp smc"; do
 		# shellcheck disable=SC2086
 		run netstat $words
