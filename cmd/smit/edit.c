@@ -103,7 +103,8 @@ bool edit_run(struct entry *e)
 	place_cursor(&ed);
 	while ((key = popup_key()) != TERMINAL_F(3) && key != '\r' &&
 	       key != '\n' && key != TERMINAL_FUNCTION(KEY_ENTER)) {
-		if (!ed.form || !sheet_type(ed.form, key))
+		if (!ed.form || !sheet_can_take(e, key) ||
+		    !sheet_type(ed.form, key))
 			beep();
 		place_cursor(&ed);
 	}

@@ -119,6 +119,21 @@ bool entry_has_several(const struct entry *e)
 	return several == ',' || several == 'y';
 }
 
+bool entry_can_have(const struct entry *e, int character)
+{
+	const char *all = "-0123456789";
+
+	switch (entry_letter(e, "entry_type")) {
+	case 'x':
+		all = "x0123456789abcdefABCDEF";
+		/* fall through */
+	case '#':
+		return character < 0x80 && strchr(all, character);
+	default:
+		return true;
+	}
+}
+
 char entry_joint(const struct entry *e)
 {
 	return entry_letter(e, "multi_select") == ',' ? ',' : ' ';

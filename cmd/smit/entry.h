@@ -45,6 +45,8 @@ bool entry_is_typed(const struct entry *e);
 /* Is there a list of values? Can several of it be taken? */
 bool entry_has_list(const struct entry *e);
 bool entry_has_several(const struct entry *e);
+/* Can a number have this character? Any can stand in other text. */
+bool entry_can_have(const struct entry *e, int character);
 /* What stands between several values: ',' or ' '. */
 char entry_joint(const struct entry *e);
 /* The mark behind the field: "+", "#", "+#" ... */

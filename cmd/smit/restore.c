@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <curses.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <term.h>
@@ -25,12 +26,12 @@ static struct {
 } kept;
 
 /* Without its padding, as in $<20/>: nothing waits in a signal handler. */
-static void keep(const char *name)
+static bool keep(const char *name)
 {
 	const char *text = tigetstr(name);
 
 	if (!text || text == (const char *)-1)
-		return;
+		return false;
 	while (*text && kept.length + 1 < sizeof(kept.text)) {
 		const char *close = strchr(text, '>');
 
@@ -39,6 +40,7 @@ static void keep(const char *name)
 		else
 			kept.text[kept.length++] = *text++;
 	}
+	return true;
 }
 
 static void end(int signal_number)
@@ -68,13 +70,15 @@ void restore_remember(void)
 void restore_arm(void)
 {
 	/* Last line, attributes, keypad, cursor, the screen that was there. */
-	static const char *const names[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
+	static const char *const names[] = {"sgr0", "rmkx", "cnorm"};
 	struct sigaction action = {.sa_handler = end};
 	struct sigaction old;
 
 	kept.length = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		keep(names[i]);
+	if (!keep("rmcup"))
+		keep("clear");
 	kept.text[kept.length++] = '\n';
 	kept.is_armed = 1;
 	sigfillset(&action.sa_mask);

@@ -22,9 +22,15 @@ static const struct terminal_label labels[] = {
 
 #define LABELS (sizeof(labels) / sizeof(labels[0]))
 
+/* The row below the current field is that of what is wrong with it. */
+static int row_in_page(const struct sheet *s, unsigned i)
+{
+	return (int)i % s->page_rows + (s->why[0] && i > s->current);
+}
+
 static int row_of(const struct sheet *s, unsigned i)
 {
-	return FIRST_ROW + (int)i % s->page_rows;
+	return FIRST_ROW + row_in_page(s, i);
 }
 
 static int value_columns(void)
@@ -60,7 +66,7 @@ static FIELD *make_field(const struct sheet *s, unsigned i)
 {
 	const struct entry *e = &s->entries[i];
 	FIELD *field =
-	    new_field(1, value_columns(), (int)i % s->page_rows, 0, 0, 0);
+	    new_field(1, value_columns(), row_in_page(s, i), 0, 0, 0);
 
 	if (!field)
 		return NULL;
@@ -76,8 +82,8 @@ static FIELD *make_field(const struct sheet *s, unsigned i)
 
 static void make(struct sheet *s)
 {
-	WINDOW *sub = derwin(stdscr, s->page_rows, value_columns(), FIRST_ROW,
-			     VALUE_COLUMN);
+	WINDOW *sub = derwin(stdscr, s->page_rows + 1, value_columns(),
+			     FIRST_ROW, VALUE_COLUMN);
 	bool is_made = sub != NULL;
 
 	for (unsigned i = 0; i < s->count && is_made; i++) {
@@ -87,6 +93,8 @@ static void make(struct sheet *s)
 	s->form = is_made ? new_form(s->fields) : NULL;
 	if (!s->form)
 		return;
+	/* Backspace in an empty field stays there. */
+	form_opts_off(s->form, O_BS_OVERLOAD);
 	set_form_win(s->form, stdscr);
 	set_form_sub(s->form, sub);
 	post_form(s->form);
@@ -152,19 +160,12 @@ static void draw_row(struct sheet *s, unsigned i)
 	mvaddstr(row, COLS - RING_COLUMN, marks);
 }
 
-/* The row below the field, or the one above where there is none. */
 static void draw_why(const struct sheet *s)
 {
-	int row = row_of(s, s->current) + 1;
-
 	if (!s->why[0])
 		return;
-	if (row == FIRST_ROW + s->page_rows)
-		row -= 2;
-	move(row, 0);
-	clrtoeol();
 	attron(A_BOLD | A_REVERSE);
-	mvprintw(row, 4, "^ %.*s", COLS - 8, s->why);
+	mvprintw(row_of(s, s->current) + 1, 4, "^ %.*s", COLS - 8, s->why);
 	attroff(A_BOLD | A_REVERSE);
 }
 
@@ -172,14 +173,15 @@ static void draw_more(const struct sheet *s)
 {
 	int page = (int)s->current / s->page_rows;
 	int below = (int)s->count - (page + 1) * s->page_rows;
+	int row = FIRST_ROW + s->page_rows + (s->why[0] != '\0');
 
 	if ((int)s->count <= s->page_rows)
 		return;
 	mvaddstr(HEADING_ROW, 0, page > 0 ? "[MORE ABOVE]" : "[TOP]");
 	if (below > 0)
-		mvprintw(FIRST_ROW + s->page_rows, 0, "[MORE...%d]", below);
+		mvprintw(row, 0, "[MORE...%d]", below);
 	else
-		mvaddstr(FIRST_ROW + s->page_rows, 0, "[BOTTOM]");
+		mvaddstr(row, 0, "[BOTTOM]");
 }
 
 static void place_cursor(const struct sheet *s)
@@ -314,10 +316,20 @@ static int request_of(int key)
 	}
 }
 
+static bool is_character(int key)
+{
+	return key >= ' ' && key != 127 && key < TERMINAL_FUNCTION(0);
+}
+
+bool sheet_can_take(const struct entry *e, int key)
+{
+	return !is_character(key) || entry_can_have(e, key);
+}
+
 bool sheet_type(FORM *form, int key)
 {
 	int request = request_of(key);
-	bool is_text = key >= ' ' && key != 127 && key < TERMINAL_FUNCTION(0);
+	bool is_text = is_character(key);
 
 	if (is_text)
 		form_driver_w(form, OK, (wchar_t)key);
@@ -328,6 +340,14 @@ bool sheet_type(FORM *form, int key)
 	return is_text || request;
 }
 
+static void refuse(struct sheet *s)
+{
+	snprintf(s->why, sizeof(s->why), "Only a number can be typed here.");
+	beep();
+	sheet_take(s);
+	sheet_update(s);
+}
+
 bool sheet_key(struct sheet *s, int key)
 {
 	bool is_typing;
@@ -336,6 +356,10 @@ bool sheet_key(struct sheet *s, int key)
 		return false;
 	if (move_between(s, key))
 		return true;
+	if (!sheet_can_take(&s->entries[s->current], key)) {
+		refuse(s);
+		return true;
+	}
 	hide_bracket(s);
 	is_typing = sheet_type(s->form, key);
 	draw_row(s, s->current);

@@ -43,5 +43,7 @@ void sheet_take(struct sheet *s);
 bool sheet_key(struct sheet *s, int key);
 /* A key that types into the current field of any form: true when it was one. */
 bool sheet_type(FORM *form, int key);
+/* false: the key is a character that this entry cannot have. */
+bool sheet_can_take(const struct entry *e, int key);
 
 #endif

@@ -38,20 +38,30 @@ static void note_size(int signal_number)
 	terminal.has_new_size = 1;
 }
 
-static void end(void)
-{
-	restore_disarm();
-	endwin();
-}
-
-/* ---- Beginning ---------------------------------------------------------- */
-
 static bool can(const char *capability)
 {
 	const char *text = tigetstr(capability);
 
 	return text && text != (const char *)-1 && text[0];
 }
+
+/* Where the terminal has one screen only, ours would stay on it. */
+static void leave_screen(void)
+{
+	if (!can("rmcup")) {
+		clear();
+		refresh();
+	}
+	endwin();
+}
+
+static void end(void)
+{
+	restore_disarm();
+	leave_screen();
+}
+
+/* ---- Beginning ---------------------------------------------------------- */
 
 /* Without a word from curses, which would end the program. */
 static int check_type(char *why, size_t size)
@@ -368,7 +378,7 @@ void terminal_shell(void)
 	pid_t child;
 
 	def_prog_mode();
-	endwin();
+	leave_screen();
 	printf("Type exit to go back to smit.\n");
 	fflush(stdout);
 	sigaction(SIGINT, &ignore, &old_int);

@@ -109,6 +109,17 @@ is_screen() {
 	END
 }
 
+@test "smit lssmcr: without a device it says so" {
+	begin lssmcr
+	shows "There is no SMC-R device; mkdev -c tcpip -t smc_r makes one."
+	press F10
+	shows ready
+	make_device
+	begin lssmcr
+	shows "smc_r0 Available"
+	[[ $(picture_of) != *"There is no"* ]]
+}
+
 @test "smit mksmcr: a dialog as on AIX; Enter makes the device" {
 	begin mksmcr
 	shows "Enter=Do"
@@ -353,9 +364,16 @@ is_screen() {
 	shows "^ 7 is not in 16...65536 (+1)."
 	press BSpace
 	lacks "^ 7"
-	type_in many
+	# A letter does not come into it. The fields below are seen all the same.
+	type_in m
+	shows "^ Only a number can be typed here."
+	shows "SERVER PORTS that use SMC-R"
+	press BSpace
+	lacks "^ Only"
+	shows "MAXIMUM MEMORY for SMC-R (MB)                      []"
+	type_in 1-
 	press Enter
-	shows '^ "many" is not a number.'
+	shows '^ "1-" is not a number.'
 	press F5 Up
 	type_in 1.2.3
 	press Enter
@@ -432,7 +450,15 @@ is_screen() {
 	begin smcr
 	shows "Move cursor"
 	press Escape 3
+	# It has one screen, on which nothing of ours stays.
+	lacks "Esc+3=Cancel"
+	[ "$(picture_of | tr -d ' \n')" = ready ]
+	begin smcr
+	shows "Move cursor"
+	kill -TERM "$(pgrep -f "^smit smcr$" \
+		-P "$(pane list-panes -F '#{pane_pid}')")"
 	shows "ready"
+	lacks "Esc+3=Cancel"
 	for type in dumb nosuch ''; do
 		run script -qec "TERM=$type smit smcr" /dev/null
 		echo "$output"
