@@ -31,13 +31,18 @@
 #include "ofed_core/verbs/qp_table.h"
 #include "ofed_core/wire/wire.h"
 
+/* The makefile says which one; a checker of this file does not. */
+#ifndef SMC_R_VERSION
+#define SMC_R_VERSION "0"
+#endif
+
 #define PRIORITY (-10) /* nice */
 
 /* The requests of the smallest queue pair are longer. */
 #define LONG_BYTES (16 << 10)
 
 static const char usage[] =
-    "Usage: ofed_core [-f]\n"
+    "Usage: ofed_core [-f | -h | --version]\n"
     "Serves the verbs libraries; \"ofedctrl -l\" starts it.\n\n"
     "  -f  stay in the foreground and log to standard error\n"
     "  -h  this text\n";
@@ -212,6 +217,15 @@ static void come_first(bool has_session)
 	close(fd);
 }
 
+/* The exit status of what was only to be printed. */
+static int printed(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "ofed_core: cannot write: %s\n", strerror(errno));
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit files;
@@ -221,7 +235,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "-h") == 0) {
 		fputs(usage, stdout);
-		return 0;
+		return printed();
+	}
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("ofed_core (smc_r) " SMC_R_VERSION);
+		return printed();
 	}
 	if (argc > 2 || (argc == 2 && strcmp(argv[1], "-f") != 0)) {
 		fputs(usage, stderr);

@@ -58,6 +58,14 @@ static int fail(const char *what, int error)
 	return 1;
 }
 
+/* The exit status of what was only to be printed. */
+static int printed(void)
+{
+	return fflush(stdout) == 0 && !ferror(stdout)
+		   ? 0
+		   : fail("cannot write", errno);
+}
+
 /* Two random bytes and the MAC of an interface (RFC 7609, A.2). */
 static int make_peer_id(uint8_t id[8])
 {
@@ -245,10 +253,10 @@ static int take_flag(struct request *r, int flag)
 		return 2;
 	case 'h':
 		usage(stdout);
-		return 0;
+		return printed();
 	case 'V':
-		puts(NAME " " SMC_R_VERSION);
-		return 0;
+		puts(NAME " (smc_r) " SMC_R_VERSION);
+		return printed();
 	default:
 		usage(stderr);
 		return 2;
