@@ -114,19 +114,21 @@ static int run_core(const char *program)
 
 int core_check_program(const char *named)
 {
+	const char *why = NULL;
 	struct stat st;
-	int error = 0;
 
-	if (stat(named, &st) != 0 || access(named, X_OK) != 0)
-		error = errno;
-	else if (!S_ISREG(st.st_mode))
-		error = EACCES;
-	if (error)
+	if (stat(named, &st) != 0)
+		why = strerror(errno);
+	else if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+		why = "it is not a program";
+	else if (access(named, X_OK) != 0)
+		why = strerror(errno);
+	if (why)
 		fprintf(stderr,
 			"ofedctrl: %s: %s; -k names the program of the "
-			"core\n",
-			named, strerror(error));
-	return error ? 1 : 0;
+			"core; leave it out, and it is the installed one\n",
+			named, why);
+	return why ? 1 : 0;
 }
 
 /* A core is loaded already: the one that is meant? */

@@ -89,6 +89,18 @@ int core_reload(void)
 	return error ? core_refused(error, words) : 0;
 }
 
+/* Those of AIX, which are all that an administrator needs. */
+static int say_parameters(const char *wrong)
+{
+	fprintf(stderr, "ofedctrl: %s: there is no such parameter. There are",
+		wrong);
+	for (int i = 0; i < PARAMETER_COUNT; i++)
+		if (parameter_table[i].kind == PARAMETER_AIX)
+			fprintf(stderr, " %s", parameter_table[i].name);
+	fputs(".\n", stderr);
+	return 1;
+}
+
 int core_set_parameter(char *assignment, int (*load)(const char *program))
 {
 	char request[CONTROL_LINE_BYTES], words[CORE_ERROR_BYTES];
@@ -99,9 +111,7 @@ int core_set_parameter(char *assignment, int (*load)(const char *program))
 	*value++ = '\0';
 	id = parameter_find(assignment);
 	if (id < 0) {
-		fprintf(stderr, "ofedctrl: %s: there is no such parameter\n",
-			assignment);
-		return 1;
+		return say_parameters(assignment);
 	}
 	parameters_init(&scratch);
 	if (parameters_set(&scratch, assignment, value) != 0) {

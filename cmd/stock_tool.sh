@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # stock_tool: the tool of rdma-core whose name this file has, with the devices
-# of the RDMA core. It runs as it is where the shim is there already, or no core.
+# of the RDMA core. It runs as it is where the shim is there already, or where the
+# kernel has devices and no core is loaded.
 set -u
 
 own=$(readlink -f -- "$0")
@@ -64,6 +65,8 @@ esac
 case $("$here/ofedctrl" -q 2>/dev/null) in
 *": loaded"*) exec "$here/ofed_run" "$stock" "$@" ;;
 esac
-[ -e /sys/class/infiniband ] ||
+if [ ! -e /sys/class/infiniband ]; then
 	echo "$name: there is no RDMA device; ofedctrl -l loads the RDMA core" >&2
+	exit 1
+fi
 exec "$stock" "$@"
