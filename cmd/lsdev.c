@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "attrdb/device.h"
 #include "attrdb/object.h"
@@ -319,7 +320,21 @@ static int list(struct lister *l)
 	return error ? database_error(&cmd, l->db, error) : EXIT_DONE;
 }
 
-/* The names that -l asks for; a name that no device has is no error. */
+/*
+ * A name that no device has is no error, and scripts compare what is said of
+ * it; a person at a terminal is told.
+ */
+static void note_none(const struct lister *l)
+{
+	const char *name = l->r->name;
+	struct attrdb_device device;
+
+	if (name && isatty(STDERR_FILENO) && strcmp(name, "-") != 0 &&
+	    attrdb_device_get(l->db, name, &device) == -ENOENT)
+		message_note(&cmd, "there is no device %s", name);
+}
+
+/* The names that -l asks for. */
 static int load_names(struct lister *l)
 {
 	size_t size = 0;
@@ -354,6 +369,8 @@ static int run(void *request, char *const *argv)
 		status = database_open_read(&cmd, &l.db);
 	if (status == EXIT_DONE)
 		status = list(&l);
+	if (status == EXIT_DONE)
+		note_none(&l);
 	attrdb_close(l.db);
 	free(l.names);
 	return status;

@@ -341,15 +341,34 @@ bool method_is_left(const struct attrdb_device *device)
 	return is_left;
 }
 
+/* Only looking may be possible: does it stand as it is to be already? */
+static bool is_defined(const char *name)
+{
+	const struct attrdb_place place = {attrdb_dir(), ATTRDB_READ, 0};
+	struct attrdb_device device;
+	struct attrdb *db;
+	char why[512];
+	bool yes;
+
+	if (attrdb_open(&db, &place, why, sizeof(why)) != 0)
+		return false;
+	yes = attrdb_device_get(db, name, &device) == 0 &&
+	      method_status(device.status, device.uniquetype) ==
+		  ODM_STATUS_DEFINED;
+	attrdb_close(db);
+	return yes;
+}
+
 int method_clear(struct method *m, const char *name)
 {
 	struct attrdb_device device = {.uniquetype = DEVCONF_UNIQUETYPE};
 	int status;
 
-	if (strcmp(name, RUNDIR_SNAPSHOT) != 0 || !method_is_left(&device))
-		return m->lacks_db
-			   ? EXIT_REFUSED
-			   : message_command(m->cmd, MESSAGE_NO_DEVICE, name);
+	if (strcmp(name, RUNDIR_SNAPSHOT) != 0 || !method_is_left(&device)) {
+		if (m->lacks_db)
+			return is_defined(name) ? EXIT_DONE : EXIT_REFUSED;
+		return message_command(m->cmd, MESSAGE_NO_DEVICE, name);
+	}
 	status = method_begin(m, &device, METHOD_UNCONFIGURE);
 	if (status == EXIT_DONE)
 		status = check_holders(m);

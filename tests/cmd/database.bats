@@ -158,6 +158,34 @@ need_mount() { # directory, size
 	rmdev -q -dl smc_r0
 }
 
+@test "a read-only database: rmdev -l turns off, and the others say so" {
+	local words
+	need_mount "$BATS_TEST_TMPDIR/small" 512k
+	export ODMDIR=$BATS_TEST_TMPDIR/small
+	make_device -a enabled=1
+	mount -o remount,ro "$ODMDIR"
+	for words in "rmdev -dl smc_r0" "chdev -l smc_r0 -a enabled=0" \
+		"mkdev -l smc_r0" "odmdelete -o CuAt" cfgmgr; do
+		# shellcheck disable=SC2086
+		refused $words
+		has "attr.db: Read-only file system. Mount its"
+		has "rmdev -l smc_r0 turns SMC-R off without it"
+	done
+	# It may be asked for once more.
+	for words in first again; do
+		run --separate-stderr rmdev -l smc_r0
+		[ "$status" -eq 0 ]
+		[ "$output" = "smc_r0 Defined" ]
+		# shellcheck disable=SC2154 # bats sets it
+		output=$stderr
+		has "smc_r0 is out of service; the database is as it was"
+	done
+	run rmdev -l nosuch0
+	[ "$status" -eq 1 ]
+	mount -o remount,rw "$ODMDIR"
+	rmdev -q -dl smc_r0
+}
+
 @test "a full run directory is 0514-548, and nothing changes" {
 	need_mount "$BATS_TEST_TMPDIR/small" 64k
 	rmdev -q -l smc_r0

@@ -49,6 +49,12 @@ xyz10  Defined   00-01 " lsdev -C
 	says "" lsdev -C -l nosuch
 	says "" lsdev -c nosuch
 	says "" lsdev -P -t nosuch
+	# A person is told.
+	run script -qec "lsdev -C -l nosuch" /dev/null
+	[ "$status" -eq 0 ]
+	[ "${output%$'\r'}" = "lsdev: note: there is no device nosuch" ]
+	run script -qec "lsdev -C -l smc_r0 -F name" /dev/null
+	[ "${output%$'\r'}" = smc_r0 ]
 }
 
 @test "-l - reads names" {
