@@ -138,6 +138,15 @@ int message_command(const struct cmd *cmd, enum message number,
 	return EXIT_REFUSED;
 }
 
+int message_file(const struct cmd *cmd, const char *path, int error)
+{
+	char text[MESSAGE_TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "%s: %s. %s", path, strerror(error),
+		 cure_of(-error, NULL));
+	return message_command(cmd, MESSAGE_SYSTEM, text);
+}
+
 int message_method(const struct cmd *cmd, const char *method,
 		   enum message number, const struct details *d)
 {

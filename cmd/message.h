@@ -70,6 +70,8 @@ void details_add(struct details *d, const char *format, ...)
  */
 int message_command(const struct cmd *cmd, enum message number,
 		    const char *object);
+/* A file, and the errno (positive) of the call that failed. */
+int message_file(const struct cmd *cmd, const char *path, int error);
 /* d may be NULL. */
 int message_method(const struct cmd *cmd, const char *method,
 		   enum message number, const struct details *d);

@@ -153,7 +153,7 @@ int odm_objects_read(const struct cmd *cmd, const char *path,
 	}
 	if (file && !is_input)
 		fclose(file);
-	status = error ? complain(cmd, name, strerror(error))
+	status = error ? message_file(cmd, name, error)
 		       : read_stanzas(cmd, name, text, length, out);
 	free(text);
 	return status;

@@ -161,10 +161,7 @@ static void name_header(const char *path, char *out, size_t size)
 
 static int complain(const char *path)
 {
-	char why[512];
-
-	snprintf(why, sizeof(why), "%.400s: %s", path, strerror(errno));
-	return message_command(&cmd, MESSAGE_SYSTEM, why);
+	return message_file(&cmd, path, errno);
 }
 
 static int write_header(char *text, const char *path)

@@ -121,9 +121,12 @@ static int start(const sigset_t *set)
 
 	if (rc < 0) {
 		fprintf(stderr,
-			"ofed_core: run directory in %s: %s. Run it as root, "
-			"or set OFED_CORE_RUNDIR to a directory of yours\n",
-			ofed_rundir_base(), strerror(-rc));
+			"ofed_core: run directory in %s: %s. %s, or set "
+			"OFED_CORE_RUNDIR to a directory of yours\n",
+			ofed_rundir_base(), strerror(-rc),
+			rc == -EACCES || rc == -EPERM
+			    ? "Run it as root"
+			    : "Look for what is wrong there");
 		return rc;
 	}
 	rc = qps_init();

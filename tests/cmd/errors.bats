@@ -17,7 +17,10 @@ teardown() {
 @test "every errno of every file that a command touches" {
 	local place=$BATS_TEST_TMPDIR/place
 	device_make_nobodys
-	cp "$SMC_R_BUILD"/bin/{entstat,no,ofedctrl} "$device_public/build/bin"
+	cp "$SMC_R_BUILD"/bin/{entstat,no,ofedctrl,ofed_core,smc_run,cfgmgr} \
+		"$SMC_R_BUILD"/bin/{netstat,odm*,smit} "$device_public/build/bin"
+	mkdir "$device_public/build/lib"
+	cp "$SMC_R_BUILD"/lib/libsmc_r.so "$device_public/build/lib"
 	cp "$SMC_R_BUILD/obj/plain/tests/cmd/one_fault.so" \
 		"$SMC_R_TOP/tests/cmd/errors.py" "$device_public"
 	place=$device_public/place
@@ -28,6 +31,7 @@ teardown() {
 	export SMC_R_TUNABLES=$place/tunables OFED_CONF=$place/ofed.conf
 	export OFED_CORE_RUNDIR=$place/core
 	export SMC_R_LDPRELOAD_FILE=$place/preload SMC_R_LOCK_WAIT=0
+	export HOME=$place TERM=vt100 LC_ALL=C.UTF-8
 	as_nobody python3 "$device_public/errors.py" \
 		"$device_public/one_fault.so" "$place"
 }

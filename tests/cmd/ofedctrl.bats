@@ -268,6 +268,17 @@ load_core() {
 	[ "${lines[0]}" = "Usage: ofed_core [-f | -h | --version]" ]
 }
 
+@test "ibv_devices and rping without a device say what to do, and no more" {
+	local name
+	[ ! -e /sys/class/infiniband ] || skip "the kernel has RDMA devices"
+	for name in ibv_devices rping; do
+		run "$name" -s
+		[ "$status" -ne 127 ] || skip "no $name of rdma-core"
+		[ "$status" -eq 1 ]
+		[ "$output" = "$name: there is no RDMA device; ofedctrl -l loads the RDMA core" ]
+	done
+}
+
 # Listens as another user, where the core would, and never answers.
 impostor() { # owner of the directory
 	cat >"$BATS_TEST_TMPDIR/impostor.py" <<-'EOT'

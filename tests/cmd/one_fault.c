@@ -53,6 +53,8 @@ static bool fails(const char *call, int dir, const char *name)
 	if (!name || name[0] != '/') {
 		if (dir != AT_FDCWD)
 			name_of(dir, path);
+		else if (!getcwd(path, PATH_MAX))
+			path[0] = '\0';
 		if (name)
 			snprintf(path + strlen(path),
 				 sizeof(path) - strlen(path), "/%s", name);
