@@ -83,7 +83,7 @@ refused() {
 # $output as they are, or with its lines joined.
 has() {
 	case $output in
-	*"$1"*) return ;;
+	*"$1"*) return 0 ;;
 	esac
 	case $(printf '%s' "$output" | tr -s ' \n\t' ' ') in
 	*"$1"*) ;;

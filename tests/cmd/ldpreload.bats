@@ -243,3 +243,41 @@ rest" ]
 	[ "$(stored system_preload)" = 0 ]
 	[ "$(published system_preload)" = 0 ]
 }
+
+@test "where /etc is full, or read-only, the switch can be turned off" {
+	need_root
+	local etc=$BATS_TEST_TMPDIR/etc way
+	rmdev -q -dl smc_r0
+	mkdir "$etc"
+	mount -t tmpfs -o size=512k tmpfs "$etc" || skip "no tmpfs"
+	export ODMDIR=$etc/objrepos SMC_R_LDPRELOAD_FILE=$etc/ld.so.preload
+	file=$SMC_R_LDPRELOAD_FILE
+	for way in full read-only; do
+		echo "$way"
+		make_device -a enabled=1
+		echo /a.so >"$file"
+		on
+		case $way in
+		full) cat /dev/zero >"$etc/rest" 2>/dev/null || true ;;
+		*) mount -o remount,ro "$etc" ;;
+		esac
+		run chdev -l smc_r0 -a system_preload=0
+		[ "$status" -eq 1 ]
+		has "rmdev -l smc_r0 turns SMC-R off without it"
+		[ "$(published system_preload)" = 1 ]
+		run rmdev -l smc_r0
+		[ "$status" -eq 0 ]
+		[ ! -e "$SMC_R_RUNDIR/smc_r0" ]
+		if [ "$way" = full ]; then
+			! grep -q libsmc_r "$file"
+			grep -q '^/a.so' "$file"
+		else
+			has "its line is left in $file"
+		fi
+		mount -o remount,rw "$etc"
+		rm -f "$etc/rest"
+		rmdev -q -dl smc_r0
+		[ "$(tr -d '\n ' <"$file")" = /a.so ]
+	done
+	umount "$etc"
+}
