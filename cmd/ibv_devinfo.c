@@ -194,6 +194,13 @@ static void print_table(const struct gid_table *t, const struct request *r)
 		close(fd);
 }
 
+static int say_no_device(void)
+{
+	fprintf(stderr, "ibv_devinfo: there is no RDMA device; ofedctrl -l "
+			"loads the RDMA core\n");
+	return NO_DEVICE;
+}
+
 /* Is there what was asked for? If not, says so. */
 static bool has_asked(const struct gid_table *t, const struct request *r)
 {
@@ -204,9 +211,7 @@ static bool has_asked(const struct gid_table *t, const struct request *r)
 	for (size_t i = 0; i < t->row_count; i++)
 		has_port |= is_asked(&t->rows[i], r);
 	if (!t->device_count)
-		fprintf(stderr,
-			"ibv_devinfo: there is no RDMA device; ofedctrl -l "
-			"loads the RDMA core\n");
+		say_no_device();
 	else if (!has_device)
 		fprintf(stderr, "ibv_devinfo: there is no RDMA device %s\n",
 			r->device);
@@ -248,6 +253,13 @@ static int show(const struct request *r)
 
 /* ---- The stock tool ----------------------------------------------------- */
 
+static bool has_shim(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, SHIM_NAME);
+}
+
 /*
  * Becomes ofed_run, which runs us again with the shim: a loaded core's devices
  * then show without further ado. Returns when there is no core, or no
@@ -255,13 +267,11 @@ static int show(const struct request *r)
  */
 static void take_shim(int argc, char **argv)
 {
-	const char *preload = getenv("LD_PRELOAD");
 	char tree[PATH_MAX], own[PATH_MAX], run[PATH_MAX];
 	char **words;
 	ssize_t n;
 
-	if ((preload && strstr(preload, SHIM_NAME)) ||
-	    ofed_rundir_path(tree, sizeof(tree), "sysfs") < 0 ||
+	if (has_shim() || ofed_rundir_path(tree, sizeof(tree), "sysfs") < 0 ||
 	    access(tree, F_OK) < 0)
 		return;
 	n = readlink("/proc/self/exe", own, sizeof(own) - 1);
@@ -300,6 +310,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	take_shim(argc, argv);
+	/* Its words would be that a function is not implemented. */
+	if (!r.is_wrong && !has_shim() && access("/sys/class/infiniband", F_OK))
+		return say_no_device();
 	pass_on("ibv_devinfo", argv);
 	fprintf(stderr,
 		"ibv_devinfo: the ibv_devinfo of rdma-core is missing (on "

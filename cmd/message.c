@@ -142,8 +142,10 @@ int message_file(const struct cmd *cmd, const char *path, int error)
 {
 	char text[MESSAGE_TEXT_SIZE];
 
-	snprintf(text, sizeof(text), "%s: %s. %s", path, strerror(error),
-		 cure_of(-error, NULL));
+	/* That one was misspelt, as far as anybody can tell. */
+	snprintf(text, sizeof(text), "%s: %s%s%s", path, strerror(error),
+		 error == ENOENT ? "" : ". ",
+		 error == ENOENT ? "" : cure_of(-error, NULL));
 	return message_command(cmd, MESSAGE_SYSTEM, text);
 }
 

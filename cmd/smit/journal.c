@@ -158,7 +158,8 @@ static void now(char *out, size_t size)
 		strftime(out, size, "[%b %d %Y, %H:%M:%S]", &parts);
 }
 
-static void note(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void note(const char *format,
+						       va_list arguments)
 {
 	char *words = NULL, *line = NULL, date[64];
 	int n;

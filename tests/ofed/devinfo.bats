@@ -113,12 +113,11 @@ has_no_line() { # text
 	[[ $output == *"--ib-dev="* ]]
 }
 
-@test "without a core: no device, the cure, and the stock tool's answer" {
+@test "without a core: no device, and the cure" {
 	[ ! -e /sys/class/infiniband ] || skip "the kernel has RDMA"
-	run -255 plain "$B" -e
-	[ "$output" = "ibv_devinfo: there is no RDMA device; ofedctrl -l loads the RDMA core" ]
-	run -255 ip netns exec "$B" /usr/bin/ibv_devinfo
-	stock=$output
-	run -255 plain "$B"
-	[ "$output" = "$stock" ]
+	for flag in -e "" -v -l; do
+		# shellcheck disable=SC2086
+		run -255 plain "$B" $flag
+		[ "$output" = "ibv_devinfo: there is no RDMA device; ofedctrl -l loads the RDMA core" ]
+	done
 }
