@@ -23,7 +23,7 @@ setup() {
 	[ "$status" -eq 0 ]
 	[[ ${lines[-1]} == "OK: SMC carried the file"* ]]
 	tail -n 1 "$place/other" | grep -q "^OK: SMC carried the file"
-	! ls -d "$tree"/build/demo.[0-9]* 2>/dev/null
+	[ -z "$(ls -d "$tree"/build/demo.[0-9]* 2>/dev/null)" ]
 }
 
 # A host that is made up: one package is missing, and apt-get gets nothing.
