@@ -120,6 +120,20 @@ Test(smit_entry, values_are_checked)
 	taken("yes");
 }
 
+Test(smit_entry, numbers_are_made_of_digits)
+{
+	make("entry_type", "#", NULL);
+	cr_assert(entry_can_have(&entry, '7'));
+	cr_assert(entry_can_have(&entry, '-'));
+	cr_assert_not(entry_can_have(&entry, 'a'));
+	cr_assert_not(entry_can_have(&entry, 0xe9));
+	make("entry_type", "x", NULL);
+	cr_assert(entry_can_have(&entry, 'a'));
+	cr_assert_not(entry_can_have(&entry, 'g'));
+	make("entry_type", "t", NULL);
+	cr_assert(entry_can_have(&entry, 0xe9));
+}
+
 Test(smit_entry, marks)
 {
 	char marks[4];
