@@ -177,7 +177,7 @@ for file in $(find $rooms -name '*.c' | sort); do
 done
 
 # What the compiler and the sanitizers' checks put in, strings and memory.
-harmless='^(mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|str[a-z]*'
+harmless='^(mem(cpy|move|set|cmp|chr)|bcmp|__mem(cpy|move|set)_chk|str[a-z]*'
 harmless="$harmless|__str[a-z]*_chk|v?snprintf|__v?snprintf_chk"
 harmless="$harmless|__stack_chk_fail|__assert_fail|__ctype_b_loc|qsort|bsearch"
 harmless="$harmless|__isoc99_sscanf|_GLOBAL_OFFSET_TABLE_)\$"

@@ -177,7 +177,7 @@ CuAt:
 	[ "$(grep -c PdAt: <<<"$output")" -eq 1 ]
 	has 'attribute = "max_memory"'
 	run odmget -q "uniquetype=tcpip/smc/smc_r" PdDv PdAt
-	[ "$(grep -c PdAt: <<<"$output")" -eq 6 ]
+	[ "$(grep -c PdAt: <<<"$output")" -eq 7 ]
 	[ "$(grep -c PdDv: <<<"$output")" -eq 1 ]
 }
 
