@@ -76,7 +76,10 @@ static int send_request(int fd, const struct shim_request *request,
 			errno = EINTR;
 		}
 	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
+	if (n >= 0)
+		return 0;
+	/* The kernel's word for a device that is gone. */
+	return errno == EPIPE || errno == ECONNRESET ? -EIO : -errno;
 }
 
 static int receive_answer(int fd, struct shim_answer *answer)
