@@ -103,6 +103,13 @@ static void raise_limits(void)
 	}
 }
 
+/* What a device had that is gone is given back, too: without this libibverbs
+ * keeps what the device does not answer for. */
+static void free_without_device(void)
+{
+	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
+}
+
 /* The engine's parts that it uses, as a program's process has them. */
 static int begin_engine(void)
 {
@@ -227,6 +234,7 @@ static int start(const struct request *r)
 	}
 	handle_signals();
 	raise_limits();
+	free_without_device();
 	tell_starter(starter, 0);
 	return serve_and_leave(listener, r);
 }

@@ -202,8 +202,12 @@ int rc_device_heard(struct rc_device *d)
 	struct ibv_cq *cq;
 	void *context;
 
-	while (ibv_get_cq_event(d->channel, &cq, &context) == 0)
+	/* At the end of file, where a core was killed, none is set. */
+	errno = 0;
+	while (ibv_get_cq_event(d->channel, &cq, &context) == 0) {
 		d->unacked++;
+		errno = 0;
+	}
 	if (errno != EAGAIN && errno != EINTR)
 		return -ENODEV;
 	/* Each acknowledgement takes a lock. */
