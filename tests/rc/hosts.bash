@@ -25,6 +25,14 @@ why_not() {
 	fi
 }
 
+need() { # program...
+	local program
+	for program in "$@"; do
+		command -v "$program" >/dev/null ||
+			skip "$program is not installed"
+	done
+}
+
 # nsenter is used, as "ip netns exec" has another /sys, without cgroups.
 on() { # host, command...
 	local host=$1

@@ -7,14 +7,6 @@ load hosts
 # shellcheck disable=SC2154 # set by hosts.bash
 : "${last-}" "${before_b-}"
 
-need() { # program...
-	local program
-	for program in "$@"; do
-		command -v "$program" >/dev/null ||
-			skip "$program is not installed"
-	done
-}
-
 @test "mkdev loaded a link service on each host" {
 	[ -S "$(echo "$PLACE"/a/run/rc.*)" ]
 	[ -S "$(echo "$PLACE"/b/run/rc.*)" ]

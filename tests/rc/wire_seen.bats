@@ -76,8 +76,8 @@ declined() { # sender, length, version, peer ID of its Proposal?
 
 @test "Decline of a server, and of a client, without a device" {
 	local zeros=,0x00000000,0x00000000,0x00000000,0x00000000
-	ON_A=env talk_seen -e "$EID"
+	ON_A="env" talk_seen -e "$EID"
 	declined "$SERVER" 44 2 "0x03030002$zeros"
-	ON_B=env talk_seen
+	ON_B="env" talk_seen
 	declined 10.77.0.2 28 1 0x03030002
 }
