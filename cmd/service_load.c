@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,55 +12,31 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "conf/rundir.h"
 #include "ofed_core/base/control.h"
+#include "smc_r/far/far_status.h"
 
 #define SERVICE   "smc_rc"
 #define SHIM      "libofed_core.so"
-#define SOCKET    "rc."
 #define VERBS     "/sys/class/infiniband_verbs"
 #define UNLOAD_MS 3000
 
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
-
 /* ---- is it there? ---- */
-
-static int address_of(int fd, struct sockaddr_un *a)
-{
-	unsigned long long cookie = 0;
-	socklen_t n = sizeof(cookie);
-	int directory = open(rundir_path(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &n);
-	memset(a, 0, sizeof(*a));
-	a->sun_family = AF_UNIX;
-	snprintf(a->sun_path, sizeof(a->sun_path),
-		 "/proc/self/fd/%d/" SOCKET "%llu", directory, cookie);
-	return directory;
-}
 
 /* The process that listens; 0: there is none. */
 static pid_t find_service(void)
 {
-	int fd =
-	    socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int channel = far_status_connect(rundir_path());
 	struct ucred service = {.pid = 0};
 	socklen_t n = sizeof(service);
-	struct sockaddr_un a;
-	int directory = address_of(fd, &a);
 
-	if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &service, &n);
-	if (directory >= 0)
-		close(directory);
-	if (fd >= 0)
-		close(fd);
+	if (channel < 0)
+		return 0;
+	getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &service, &n);
+	close(channel);
 	return service.pid;
 }
 

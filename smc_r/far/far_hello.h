@@ -29,6 +29,10 @@
 enum far_kind {
 	FAR_BEGIN = 1, /* a TCP connection whose ends agreed on CLC */
 	FAR_RELAY = 2, /* a socket to go on with in the place of the rings */
+	/* The next two are those of commands, which bring no descriptor:
+	 * far_status.h. */
+	FAR_STATUS = 3,
+	FAR_RESET = 4, /* counters, too */
 };
 
 struct far_hello {

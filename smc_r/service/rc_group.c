@@ -143,6 +143,7 @@ void rc_group_free(struct rc_group *g)
 		rc_region_drop(&g->conn[i]->out);
 	}
 	rc_port_remove(g->port, g);
+	far_counts_add(&g->port->counts, &g->link.counts);
 	rc_link_close(&g->link);
 	for (unsigned i = 0; i < RC_GROUP_PLACES; i++) {
 		struct rc_conn *c = g->conn[i];
@@ -174,9 +175,11 @@ static int make_regions(struct rc_group *g, struct rc_conn *c)
 	const struct ring *in = &c->pump.near.out.ring[0];
 	int error = rc_region_make(&c->in, &g->link, in->at, in->bytes, true);
 
+	g->link.counts.registrations += !error;
 	if (!error)
 		error = rc_region_make(&c->out, &g->link, out->at, out->bytes,
 				       false);
+	g->link.counts.registrations += !error;
 	return error;
 }
 

@@ -17,9 +17,12 @@
 static void feed_messages(struct rc_group *g, uint64_t now_ns)
 {
 	while (g->messages > 0 && g->link.free_slots && !g->failed) {
-		if (rc_link_post(&g->link, NULL, 0, g->message[g->first],
-				 LLC_BYTES, 0) != 0)
+		const uint8_t *bytes = g->message[g->first];
+
+		if (rc_link_post(&g->link, NULL, 0, bytes, LLC_BYTES, 0) != 0)
 			g->failed = true;
+		else
+			g->link.counts.llc_sent[bytes[0] % FAR_LLC_TYPES]++;
 		g->first = (g->first + 1) % RC_GROUP_MESSAGES;
 		g->messages--;
 		g->stuck_ns = now_ns;
@@ -336,6 +339,7 @@ static void take_cdc(struct rc_group *g, struct rc_conn *c,
 		rc_group_abort(g, c, ECONNRESET, now_ns);
 		before = RC_STREAM_RESET;
 	}
+	g->link.counts.bytes_received += s->received - received;
 	if (s->received != received)
 		rc_near_moved(c);
 	if (rc_stream_peer(s) != before)
@@ -351,6 +355,7 @@ static void on_cdc(struct rc_group *g, uint32_t bytes, uint64_t now_ns)
 
 	if (cdc_decode(&m, g->service->bytes, bytes) != 0)
 		return;
+	g->link.counts.cdc_received++;
 	rc_flow_heard(&g->flow, 0, now_ns);
 	c = rc_group_at(g, m.token);
 	if (!c || c->leaving || g->ended)
@@ -370,6 +375,7 @@ static void on_cdc(struct rc_group *g, uint32_t bytes, uint64_t now_ns)
 void rc_group_start(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 {
 	c->state = RC_CONN_ACTIVE;
+	g->link.counts.connections++;
 	rc_near_outcome(c, RC_OUTCOME_SMC, 0, 0);
 	if (g->ended)
 		rc_group_abort(g, c, ECONNRESET, now_ns);
@@ -409,10 +415,15 @@ void rc_group_break(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 
 static void on_llc(struct rc_group *g, uint32_t bytes, uint64_t now_ns)
 {
+	uint64_t *counts = g->link.counts.llc_received;
 	struct llc_message m;
 
-	if (llc_decode(&m, g->service->bytes, bytes) == 0)
-		rc_flow_receive(&g->flow, 0, &m, now_ns);
+	if (llc_decode(&m, g->service->bytes, bytes) != 0) {
+		counts[0]++;
+		return;
+	}
+	counts[m.type % FAR_LLC_TYPES]++;
+	rc_flow_receive(&g->flow, 0, &m, now_ns);
 }
 
 static void on_sent(struct rc_group *g, uint64_t tag, uint64_t now_ns)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "conf/rundir.h"
+#include "smc_r/service/rc_service.h"
 
 #define QUEUE         1024
 #define HELLOS_A_LOOK 64
@@ -130,8 +131,25 @@ static int take_socket(struct msghdr *h)
 	return taken;
 }
 
-/* The program's socket; -EAGAIN: nothing has come; -1: it is none. */
-static int receive(int channel, struct far_hello *hello)
+/* Programs bring one socket, and commands none. */
+static bool is_hello(const struct far_hello *h, bool has_socket)
+{
+	if (h->magic != FAR_MAGIC || h->version != FAR_VERSION)
+		return false;
+	switch (h->kind) {
+	case FAR_BEGIN:
+	case FAR_RELAY:
+		return has_socket;
+	case FAR_STATUS:
+	case FAR_RESET:
+		return !has_socket;
+	}
+	return false;
+}
+
+/* 0: a hello, with the program's socket or -1; -EAGAIN: nothing has come;
+ * -EPROTO: it is none. */
+static int receive(int channel, struct far_hello *hello, int *tcp)
 {
 	union {
 		struct cmsghdr head;
@@ -143,18 +161,47 @@ static int receive(int channel, struct far_hello *hello)
 			   .msg_control = &rights,
 			   .msg_controllen = sizeof(rights)};
 	ssize_t n = recvmsg(channel, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int tcp = n < 0 ? -1 : take_socket(&h);
 
+	*tcp = n < 0 ? -1 : take_socket(&h);
 	if (n < 0 && errno == EAGAIN)
 		return -EAGAIN;
-	if (tcp >= 0 && n == (ssize_t)sizeof(*hello) &&
+	if (n == (ssize_t)sizeof(*hello) &&
 	    !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-	    hello->magic == FAR_MAGIC && hello->version == FAR_VERSION &&
-	    (hello->kind == FAR_BEGIN || hello->kind == FAR_RELAY))
-		return tcp;
-	if (tcp >= 0)
-		close(tcp);
-	return -1;
+	    is_hello(hello, *tcp >= 0))
+		return 0;
+	if (*tcp >= 0)
+		close(*tcp);
+	return -EPROTO;
+}
+
+/* ---- a command asks ---- */
+
+static bool is_owner(uid_t user)
+{
+	struct stat st;
+
+	return user == 0 ||
+	       (stat(rundir_path(), &st) == 0 && st.st_uid == user);
+}
+
+/* The command waits for it; it gets what its socket has room for. */
+static void tell_status(struct rc_service *service, int channel,
+			enum far_kind kind, uid_t user)
+{
+	bool owner = is_owner(user);
+	struct far_status s;
+
+	rc_service_status(service, &s);
+	if (!owner)
+		s.groups = 0;
+	s.refused = kind == FAR_RESET && !owner;
+	if (kind == FAR_RESET && owner)
+		rc_service_reset_counts(service);
+	while (send(channel, &s, far_status_bytes(s.groups),
+		    MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	       errno == EMSGSIZE && s.groups > 0)
+		s.groups /= 2;
+	close(channel);
 }
 
 /* ---- callers ---- */
@@ -183,17 +230,19 @@ void rc_hello_event(struct rc_watch *w)
 	struct ucred user = {0, (uid_t)-1, (gid_t)-1};
 	socklen_t n = sizeof(user);
 	struct far_hello hello;
-	int tcp;
+	int error, tcp;
 
 	if (c->over)
 		return;
-	tcp = receive(c->channel, &hello);
-	if (tcp == -EAGAIN)
+	error = receive(c->channel, &hello, &tcp);
+	if (error == -EAGAIN)
 		return;
 	leave(c);
 	getsockopt(c->channel, SOL_SOCKET, SO_PEERCRED, &user, &n);
-	if (tcp < 0)
+	if (error)
 		close(c->channel);
+	else if (tcp < 0)
+		tell_status(c->all->service, c->channel, hello.kind, user.uid);
 	else
 		rc_program_hello(c->all, c->channel, tcp, &hello, &user);
 }

@@ -64,17 +64,29 @@ static struct rc_write gather(const struct rc_pump *p,
 	return w;
 }
 
+static void count(struct far_counts *counts, const struct rc_stream_post *post)
+{
+	counts->cdc_sent++;
+	counts->writes += post->writes;
+	for (unsigned i = 0; i < post->writes; i++)
+		counts->bytes_sent += post->write[i].bytes;
+}
+
 static int post(struct rc_pump *p, const struct rc_stream_post *from,
 		uint64_t tag)
 {
 	struct rc_write writes[RC_LINK_WRITES];
 	uint8_t message[CDC_BYTES];
+	int error;
 
 	for (unsigned i = 0; i < from->writes; i++)
 		writes[i] = gather(p, &from->write[i]);
 	cdc_encode(&from->message, message);
-	return rc_link_post(p->link, writes, from->writes, message, CDC_BYTES,
-			    tag | from->message.sequence);
+	error = rc_link_post(p->link, writes, from->writes, message, CDC_BYTES,
+			     tag | from->message.sequence);
+	if (!error)
+		count(&p->link->counts, from);
+	return error;
 }
 
 int rc_pump_send(struct rc_pump *p, uint64_t tag)

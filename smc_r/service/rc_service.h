@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "smc_r/far/far_status.h"
 #include "smc_r/service/rc_conn.h"
 
 struct rc_service;
@@ -52,6 +53,11 @@ unsigned rc_service_poll(struct rc_service *s, uint64_t now_ns);
 void rc_service_time(struct rc_service *s, uint64_t now_ns);
 /* When rc_service_time() is due; UINT64_MAX for never. */
 uint64_t rc_service_next_ns(const struct rc_service *s);
+
+/* Tells of its ports, and of as many groups as `out` has place for. */
+void rc_service_status(const struct rc_service *s, struct far_status *out);
+/* The counters in it begin anew. */
+void rc_service_reset_counts(struct rc_service *s);
 
 /* The next completion makes rc_service_fd() readable: poll once more behind
  * this. False: it cannot be told, look by the clock. */

@@ -32,6 +32,7 @@ struct rc_port {
 	unsigned groups;
 	struct rc_device device;
 	struct rc_group *by_qpn[RC_PORT_BUCKETS];
+	struct far_counts counts; /* of groups that are gone */
 };
 
 /* The terms of a group, and how the peer calls its end. */

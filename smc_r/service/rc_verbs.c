@@ -24,13 +24,14 @@
 
 /* ---- the device ---- */
 
-static void read_mac(struct rc_device *d, unsigned interface)
+static void read_interface(struct rc_device *d, unsigned interface)
 {
 	struct ifreq r = {.ifr_flags = 0};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd >= 0 && if_indextoname(interface, r.ifr_name) &&
-	    ioctl(fd, SIOCGIFHWADDR, &r) == 0)
+	if (if_indextoname(interface, r.ifr_name))
+		memcpy(d->interface, r.ifr_name, sizeof(d->interface));
+	if (fd >= 0 && *d->interface && ioctl(fd, SIOCGIFHWADDR, &r) == 0)
 		memcpy(d->mac, r.ifr_hwaddr.sa_data, sizeof(d->mac));
 	if (fd >= 0)
 		close(fd);
@@ -63,7 +64,7 @@ static bool find_index(struct rc_device *d, const union ibv_gid *gid)
 		d->gid_index = (int)i;
 		d->mtu = a.active_mtu;
 		d->gid = *gid;
-		read_mac(d, e.ndev_ifindex);
+		read_interface(d, e.ndev_ifindex);
 		if (e.gid_type == type_of(gid))
 			return true;
 		found = true;
@@ -110,6 +111,9 @@ int rc_device_open(struct rc_device *d, const union ibv_gid *gid)
 			error = make_queue(d);
 		if (error)
 			rc_device_close(d);
+		else
+			strncpy(d->name, ibv_get_device_name(list[i]),
+				sizeof(d->name) - 1);
 	}
 	ibv_free_device_list(list);
 	return error;

@@ -17,10 +17,13 @@
 #define SMC_R_RC_VERBS_H
 
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "smc_r/far/far_status.h"
 
 #define RC_LINK_SLOTS    16u /* as Linux has them (5.9) */
 #define RC_LINK_RECEIVES 64u
@@ -36,7 +39,9 @@ struct rc_device {
 	uint8_t port;
 	int gid_index;
 	union ibv_gid gid;
-	uint8_t mac[6]; /* of the GID's interface */
+	char name[IBV_SYSFS_NAME_MAX];
+	char interface[IF_NAMESIZE]; /* of the GID */
+	uint8_t mac[6];              /* ... */
 	enum ibv_mtu mtu;
 	unsigned unacked; /* events */
 };
@@ -66,6 +71,7 @@ struct rc_link {
 	uint32_t psn;
 	uint32_t free_slots; /* bit: not on its way */
 	uint64_t tag[RC_LINK_SLOTS];
+	struct far_counts counts; /* its users keep them */
 };
 
 /* One WRITE, gathered out of pieces of one region. */

@@ -55,6 +55,19 @@ int rc_service_add_eid(struct rc_service *s, const char *eid)
 	return 0;
 }
 
+void rc_service_status(const struct rc_service *s, struct far_status *out)
+{
+	(void)s;
+	memset(out, 0, sizeof(*out));
+	out->magic = FAR_MAGIC;
+	out->version = FAR_VERSION;
+}
+
+void rc_service_reset_counts(struct rc_service *s)
+{
+	(void)s;
+}
+
 void rc_service_end(struct rc_service *s, uint64_t now_ns)
 {
 	(void)now_ns;
