@@ -12,6 +12,7 @@
 #include "attrdb/device.h"
 #include "conf/devconf.h"
 #include "conf/rundir.h"
+#include "smc_r/far/far_status.h"
 #include "smc_r/status/baseline.h"
 
 #include "cure.h"
@@ -121,6 +122,26 @@ static int reset(const char *rundir, const struct statistics *s)
 	return error ? 1 : 0;
 }
 
+/* The counters of the link service are not in the baseline: they are as old as
+ * that, at most. */
+static int reset_service(const char *rundir)
+{
+	int channel = far_status_connect(rundir);
+	struct far_status s;
+	int error;
+
+	if (channel < 0)
+		return 0;
+	error = far_status_ask(channel, FAR_RESET, &s);
+	close(channel);
+	if (error)
+		fprintf(stderr,
+			"entstat: the counters of smc_rc were not reset: %s. "
+			"%s\n",
+			strerror(-error), cure_of(error, RUNDIR_VARIABLE));
+	return error ? 1 : 0;
+}
+
 static int show(const char *rundir, const char *device,
 		const struct options *options)
 {
@@ -138,7 +159,7 @@ static int show(const char *rundir, const char *device,
 	else
 		result = output_end("entstat", 0, 1);
 	if (!result && options->reset)
-		result = reset(rundir, &s);
+		result = reset(rundir, &s) || reset_service(rundir);
 	statistics_free(&s);
 	return result ? 1 : 0;
 }

@@ -244,6 +244,23 @@ static int gather_places(const char *rundir, struct statistics *s)
 	return error == -ENOMEM ? error : 0;
 }
 
+/* ---- The link service --------------------------------------------------- */
+
+/* Most hosts have none, and nothing else depends on it. */
+static void gather_service(const char *rundir, struct statistics *s)
+{
+	int channel = far_status_connect(rundir);
+
+	if (channel < 0)
+		return;
+	s->service = malloc(sizeof(*s->service));
+	if (s->service && far_status_ask(channel, FAR_STATUS, s->service) < 0) {
+		free(s->service);
+		s->service = NULL;
+	}
+	close(channel);
+}
+
 /* ---- Time and counters -------------------------------------------------- */
 
 static uint64_t now_ms(void)
@@ -331,6 +348,7 @@ int statistics_read(const char *rundir, const char *device,
 		return error;
 	}
 	apply_baseline(rundir, &s);
+	gather_service(rundir, &s);
 	*out = s;
 	return 0;
 }
@@ -341,6 +359,7 @@ void statistics_free(struct statistics *s)
 	free(s->group);
 	free(s->user);
 	free(s->place);
+	free(s->service);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -377,6 +396,37 @@ const char *statistics_link(unsigned link)
 		return "RC";
 	}
 	return "-";
+}
+
+const char *statistics_llc(unsigned type)
+{
+	static const char *const name[FAR_LLC_TYPES] = {
+	    "Other",
+	    "Confirm Link",
+	    "Add Link",
+	    "Add Link Continuation",
+	    "Delete Link",
+	    "Request Add Link",
+	    "Confirm RKey",
+	    "Test Link",
+	    "Confirm RKey Continuation",
+	    "Delete RKey",
+	};
+
+	return type < FAR_LLC_TYPES ? name[type] : NULL;
+}
+
+const char *statistics_group_state(uint32_t state)
+{
+	switch (state) {
+	case FAR_GROUP_BEGINS:
+		return "INIT";
+	case FAR_GROUP_ACTIVE:
+		return "ACTIVE";
+	case FAR_GROUP_ENDS:
+		return "CLOSING";
+	}
+	return "UNKNOWN";
 }
 
 void statistics_user_name(uid_t uid, char *out, size_t size)

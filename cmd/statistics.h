@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "conf/snapshot.h"
+#include "smc_r/far/far_status.h"
 #include "smc_r/status/status_connections.h"
 #include "smc_r/status/status_read.h"
 
@@ -63,6 +64,8 @@ struct statistics {
 	/* Sorted by address and port, as far as this user may see them. */
 	struct statistics_place *place;
 	size_t place_count;
+	/* The link service tells it; NULL where none answers. */
+	struct far_status *service;
 };
 
 /*
@@ -77,6 +80,10 @@ void statistics_free(struct statistics *s);
 const char *statistics_state(uint32_t state);
 const char *statistics_role(unsigned role);
 const char *statistics_link(unsigned link);
+
+/* "Confirm Link", ... for a counter of LLC messages, or NULL: unused. */
+const char *statistics_llc(unsigned type);
+const char *statistics_group_state(uint32_t state);
 
 /* The user's name, or the number; size at least 33. */
 void statistics_user_name(uid_t uid, char *out, size_t size);

@@ -3,10 +3,12 @@
  * statistics_json: the statistics as one JSON object.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <json-c/json.h>
 
@@ -230,6 +232,117 @@ static struct json_object *make_place(struct builder *b,
 	return o;
 }
 
+/* ---- The link service --------------------------------------------------- */
+
+static void add_gid(struct builder *b, struct json_object *to, const char *name,
+		    const uint8_t gid[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, gid, text, sizeof(text));
+	add_text(b, to, name, text);
+}
+
+/* "Confirm Link" is "confirm_link" here. */
+static void add_llc(struct builder *b, struct json_object *to, const char *name,
+		    const uint64_t *counts)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (unsigned type = 0; type < FAR_LLC_TYPES; type++) {
+		const char *from = statistics_llc(type);
+		char key[32];
+		size_t n = 0;
+
+		for (; from && from[n] && n < sizeof(key) - 1; n++)
+			key[n] = from[n] == ' ' ? '_' : (char)tolower(from[n]);
+		key[n] = '\0';
+		if (from)
+			add_number(b, o, key, counts[type]);
+	}
+	add(b, to, name, o);
+}
+
+static void add_far_counts(struct builder *b, struct json_object *to,
+			   const struct far_counts *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_number(b, o, "connections", c->connections);
+	add_number(b, o, "registrations", c->registrations);
+	add_number(b, o, "bytes_sent", c->bytes_sent);
+	add_number(b, o, "bytes_received", c->bytes_received);
+	add_number(b, o, "writes", c->writes);
+	add_number(b, o, "cdc_sent", c->cdc_sent);
+	add_number(b, o, "cdc_received", c->cdc_received);
+	add_llc(b, o, "llc_sent", c->llc_sent);
+	add_llc(b, o, "llc_received", c->llc_received);
+	add(b, to, "counters", o);
+}
+
+static struct json_object *make_port(struct builder *b,
+				     const struct far_port_row *r)
+{
+	struct json_object *o = json_object_new_object();
+	struct in6_addr local;
+	char text[INET6_ADDRSTRLEN];
+
+	memcpy(&local, r->local, sizeof(local));
+	statistics_host(&local, text, sizeof(text));
+	add_text(b, o, "interface", r->interface);
+	add_text(b, o, "device", r->device);
+	add_number(b, o, "port", r->number);
+	add_number(b, o, "roce_version", r->roce_version);
+	add_text(b, o, "local", text);
+	add_gid(b, o, "gid", r->gid);
+	add(b, o, "broken", json_object_new_boolean(r->broken != 0));
+	add_number(b, o, "link_groups", r->groups);
+	add_far_counts(b, o, &r->counts);
+	return o;
+}
+
+static struct json_object *make_far_group(struct builder *b,
+					  const struct far_group_row *r)
+{
+	struct json_object *o = json_object_new_object();
+	char id[2 * sizeof(r->peer_id) + 1];
+
+	for (size_t i = 0; i < sizeof(r->peer_id); i++)
+		snprintf(id + 2 * i, 3, "%02x", r->peer_id[i]);
+	add_text(b, o, "peer_id", id);
+	add_text(b, o, "role", r->server ? "server" : "client");
+	add_number(b, o, "smc_version", r->version);
+	add_text(b, o, "state", statistics_group_state(r->state));
+	add_text(b, o, "interface", r->interface);
+	add_gid(b, o, "gid", r->gid);
+	add_gid(b, o, "peer_gid", r->peer_gid);
+	add_number(b, o, "link", r->link);
+	add_number(b, o, "qp", r->qpn);
+	add_number(b, o, "peer_qp", r->peer_qpn);
+	add_number(b, o, "connections", r->connections);
+	add_number(b, o, "rmbs", r->rmbs);
+	add_number(b, o, "rmb_bytes", r->rmb_bytes);
+	add_far_counts(b, o, &r->counts);
+	return o;
+}
+
+static void add_service(struct builder *b, struct json_object *to,
+			const struct far_status *s)
+{
+	struct json_object *ports = json_object_new_array();
+	struct json_object *groups = json_object_new_array();
+
+	for (uint32_t i = 0; s && i < s->ports; i++)
+		append(b, ports, make_port(b, &s->port[i]));
+	for (uint32_t i = 0; s && i < s->groups; i++)
+		append(b, groups, make_far_group(b, &s->group[i]));
+	add(b, to, "link_service", json_object_new_boolean(s != NULL));
+	add(b, to, "roce_interfaces", ports);
+	add(b, to, "rdma_link_groups", groups);
+	add_number(b, to, "rdma_link_groups_not_shown",
+		   s ? s->groups_all - s->groups : 0);
+}
+
 static struct json_object *make_all(struct builder *b,
 				    const struct statistics *s)
 {
@@ -264,6 +377,7 @@ static struct json_object *make_all(struct builder *b,
 	for (i = 0; i < s->connection_count; i++)
 		append(b, connections, make_connection(b, &s->connection[i]));
 	add(b, o, "connections", connections);
+	add_service(b, o, s->service);
 	return o;
 }
 

@@ -6,6 +6,7 @@
  * a counter and the number after it for its value: one colon in each counter
  * line, and the second column begins at 46.
  */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
@@ -249,6 +250,123 @@ static void print_groups(FILE *out, const struct statistics *s)
 		print_group(out, &s->group[i]);
 }
 
+/* ---- The link service --------------------------------------------------- */
+
+static void print_port(FILE *out, const struct far_port_row *r)
+{
+	char local[INET6_ADDRSTRLEN], gid[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	memcpy(&address, r->local, sizeof(address));
+	statistics_host(&address, local, sizeof(local));
+	inet_ntop(AF_INET6, r->gid, gid, sizeof(gid));
+	fprintf(out, "%-16s%-16s %4" PRIu32 " v%-4" PRIu32 "%-22s %s%s\n",
+		*r->interface ? r->interface : "-",
+		*r->device ? r->device : "-", r->number, r->roce_version, local,
+		gid, r->broken ? " (lost)" : "");
+}
+
+static void print_both_ways(FILE *out, const char *what, uint64_t sent,
+			    uint64_t received)
+{
+	char left[48], right[48];
+
+	snprintf(left, sizeof(left), "%s Sent", what);
+	snprintf(right, sizeof(right), "%s Received", what);
+	print_pair(out, left, sent, right, received);
+}
+
+static void print_port_counts(FILE *out, const struct far_port_row *r)
+{
+	const struct far_counts *c = &r->counts;
+	char text[64];
+
+	snprintf(text, sizeof(text), "RoCE Interface %s, v%" PRIu32 ":",
+		 r->interface, r->roce_version);
+	print_title(out, text);
+	print_both_ways(out, "RDMA Bytes", c->bytes_sent, c->bytes_received);
+	print_both_ways(out, "CDC Messages", c->cdc_sent, c->cdc_received);
+	/* Others, which are type 0, come last. */
+	for (unsigned i = 1; i <= FAR_LLC_TYPES; i++) {
+		unsigned type = i % FAR_LLC_TYPES;
+
+		if (!statistics_llc(type))
+			continue;
+		snprintf(text, sizeof(text), "LLC %s", statistics_llc(type));
+		print_both_ways(out, text, c->llc_sent[type],
+				c->llc_received[type]);
+	}
+	print_count(out, "RDMA WRITEs", c->writes);
+	print_count(out, "RDMA Connections", c->connections);
+	print_count(out, "RDMA Link Groups Now", r->groups);
+	print_count(out, "Memory Regions Registered", c->registrations);
+}
+
+static uint64_t sum_of(const uint64_t counts[FAR_LLC_TYPES])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < FAR_LLC_TYPES; i++)
+		sum += counts[i];
+	return sum;
+}
+
+static void print_far_group(FILE *out, const struct far_group_row *r)
+{
+	const struct far_counts *c = &r->counts;
+	char gid[INET6_ADDRSTRLEN];
+
+	for (size_t i = 0; i < sizeof(r->peer_id); i++)
+		fprintf(out, "%02x", r->peer_id[i]);
+	inet_ntop(AF_INET6, r->peer_gid, gid, sizeof(gid));
+	fprintf(out,
+		" %-5sv%-3" PRIu32 "%-8s%-16s%-26s %8" PRIu32 " %8" PRIu32
+		" %11" PRIu32 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64
+		" %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8" PRIu64
+		" %8" PRIu64 "\n",
+		statistics_role(r->server ? STATUS_SERVER : STATUS_CLIENT),
+		r->version, statistics_group_state(r->state),
+		*r->interface ? r->interface : "-", gid, r->qpn, r->peer_qpn,
+		r->connections, r->rmb_bytes, c->bytes_received, c->bytes_sent,
+		c->writes, c->cdc_received, c->cdc_sent,
+		sum_of(c->llc_received), sum_of(c->llc_sent));
+}
+
+static void print_far_groups(FILE *out, const struct far_status *s)
+{
+	print_title(out, "RDMA Link Groups:");
+	if (!s->groups_all)
+		fputs("None\n", out);
+	if (s->groups)
+		fprintf(out,
+			"%-17s%-5s%-4s%-8s%-16s%-26s %8s %8s %11s %12s %12s "
+			"%12s %10s %10s %10s %8s %8s\n",
+			"Peer", "Role", "SMC", "State", "Interface", "Peer GID",
+			"QP", "Peer QP", "Connections", "RMB Bytes", "Bytes In",
+			"Bytes Out", "WRITEs", "CDC In", "CDC Out", "LLC In",
+			"LLC Out");
+	for (uint32_t i = 0; i < s->groups; i++)
+		print_far_group(out, &s->group[i]);
+	if (s->groups < s->groups_all)
+		print_count(out, "RDMA Link Groups Not Shown",
+			    s->groups_all - s->groups);
+}
+
+static void print_service(FILE *out, const struct far_status *s)
+{
+	print_title(out, "RoCE Interfaces:");
+	if (s->ports)
+		fprintf(out, "%-16s%-16s %4s %-5s%-22s %s\n", "Interface",
+			"Device", "Port", "RoCE", "Local", "GID");
+	else
+		fputs("None\n", out);
+	for (uint32_t i = 0; i < s->ports; i++)
+		print_port(out, &s->port[i]);
+	for (uint32_t i = 0; i < s->ports; i++)
+		print_port_counts(out, &s->port[i]);
+	print_far_groups(out, s);
+}
+
 void statistics_print(FILE *out, const struct statistics *s, int detailed)
 {
 	print_head(out, s);
@@ -261,6 +379,8 @@ void statistics_print(FILE *out, const struct statistics *s, int detailed)
 	print_details(out, s);
 	print_users(out, s);
 	print_reasons(out, s);
+	if (s->service)
+		print_service(out, s->service);
 	print_groups(out, s);
 	print_connections(out, s);
 }

@@ -178,3 +178,12 @@ all_on_smc() { # how many, how many moved
 	echo "smc: $a at a, $b at b, of $1; moved $moved of ${2:-0}"
 	[ "$a" -ge "$1" ] && [ "$b" -ge "$1" ] && [ "$moved" -le "${2:-0}" ]
 }
+
+# The process of the link service: its listener's credentials tell.
+service_of() { # host
+	on "$1" python3 -c '
+import glob, os, socket, struct
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(glob.glob(os.environ["SMC_R_RUNDIR"] + "/rc.*")[0])
+print(struct.unpack("iII", s.getsockopt(1, 17, 12))[0])'
+}

@@ -204,15 +204,6 @@ assert third.recv(1) == b"x"
 	[ "$(($(counted b smc) - before_b))" = 2 ]
 }
 
-# The listener's credentials tell.
-service_of() { # host
-	on "$1" python3 -c '
-import glob, os, socket, struct
-s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-s.connect(glob.glob(os.environ["SMC_R_RUNDIR"] + "/rc.*")[0])
-print(struct.unpack("iII", s.getsockopt(1, 17, 12))[0])'
-}
-
 @test "programs that are killed leave nothing" {
 	begin_on a sink smc_run python3 -c '
 import socket
