@@ -250,10 +250,11 @@ while True:
 	wait_for listens a 9000
 	begin_on b idle smc_run python3 -c '
 import socket, sys, time
-kept = [socket.create_connection((sys.argv[1], 9000)) for i in range(30)]
-for s in kept:
-    s.send(b"x")
-    s.recv(1)
+kept = []
+for i in range(30):
+    kept.append(socket.create_connection((sys.argv[1], 9000)))
+    kept[-1].send(b"x")
+    kept[-1].recv(1)
 print("ready", flush=True)
 time.sleep(60)
 ' "$SERVER"
