@@ -61,6 +61,9 @@ static void tell_peer(struct rc_conn *c, int error)
 	struct rc_program *p = rc_program_of(c);
 
 	(void)error;
+	/* The end goes on behind the bytes. */
+	if (p->relayed)
+		rc_program_heat(p);
 	switch (rc_stream_peer(&c->pump.stream)) {
 	case RC_STREAM_OPEN:
 		return;

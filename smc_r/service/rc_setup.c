@@ -389,6 +389,9 @@ static bool read_one(struct rc_setup *u, uint64_t now_ns)
 
 	if (n == -EAGAIN)
 		return false;
+	/* A peer that has its link may be done with TCP. */
+	if (n <= 0 && u->clc.state == CLC_AWAIT_LINK)
+		return false;
 	if (n < 0) {
 		u->clc.reason = u->clc.reason ? u->clc.reason : REASON_CLOSED;
 		finish(u, RC_OUTCOME_BROKEN, now_ns);
