@@ -160,7 +160,7 @@ says() { # side, words of the sum...
 
 @test "a service that ends tells the kernel" {
 	long
-	to_smc "-x hold -n 2" "-x hold -n 2 -o 2 -E"
+	to_smc "-x hold -n 2" "-x hold -n 2 -o 2 -E -w 1"
 	wait_for no_groups
 }
 
