@@ -142,6 +142,8 @@ static uint32_t ask(struct rc_setup *u, uint64_t now_ns)
 		(void)rc_group_ask(c->group, c, now_ns);
 	if (c->joined == -EINPROGRESS || (c->joined == -EAGAIN && !c->told_key))
 		return NOT_YET;
+	if (c->joined == -ECONNRESET)
+		return REASON_NO_ACTIVE_LINK;
 	return c->joined ? REASON_REGISTER : REASON_NONE;
 }
 

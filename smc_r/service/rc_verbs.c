@@ -17,7 +17,9 @@
 #define RECEIVES_END   (RC_LINK_RECEIVES * RC_LINK_BYTES)
 #define MEMORY_BYTES   (RECEIVES_END + RC_LINK_SLOTS * RC_LINK_MESSAGE)
 #define ID_IS_SLOT     0x80000000u
-#define ACK_TIMEOUT    14 /* 4.096 us * 2^14: 67 ms, as Linux */
+/* 4.096 us * 2^16: 268 ms. Linux has 67; a software RNIC may have to wait for a
+ * processor. */
+#define ACK_TIMEOUT    16
 #define RETRIES        7
 #define RNR_TIMER      5
 #define EVENTS_UNACKED 64

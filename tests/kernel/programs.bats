@@ -31,7 +31,7 @@ setup_file() {
 	mkdir "$PLACE/odm" "$PLACE/www"
 	head -c 1000000 /dev/urandom >"$PLACE/www/file"
 	chmod 644 "$PLACE/www/file"
-	here mkdev -q -c tcpip -t smc_r -a enabled=1 \
+	here mkdev -q -c tcpip -t smc_r -a enabled=1 -a autosmc=no \
 		-a "ip_addr_list=$SERVER" -a port_range_list=1000-65535
 }
 

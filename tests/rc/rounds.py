@@ -28,7 +28,7 @@ ADDRESS = {"a": "10.83.0.1", "b": "10.83.0.2"}
 PORT = 5400
 LONGEST_S = 33  # the silence before a Test Link, and its answer
 PATIENCE_S = 10
-# The RNIC's transport gives up after eight times 67 ms.
+# The RNIC's transport gives up after eight times 268 ms.
 CORE_STOP_S = 0.2
 ALLOWED = {"ended", "ECONNRESET", "EPIPE", "ETIMEDOUT"}
 RESET = ALLOWED - {"ended"}
