@@ -109,13 +109,14 @@ void passthrough_keep(int fd, const struct passthrough *p)
 	atomic_store_explicit(&table[fd], slot, memory_order_release);
 }
 
+/* Nobody asks whether the others still live that have it: if they do not, it is
+ * found when slots are needed. */
 static void leave_slot(struct status_slot *slot)
 {
-	if (segment_slot_end(slot))
+	if (segment_slot_end(slot) || !segment_slot_leave_shared(slot))
 		return;
 	engine_lock();
-	if (segment_slot_leave(slot))
-		segment_slot_free(slot);
+	segment_slot_free(slot);
 	engine_unlock();
 }
 

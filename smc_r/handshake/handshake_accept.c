@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* handshake_accept: what accept() begins. */
 #include <string.h>
+#include <sys/single_threaded.h>
 
 #include "smc_r/connection/passthrough.h"
 #include "smc_r/connection/socket_history.h"
@@ -15,11 +16,13 @@
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
+#include "smc_r/peer/identity.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
+#include "smc_r/status/totals.h"
 
 #define NS_PER_MS      1000000u
 #define SELF_STEPS     4 /* messages of both ends, one by one */
@@ -237,22 +240,36 @@ static void meet_self(struct connection *c, int fd)
  * Groups that are ready for the next connection of a place that is left to TCP
  * have each accept() that sleeps hear of their peers' deaths, which takes some
  * calls and wakes all processes that sleep there. Those that had nothing to do
- * for a while are given back.
+ * for a while are given back. Without connections so is what each child of a
+ * fork would have to part with; all of it can be made again.
  */
-static void retire_groups(void)
+static void retire_locked(void)
+{
+	linkgroup_retire();
+	if (linkgroup_deaths_matter() || fdtable_connections() > 0)
+		return;
+	identity_give_back();
+	totals_forget_lock();
+	/* Another thread may sleep on it. */
+	if (__libc_single_threaded)
+		linkgroup_deaths_give_back();
+}
+
+static void retire(void)
 {
 	static _Atomic uint64_t again_ns;
 	static _Atomic uint32_t accepted;
 	uint64_t now;
 
-	if (!linkgroup_deaths_matter() ||
-	    relaxed_add(&accepted, 1) % ACCEPTS_A_LOOK)
+	if (relaxed_add(&accepted, 1) % ACCEPTS_A_LOOK)
 		return;
 	now = sys_now_ns();
 	if (now < relaxed_load(&again_ns))
 		return;
 	relaxed_store(&again_ns, now + UNUSED_MS * NS_PER_MS);
-	linkgroup_retire();
+	engine_lock();
+	retire_locked();
+	engine_unlock();
 }
 
 /* The BPF program knows it, and nothing was agreed. */
@@ -267,7 +284,7 @@ static void keep_passthrough(int fd, const struct arrival *a,
 				.local_port = a->port};
 
 	if (a->state & OFFER_UNWORTHY)
-		retire_groups();
+		retire();
 	connection_name(peer, &p.peer, &p.peer_port);
 	if (handshake_is_served(&p.local, p.local_port))
 		passthrough_keep(fd, &p);

@@ -46,9 +46,9 @@ bool segment_slot_end(struct status_slot *s);
  * segment_slot_free must follow. */
 bool segment_slot_leave(struct status_slot *s);
 /*
- * Leaves a slot of which segment_slot_is_mine() said in this close that others
- * hold it: nobody looks again whether they live. One that died since is as one
- * that dies after us.
+ * Leaves a slot without a look whether others that hold it live. One that died
+ * before us is as one that dies after us: the slot is found when some are
+ * needed, and nobody lists it. No lock needed.
  */
 bool segment_slot_leave_shared(struct status_slot *s);
 /* Adds the slot's bytes to the counters and frees it. */

@@ -18,28 +18,47 @@ static bool holds_any(const struct segment *s)
 	return false;
 }
 
-/* From `from` on, the first entry whose process is gone; UNCOUNTED: none. Ours
- * is not, and nobody has to look. */
-static int find_gone(struct segment *s, int from, int32_t *pid)
+static bool has_free_entry(const struct segment *s)
 {
-	while (from < UNCOUNTED &&
-	       (from == s->self ||
-		totals_holder_lives(&s->header->holders[from], pid)))
-		from++;
-	return from;
+	for (int i = 0; i < UNCOUNTED; i++)
+		if (i != s->self &&
+		    atomic_load(&s->header->holders[i].pid) == 0)
+			return true;
+	return false;
+}
+
+/* Frees those whose process is gone. Ours is not. */
+static void free_entries(struct segment *s)
+{
+	for (int i = 0; i < UNCOUNTED; i++) {
+		struct status_holder *h = &s->header->holders[i];
+		int32_t pid;
+
+		if (i != s->self && !totals_holder_lives(h, &pid))
+			atomic_compare_exchange_strong(&h->pid, &pid, 0);
+	}
+}
+
+/* Each look at another process takes some calls, so nobody looks while an entry
+ * is free. */
+static bool make_room(struct segment *s)
+{
+	if (!has_free_entry(s))
+		free_entries(s);
+	return has_free_entry(s);
 }
 
 /* Other processes that share the segment may fork at the same time. */
 static int take_entry(struct segment *s)
 {
-	int32_t pid;
-
-	for (int i = find_gone(s, 0, &pid); i < UNCOUNTED;
-	     i = find_gone(s, i + 1, &pid)) {
+	if (!make_room(s))
+		return -1;
+	for (int i = 0; i < UNCOUNTED; i++) {
 		struct status_holder *h = &s->header->holders[i];
+		int32_t none = 0;
 
-		if (!atomic_compare_exchange_strong(&h->pid, &pid,
-						    -process.pid))
+		if (i == s->self || !atomic_compare_exchange_strong(
+					&h->pid, &none, -process.pid))
 			continue;
 		totals_holder_write(h, process.pid, totals_unborn(), 0);
 		return i;
@@ -51,11 +70,8 @@ static int take_entry(struct segment *s)
  * that was told apart now has taken an entry; the next one needs one, too. */
 static void see_crowd(struct segment *s)
 {
-	int32_t pid;
-
 	if (s == &segments[0])
-		crowded = s->child < 0 ||
-			  find_gone(s, s->child + 1, &pid) == UNCOUNTED;
+		crowded = s->child < 0 || !make_room(s);
 }
 
 static void mark_slots(struct segment *s, int entry)

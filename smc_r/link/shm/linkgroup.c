@@ -389,7 +389,7 @@ void linkgroup_shed(void)
 
 void linkgroup_retire(void)
 {
-	engine_lock();
+	ENGINE_LOCKED();
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next) {
 		if (g->connections > 0 || g->channel < 0 || g->waits)
 			continue;
@@ -398,7 +398,6 @@ void linkgroup_retire(void)
 		g->unused = true;
 	}
 	linkgroup_list_bury();
-	engine_unlock();
 }
 
 void linkgroup_forked(void)
