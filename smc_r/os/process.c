@@ -315,13 +315,17 @@ static uint64_t boot_ns(void)
 	return (uint64_t)t.tv_sec * NS_A_SECOND + (uint64_t)t.tv_nsec;
 }
 
+/* Found before the fork: a child has none of libc's pages for it. */
+static uint64_t tick_ns;
+
 static uint64_t boot_ticks(uint64_t ns)
 {
-	return ns / (NS_A_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	return ns / tick_ns;
 }
 
 void process_before_fork(void)
 {
+	tick_ns = NS_A_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
 	forked_after_ns = boot_ns();
 }
 

@@ -98,6 +98,32 @@ holds_no_memory() {
 	await_true holds_no_memory
 }
 
+# Besides what it does without the library: it is asked whether the client
+# agreed, which a restart of strace may see once more.
+calls_of_a_server() {
+	timeout 1 strace -f -c -U name,calls -o "$place/calls" -p "$1" || true
+	awk '$1 == "accept4" { accepted = $2 }
+	$1 == "getsockopt" { asked = $2 }
+	$1 ~ /^(poll|ppoll|fcntl|futex|rt_sigprocmask|setsockopt)$/ { rest += $2 }
+	END { print accepted + 0, asked + 0, rest + 0 }' "$place/calls"
+}
+
+@test "a server on TCP makes one call more for a connection" {
+	need strace
+	local accepted asked rest
+	free_port
+	start server smc_run python3 tests/preload/learning.py serve "$port"
+	local server=$last
+	await_port "$port"
+	play_on smc_run
+	await_true holds_no_memory
+	read -r accepted asked rest <<<"$(calls_of_a_server "$server")"
+	echo "accepted $accepted asked $asked rest $rest"
+	[ "$accepted" -ge 20 ]
+	[ "$asked" -le $((accepted + accepted / 10 + 1)) ]
+	[ "$rest" -le $((accepted / 4)) ]
+}
+
 @test "connections that come rarely stay on SMC" {
 	serve smc_run
 	play short 40 0.04
