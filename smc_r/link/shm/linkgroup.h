@@ -150,7 +150,8 @@ void linkgroup_rest(void); /* takes the engine lock */
  * groups without connections. Engine lock held. */
 void linkgroup_shed(void);
 
-/* Gives back each group that had no connection the last time, and none since. */
+/* Gives back each group that had no connection the last time, and none since.
+ */
 void linkgroup_retire(void);
 
 /* In the child of a fork. */
