@@ -37,7 +37,8 @@ def is_listening(port):
 
 
 class Servers:
-    """One server for each column; argv_of(column, port, dir) starts it."""
+    """One server for each column, in a session of its own: Apache ends its
+    whole process group."""
 
     def __init__(self, where, log):
         self.where, self.log = where, log
@@ -51,7 +52,8 @@ class Servers:
         p = subprocess.Popen(as_user(user, column.command(argv)),
                              env=env, stdout=out,
                              stderr=subprocess.STDOUT,
-                             stdin=subprocess.DEVNULL, cwd=self.where)
+                             stdin=subprocess.DEVNULL, cwd=self.where,
+                             start_new_session=True)
         out.close()
         self.running.append(p)
         for _ in range(300):
