@@ -39,9 +39,9 @@
 /* What beginning costs more than on TCP: where client and acceptor share memory
  * already, where they exchange CLC messages, and where it is not known, because
  * it began on TCP. */
-#define WORTH_KNOCK_US   40
-#define WORTH_CLC_US     160
-#define WORTH_TCP_US     80
+#define WORTH_KNOCK_US   100
+#define WORTH_CLC_US     250
+#define WORTH_TCP_US     100
 /* What is gained: a microsecond for so many bytes, and with each request. */
 #define WORTH_BYTES      16384
 #define WORTH_REQUEST_US 4

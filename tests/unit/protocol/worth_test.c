@@ -88,9 +88,9 @@ Test(worth, those_that_begin_dearly_are_there_sooner)
 
 Test(worth, short_ones_that_come_rarely_stay_on_smc)
 {
-	play(brief, 100, 20 * SECOND);
+	play(brief, 45, 20 * SECOND);
 	cr_assert_eq(tcp, 0);
-	play(first, 25, 20 * SECOND);
+	play(first, 15, 20 * SECOND);
 	cr_assert_eq(tcp, 0);
 }
 
@@ -197,7 +197,7 @@ Test(worth, one_end_may_stand_for_several)
 	struct worth_ends e = brief;
 
 	e.began = WORTH_ON_TCP;
-	e.count = 64;
+	e.count = 50;
 	worth_note(&place, &e, now);
 	cr_assert_not(is_on_tcp());
 	e.count = 3;
