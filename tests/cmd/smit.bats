@@ -134,6 +134,7 @@ is_screen() {
 	  IP ADDRESSES of SMC-R interfaces                   []                      +
 	  MAXIMUM MEMORY for SMC-R (MB)                      [1024]                  +#
 	  SERVER PORTS that use SMC-R                        []                      +
+	  LEAVE short connections to TCP                      yes                    +
 	  LOAD SMC-R into every program                       no                     +
 	  PROGRAMS that never use SMC-R                      [sshd]                  +
 	  CONFIGURE the device now?                           yes                    +
@@ -343,7 +344,7 @@ is_screen() {
 	shows "16...65536 (+1)"
 	press F3
 	lacks "RANGE"
-	press Down Down Down F4
+	press Down Down Down Down F4
 	shows "PROGRAMS that never"
 	# What the field has and the list does not stays.
 	press / "tmux: server" Enter F7 Enter
