@@ -145,7 +145,6 @@ is_screen() {
 
 
 
-
 	F1=Help             F2=Refresh          F3=Cancel           F4=List
 	F5=Reset            F6=Command          F7=Edit             F8=Image
 	F9=Shell            F10=Exit            Enter=Do
