@@ -331,6 +331,10 @@ upperdir=$BATS_TEST_TMPDIR/dpkg,workdir=$BATS_TEST_TMPDIR/work' /var/lib/dpkg
 		[ -e "$place/de st/usr/$file" ]
 	done
 	run ! grep -q /usr/local "$place/de st/usr/sbin/smc_run"
+	# Pages name the files where they are.
+	run ! grep -rq /usr/local "$place/de st/usr/share/man"
+	grep -q /usr/lib/smc_r/libdaplofed_core.so \
+		"$place/de st/usr/share/man/man7/udapl.7"
 	PATH="$place/de st/usr/sbin:/usr/bin:/bin"
 	[ "$(mkdev -d -c tcpip -t smc_r)" = "smc_r0 Defined" ]
 	env -u MAKEFLAGS -u MAKELEVEL make -s uninstall \
