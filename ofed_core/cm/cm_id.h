@@ -131,6 +131,7 @@ struct cm_id {
 	struct cm_message sent; /* what is repeated until answered */
 	unsigned retries_left;
 	uint64_t repeat_ns;
+	uint64_t look_ns;       /* to the next look for the neighbour */
 	bool is_sending;        /* counts against mad_sendq_size */
 	bool is_queued;         /* waits for others to be answered */
 	struct cm_id *next_out; /* of the queue */
@@ -194,7 +195,8 @@ struct cm_id *cm_find_listener(uint16_t space, const struct cm_end *to);
 bool cm_ip_is_any(const uint8_t ip[16]);
 
 /* ---- cm_send.c ---- */
-void cm_send(const struct address *to, const struct cm_message *m);
+/* -EHOSTUNREACH when version 1 does not know the neighbour yet. */
+int cm_send(const struct address *to, const struct cm_message *m);
 /*
  * Sends id->sent and repeats it until it is answered. At most mad_sendq_size
  * messages wait for answers; others wait for their turn.

@@ -3,6 +3,7 @@
  * cm_send: messages to the other side's queue pair 1, on the wire or within
  * this core, and their repetition.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,14 @@
 #include "ofed_core/wire/wire.h"
 
 #define QPN_CM 1
+
+/*
+ * Version 1 has nowhere to send to until the kernel knows the neighbour, for
+ * which it is made to ask. Meanwhile the message is tried again and again, for
+ * about a second.
+ */
+#define FIRST_LOOK_NS (20 * NS_PER_MS)
+#define LAST_LOOK_NS  (1000 * NS_PER_MS)
 
 /* Messages to this core wait here: handling one may send another. */
 struct local_message {
@@ -97,11 +106,12 @@ static void send_here(const struct address *to, struct device *d,
 	cm_receive_later(&a, p->payload);
 }
 
-void cm_send(const struct address *to, const struct cm_message *m)
+int cm_send(const struct address *to, const struct cm_message *m)
 {
 	struct device *d = device_by_gid(to->dgid, NULL);
 	uint8_t bytes[CM_MESSAGE_BYTES];
 	static uint32_t psn;
+	int rc;
 	struct packet p = {.opcode = TRANSPORT_UD | OP_SEND_ONLY,
 			   .dest_qpn = QPN_CM,
 			   .psn = psn & PSN_MASK,
@@ -111,15 +121,16 @@ void cm_send(const struct address *to, const struct cm_message *m)
 			   .payload_bytes = sizeof(bytes)};
 
 	if (!to->device)
-		return;
+		return 0;
 	psn++;
 	cm_encode(m, bytes);
 	if (d) {
 		send_here(to, d, &p);
-		return;
+		return 0;
 	}
-	wire_send(to, &p);
+	rc = wire_send(to, &p);
 	wire_flush();
+	return rc;
 }
 
 /* ---- Messages that wait for answers ---- */
@@ -128,12 +139,25 @@ static unsigned sending;
 static struct cm_id *queue_first;
 static struct cm_id *queue_last;
 
+static void send_once(struct cm_id *id)
+{
+	uint64_t wait_ns = id->repeat_ns;
+
+	if (cm_send(&id->path, &id->sent) == -EHOSTUNREACH &&
+	    id->look_ns < wait_ns && id->look_ns < LAST_LOOK_NS) {
+		wait_ns = id->look_ns;
+		id->look_ns *= 2;
+		id->retries_left++;
+	}
+	timer_set(&id->timer, clock_ns() + wait_ns);
+}
+
 static void begin(struct cm_id *id)
 {
 	id->is_sending = true;
 	sending++;
-	cm_send(&id->path, &id->sent);
-	timer_set(&id->timer, clock_ns() + id->repeat_ns);
+	id->look_ns = FIRST_LOOK_NS;
+	send_once(id);
 }
 
 static void leave_queue(struct cm_id *id)
@@ -179,8 +203,7 @@ void cm_send_repeated(struct cm_id *id, unsigned retries, uint64_t every_ns)
 void cm_send_again(struct cm_id *id)
 {
 	id->retries_left--;
-	cm_send(&id->path, &id->sent);
-	timer_set(&id->timer, clock_ns() + id->repeat_ns);
+	send_once(id);
 }
 
 void cm_send_answered(struct cm_id *id)

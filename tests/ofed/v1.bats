@@ -31,6 +31,20 @@ suite_begin() {
 	same_s "$B" "rstream -T b -S 65536 -C 20 -T v"
 }
 
+# The new core has not learned the server's Ethernet address, nor has the kernel.
+@test "the first request to a host waits for no timeout" {
+	local begun
+
+	stop_core "$B"
+	start_core "$B"
+	begin_server rping -s -P -a "$SERVER"
+	ip -n "$B" neigh flush all
+	begun=$SECONDS
+	run -0 in_ns "$B" rping -c -a "$SERVER" -C 1
+	end_server
+	[ $((SECONDS - begun)) -lt 5 ]
+}
+
 @test "the wire carried nothing that was malformed" {
 	[ "$(statistic "$A" packets_received)" -gt 100 ]
 	[ "$(statistic "$A" packets_bad_icrc)" = 0 ]

@@ -4,6 +4,7 @@
  * answer and to be handled. The wire, the timers and the ids are the test's.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "ofed_core/base/params.h"
@@ -17,6 +18,7 @@ pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct work *posted;
 static unsigned handled;
 static unsigned sent;
+static int wire_answer;
 static uint32_t last_sent; /* local id in the message */
 static struct device device;
 
@@ -41,7 +43,7 @@ int wire_send(const struct address *to, const struct packet *p)
 	cr_assert_eq(cm_decode(&m, p->payload, p->payload_bytes), 0);
 	last_sent = m.local_id;
 	sent++;
-	return 0;
+	return wire_answer;
 }
 
 void wire_flush(void)
@@ -122,6 +124,41 @@ Test(cm_queue, repeating_takes_no_further_turn)
 	cr_assert_eq(sent, 18);
 	cr_assert_eq(ids[0].retries_left, 1);
 	cr_assert(ids[16].is_queued);
+}
+
+/* As the first request to a host does in RoCE version 1. */
+Test(cm_queue, a_message_to_an_unknown_neighbour_is_tried_again_soon)
+{
+	uint64_t every_ns = 8000 * NS_PER_MS;
+
+	begin(PARAMETER_MAD_SENDQ_SIZE, 16);
+	wire_answer = -EHOSTUNREACH;
+	cm_send_repeated(&ids[0], 3, every_ns);
+	cr_assert_eq(ids[0].timer.when, 1 + 20 * NS_PER_MS);
+	cm_send_again(&ids[0]);
+	cr_assert_eq(ids[0].timer.when, 1 + 40 * NS_PER_MS);
+	wire_answer = 0;
+	cm_send_again(&ids[0]);
+	cr_assert_eq(ids[0].timer.when, 1 + every_ns);
+	cr_assert_eq(ids[0].retries_left, 3);
+}
+
+/* A host that is not there costs about a second more, and no retry. */
+Test(cm_queue, an_absent_neighbour_is_given_up_as_others_are)
+{
+	unsigned looks = 0;
+
+	begin(PARAMETER_MAD_SENDQ_SIZE, 16);
+	wire_answer = -EHOSTUNREACH;
+	cm_send_repeated(&ids[0], 3, 8000 * NS_PER_MS);
+	while (ids[0].timer.when < 1000 * NS_PER_MS) {
+		looks++;
+		cm_send_again(&ids[0]);
+	}
+	cr_assert_eq(looks, 6);
+	cr_assert_eq(ids[0].retries_left, 3);
+	cm_send_again(&ids[0]);
+	cr_assert_eq(ids[0].retries_left, 2);
 }
 
 /* The program has gone before its turn came. */
