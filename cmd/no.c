@@ -211,8 +211,14 @@ static int for_each(const char *word, int (*show)(const struct tunable *t))
 
 static int put_boot(const struct tunable *t, long value)
 {
-	int error = tunables_put(TUNABLES_NEXTBOOT, t, value);
+	unsigned line;
+	long before;
+	int error = tunables_get(TUNABLES_NEXTBOOT, t, &before, &line);
 
+	/* The file would stay one that nothing reads; a wrong value goes. */
+	if (error == -EILSEQ)
+		return file_failed(TUNABLES_NEXTBOOT, line, error);
+	error = tunables_put(TUNABLES_NEXTBOOT, t, value);
 	if (error == -ETIMEDOUT || error == -EUCLEAN)
 		return lock_failed(error);
 	if (error)

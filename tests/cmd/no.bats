@@ -148,6 +148,15 @@ setup() {
 	[ "$status" -eq 0 ]
 }
 
+@test "nothing is put into a nextboot file that cannot be read" {
+	mkdir "$SMC_R_TUNABLES"
+	echo "garbage {" >"$SMC_R_TUNABLES/nextboot"
+	run no -r -o roce_v2_mode=1
+	[ "$status" -eq 1 ]
+	has "no: $SMC_R_TUNABLES/nextboot, line 1: this is neither the head of a stanza nor an attribute; correct the line, or remove it"
+	[ "$(cat "$SMC_R_TUNABLES/nextboot")" = "garbage {" ]
+}
+
 @test "a directory that cannot be made is an error that names it" {
 	: >"$SMC_R_TUNABLES"
 	run no -r -o roce_v2_mode=1
