@@ -83,7 +83,7 @@ comes_back() {
 	grep -A 3 "^NOT_WORTH_IT (0x0A01000B): " "$place/text"
 	grep "^	127.0.0.1:$port: lately [0-9]* connections a second, with" \
 		"$place/text"
-	[ "$(place '.bytes > 100 and .bytes < 200 and .requests >= 0.9')" = true ]
+	[ "$(place '.bytes > 50 and .bytes < 200 and .requests > 0.3')" = true ]
 	[ "$(place '.connections_per_second > 100 and .tcp_ms > 0')" = true ]
 	[ "$(place '.life_us > 0 and .life_us < 1000000')" = true ]
 }

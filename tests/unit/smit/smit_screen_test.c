@@ -83,7 +83,7 @@ Test(smit_screen, lines_and_fields_come_in_the_order_of_their_numbers)
 	struct screen s;
 
 	cr_assert_eq(screen_load(db, SCREEN_DIALOG, "chsmcr_d", &s), 0);
-	cr_assert_eq(s.count, 8);
+	cr_assert_eq(s.count, 9);
 	cr_assert_str_eq(screen_part_word(&s, 0, "prefix"), "-l");
 	cr_assert_str_eq(screen_part_word(&s, 3, "disc_field_name"),
 			 "max_memory");
@@ -107,10 +107,10 @@ Test(smit_screen, loading_anew_forgets_what_is_not_in_the_file)
 	cr_assert_eq(attrdb_object_put(db, &field), 0);
 	stanza_fini(&field);
 	cr_assert_eq(screen_load(db, SCREEN_DIALOG, "chsmcr_d", &s), 0);
-	cr_assert_eq(s.count, 9);
+	cr_assert_eq(s.count, 10);
 	screen_fini(&s);
 	cr_assert_eq(predefined_load(db, why, sizeof(why)), 0, "%s", why);
 	cr_assert_eq(screen_load(db, SCREEN_DIALOG, "chsmcr_d", &s), 0);
-	cr_assert_eq(s.count, 8);
+	cr_assert_eq(s.count, 9);
 	screen_fini(&s);
 }
