@@ -95,7 +95,7 @@ void statistics_host(const struct in6_addr *address, char *out, size_t size);
 void statistics_address(const struct in6_addr *address, unsigned port,
 			char *out, size_t size);
 
-/* What a place's connections were like, in words; size at least 160. */
+/* This says what connections of a place were like; size at least 160. */
 void statistics_figures(const struct statistics_place *p, char *out,
 			size_t size);
 

@@ -65,7 +65,7 @@ struct handshake {
 	__u32 remote_port; /* as the kernel gives it */
 };
 
-/* What is known of a port of this host. */
+/* An element of the map "ports" holds this of a port of this host. */
 struct port {
 	__u32 count;              /* marked listeners, see PORT_MARKED */
 	struct worth_notes notes; /* connections on TCP */

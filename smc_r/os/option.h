@@ -69,7 +69,7 @@ struct option_visit {
 	__u32 pad[2];
 };
 
-/* What is not in TCP's own counts. */
+/* TCP does not count these. */
 struct option_moved {
 	__u64 bytes; /* of both directions */
 	__u64 requests;
@@ -159,7 +159,7 @@ struct option_place {
 	__u32 pad;
 };
 
-/* What is known of a place. */
+/* An element of the map "listeners" holds this of a place. */
 struct option_listening {
 	__u32 count; /* marked listeners */
 	/* Connections from other hosts that agreed, and nobody has asked about;

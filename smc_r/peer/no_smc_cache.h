@@ -29,7 +29,7 @@ bool no_smc_cache_has(uint16_t port);
  * is, and offers no SMC now. */
 void no_smc_cache_note(uint16_t port, bool refuses);
 
-/* What it said last was the latter. */
+/* Its last answer was EBUSY: the place offers no SMC. */
 bool no_smc_cache_refuses(uint16_t port);
 
 /* A connection came about behind that; later ones change nothing. */
