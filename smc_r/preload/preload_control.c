@@ -83,11 +83,15 @@ static inline bool may_begin(int fd)
 
 PRELOAD int listen(int fd, int backlog)
 {
+	bool ours = may_begin(fd);
+	bool marked = ours && socket_before_listen(fd);
 	int result = real.listen(fd, backlog);
 	int error = errno;
 
-	if (result == 0 && may_begin(fd))
+	if (result == 0 && ours)
 		socket_listening(fd);
+	else if (marked)
+		offer_unmark(fd);
 	errno = error;
 	return result;
 }

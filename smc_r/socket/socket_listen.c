@@ -152,6 +152,22 @@ static struct listener *track_listener(int fd)
 	return l;
 }
 
+bool socket_before_listen(int fd)
+{
+	uint32_t reason;
+	bool serves;
+
+	if (fdtable_get(fd) || process.off ||
+	    sys_socket_option(fd, SO_PROTOCOL) != IPPROTO_TCP)
+		return false;
+	engine_lock();
+	serves = settings_now(&reason) && settings_serve();
+	engine_unlock();
+	return serves &&
+	       (socket_history_is_deferred(fd) ? offer_mark_deferred(fd)
+					       : offer_mark(fd)) == 0;
+}
+
 void socket_listening(int fd)
 {
 	struct listener *l;

@@ -19,6 +19,9 @@ static inline struct listener *listener_of(int fd)
 	return (struct listener *)(void *)fdtable_kind(fd, FDENTRY_LISTENER);
 }
 
+/* Before listen(): Linux before 6.12 takes no mark on a socket that listens. Is
+ * it marked? Then offer_unmark() follows a listen() that fails. */
+bool socket_before_listen(int fd);
 /* Called after a listen() that worked: says that any process that accepts
  * speaks SMC. */
 void socket_listening(int fd);
