@@ -65,8 +65,8 @@ static bool is_of(const struct rc_group *g, const struct rc_port *port,
 {
 	const struct rc_peer *p = &g->peer;
 
-	return !g->ended && g->port == port && p->server == peer->server &&
-	       p->version == peer->version &&
+	return !g->ended && rc_port_is_same(g->port, port) &&
+	       p->server == peer->server && p->version == peer->version &&
 	       memcmp(p->id, peer->id, sizeof(p->id)) == 0 &&
 	       memcmp(&p->gid, &peer->gid, sizeof(p->gid)) == 0 &&
 	       (p->version == 2 ||

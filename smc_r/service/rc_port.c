@@ -58,6 +58,13 @@ struct rc_port *rc_port_get(struct rc_service *s, const struct in6_addr *local,
 	return open_port(s, local, version);
 }
 
+bool rc_port_is_same(const struct rc_port *a, const struct rc_port *b)
+{
+	return a == b || (memcmp(&a->device.gid, &b->device.gid,
+				 sizeof(a->device.gid)) == 0 &&
+			  strcmp(a->device.name, b->device.name) == 0);
+}
+
 void rc_port_add(struct rc_port *p, struct rc_group *g)
 {
 	struct rc_group **at = &p->by_qpn[g->end.qpn % RC_PORT_BUCKETS];

@@ -14,6 +14,10 @@
 struct rc_port *rc_port_get(struct rc_service *s, const struct in6_addr *local,
 			    int version);
 
+/* Is it the same one to a peer? In version 1 all local addresses of an
+ * interface have one GID. */
+bool rc_port_is_same(const struct rc_port *a, const struct rc_port *b);
+
 /* Links are found by their number. */
 void rc_port_add(struct rc_port *p, struct rc_group *g);
 void rc_port_remove(struct rc_port *p, struct rc_group *g);

@@ -11,6 +11,7 @@
 #include "smc_r/service/rc_carrier.h"
 #include "smc_r/service/rc_group.h"
 #include "smc_r/service/rc_near.h"
+#include "smc_r/service/rc_port.h"
 #include "smc_r/service/rc_terms.h"
 
 #define MS_NS     1000000ULL
@@ -164,7 +165,7 @@ static void test_others(const struct rc_setup *u, uint64_t now_ns)
 	struct rc_service *s = u->conn->service;
 
 	for (struct rc_group *g = s->groups; g; g = g->next)
-		if (g->port == u->terms.port &&
+		if (rc_port_is_same(g->port, u->terms.port) &&
 		    memcmp(&g->peer.gid, &u->terms.peer.gid,
 			   sizeof(g->peer.gid)) == 0 &&
 		    memcmp(g->peer.id, u->terms.peer.id, sizeof(g->peer.id)) !=

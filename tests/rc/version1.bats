@@ -36,4 +36,6 @@ gets_a_file() { # address
 		address=$((address + 1))
 	done
 	gets_a_file fd83::1
+	# All addresses of a host have one GID, and one link group.
+	[ "$(on b entstat -d smc_r0 | grep -Ec "^[0-9a-f]{16} .* v1 ")" = 1 ]
 }
