@@ -18,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 modules="virtio_pci virtio_net 9pnet_virtio 9p overlay crc32_generic ib_umad
 	rdma_rxe ib_uverbs rdma_ucm"
 # These are loaded where the kernel's SMC-R is wanted, behind rxe_smc.
-smc_modules="smc smc_diag"
+smc_modules="smc smc_diag veth"
 
 fail() {
 	echo "$*"

@@ -9,11 +9,11 @@ bats_require_minimum_version 1.5.0
 OFED_A=${OFED_A:-smck$$x$RANDOM}
 load ../ofed/net
 load vm
+load neighbour
 
 TOP=${SMC_R_BUILD:-$(cd "$BATS_TEST_DIRNAME/../../build" && pwd)}
 TALK=$TOP/obj/plain/tests/rc/talk
 OPTION=$TOP/obj/plain/tests/rc/syn_option
-PORT=18700
 EID=SMC-R-TEST
 
 setup_file() {
@@ -110,6 +110,19 @@ says() { # side, words of the sum...
 	says ours smc=5 bad=0
 	from_smc "-n 5" "-n 5 -o 5"
 	says ours smc=5 bad=0
+}
+
+@test "version 1, over IPv4 and IPv6, either side the server" {
+	guest "$BATS_TEST_DIRNAME/neighbour.sh"
+	pair client "$NEIGHBOUR" "-n 3 -o 3" "-n 3"
+	pair_says 3 reset=0 bad=0
+	pair server "$GUEST" "-x half -n 3" "-x half -n 3 -o 3"
+	pair_says 3 reset=0 bad=0
+	pair client fd77::77 "-x abort -n 3 -o 3" "-x abort -n 3"
+	pair_says 3
+	pair server fd77::2 "-x half -n 3" "-x half -n 3 -o 3"
+	pair_says 3 reset=0 bad=0
+	on_version1 6 6
 }
 
 @test "each way to close" {

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """smc: what the kernel's SMC is told, by generic netlink.
 
-usage: smc.py pnet ETHERNET RDMA   rdma device and interface belong together
+usage: smc.py pnet ETHERNET [RDMA] interface and RDMA device belong together
        smc.py ueid EID             a user EID, for SMC-Rv2
        smc.py link-groups          prints how many there are, and connections
+       smc.py versions             prints how many connections of SMC-R there were
+                                   until now: of clients, versions 1 and 2, and
+                                   of servers
 """
 import socket
 import struct
@@ -18,10 +21,14 @@ REQUEST, ACK, DUMP = 1, 4, 0x300
 PNETID_ADD = 2
 PNETID_NAME, PNETID_ETH, PNETID_IB, PNETID_IB_PORT = 1, 2, 3, 4
 GET_LGR_SMCR = 2
+GET_STATS = 7
 ADD_UEID = 10
 EID_ENTRY = 1
 GEN_LGR_SMCR = 2
 LGR_CONNS_NUM = 6
+GEN_STATS = 7
+STATS_SMCR_TECH = 2
+STATS_VERSIONS = 7, 8, 9, 10  # client's and server's, 1 and 2
 PNETID = b"SMCTEST"
 
 
@@ -67,14 +74,15 @@ def family(s, name):
     sys.exit("smc.py: there is no %s" % name.decode())
 
 
-def add_pnet(s, ethernet, rdma):
+def add_pnet(s, ethernet, rdma=None):
     to = family(s, b"SMC_PNETID")
     name = attribute(PNETID_NAME, PNETID + b"\0")
     list(ask(s, to, PNETID_ADD, name +
              attribute(PNETID_ETH, ethernet.encode() + b"\0"), ACK))
-    list(ask(s, to, PNETID_ADD, name +
-             attribute(PNETID_IB, rdma.encode() + b"\0") +
-             attribute(PNETID_IB_PORT, b"\1"), ACK))
+    if rdma:
+        list(ask(s, to, PNETID_ADD, name +
+                 attribute(PNETID_IB, rdma.encode() + b"\0") +
+                 attribute(PNETID_IB_PORT, b"\1"), ACK))
 
 
 def add_ueid(s, eid):
@@ -95,15 +103,25 @@ def show_groups(s):
     print(len(groups), sum(groups))
 
 
+def show_versions(s):
+    to = family(s, b"SMC_GEN_NETLINK")
+    for told in ask(s, to, GET_STATS, b"", DUMP):
+        stats = dict(attributes(dict(attributes(told))[GEN_STATS]))
+        smcr = dict(attributes(stats[STATS_SMCR_TECH]))
+        print(*(struct.unpack("=Q", smcr[kind])[0] for kind in STATS_VERSIONS))
+
+
 def main():
     s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
     s.bind((0, 0))
-    if sys.argv[1:2] == ["pnet"] and len(sys.argv) == 4:
-        add_pnet(s, sys.argv[2], sys.argv[3])
+    if sys.argv[1:2] == ["pnet"] and len(sys.argv) in (3, 4):
+        add_pnet(s, *sys.argv[2:])
     elif sys.argv[1:2] == ["ueid"] and len(sys.argv) == 3:
         add_ueid(s, sys.argv[2])
     elif sys.argv[1:] == ["link-groups"]:
         show_groups(s)
+    elif sys.argv[1:] == ["versions"]:
+        show_versions(s)
     else:
         sys.exit(__doc__)
 

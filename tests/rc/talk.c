@@ -37,6 +37,7 @@
 #include "smc_r/protocol/reason.h"
 #include "smc_r/service/rc_near.h"
 #include "smc_r/service/rc_service.h"
+#include "smc_r/service/rc_state.h"
 #include "tests/rc/element.h"
 
 #ifndef AF_SMC
@@ -99,7 +100,7 @@ struct talk {
 static struct talk *talks[TALKS_MAX];
 static struct rc_service *service;
 static struct {
-	int begun, done, smc, tcp, broken, reset, bad;
+	int begun, done, smc, v1, tcp, broken, reset, bad;
 	uint32_t reason, peer_reason;
 } sum;
 
@@ -126,6 +127,7 @@ static void tell_outcome(struct rc_conn *c, enum rc_outcome outcome,
 
 	t->is_unknown = false;
 	sum.smc += outcome == RC_OUTCOME_SMC;
+	sum.v1 += outcome == RC_OUTCOME_SMC && c->group->peer.version == 1;
 	sum.tcp += outcome == RC_OUTCOME_TCP;
 	sum.broken += outcome == RC_OUTCOME_BROKEN;
 	if (reason)
@@ -729,9 +731,9 @@ int main(int argc, char **argv)
 	if (opt.way == WAY_SERVICE)
 		make_service();
 	run();
-	printf("done=%d smc=%d tcp=%d broken=%d reset=%d bad=%d reason=%s "
-	       "peer=%s\n",
-	       sum.done, sum.smc, sum.tcp, sum.broken, sum.reset, sum.bad,
-	       reason_name(sum.reason), reason_name(sum.peer_reason));
+	printf("done=%d smc=%d v1=%d tcp=%d broken=%d reset=%d bad=%d "
+	       "reason=%s peer=%s\n",
+	       sum.done, sum.smc, sum.v1, sum.tcp, sum.broken, sum.reset,
+	       sum.bad, reason_name(sum.reason), reason_name(sum.peer_reason));
 	return sum.bad || sum.broken ? 1 : 0;
 }
