@@ -30,9 +30,12 @@ START_SECONDS = 90
 
 
 class Machine:
-    def __init__(self, image, log):
+    """words are for guest.sh."""
+
+    def __init__(self, image, log, words=""):
         self.image = image
         self.log = log
+        self.words = words
         self.name = f"benchvm{os.getpid()}"
         self.process = None
 
@@ -58,7 +61,8 @@ class Machine:
                 "-kernel", f"{self.image}/vmlinuz",
                 "-initrd", f"{self.image}/initramfs",
                 "-append", "console=ttyS0 quiet panic=-1 mitigations=off "
-                "tsc=reliable random.trust_cpu=on net.ifnames=0",
+                "tsc=reliable random.trust_cpu=on net.ifnames=0 " +
+                self.words,
                 "-serial", "stdio", "-monitor", "none",
                 "-virtfs", "local,path=/,mount_tag=host,security_model=none,"
                 "readonly=on,multidevs=remap",

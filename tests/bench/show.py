@@ -11,7 +11,9 @@ from cell import Bar
 
 NAMES = {"tcp": "TCP", "smc": "SMC", "unix": "AF_UNIX", "ring": "bare ring",
          "few": "SMC few", "disabled": "disabled", "rdma": "ofed_core",
-         "lossy": "1 % lost", "rxe": "rdma_rxe", "learns": "SMC"}
+         "lossy": "1 % lost", "rxe": "rdma_rxe", "learns": "SMC",
+         "kernel": "AF_SMC", "to_kernel": "ours to AF_SMC",
+         "from_kernel": "AF_SMC to ours"}
 
 
 def figure(value):
