@@ -61,6 +61,7 @@ class Machine:
                 "-kernel", f"{self.image}/vmlinuz",
                 "-initrd", f"{self.image}/initramfs",
                 "-append", "console=ttyS0 quiet panic=-1 mitigations=off "
+                "no_timer_check "
                 "tsc=reliable random.trust_cpu=on net.ifnames=0 " +
                 self.words,
                 "-serial", "stdio", "-monitor", "none",

@@ -43,7 +43,7 @@ start_vm() { # words for the kernel's command line
 		-accel "${OFED_KERNEL_ACCEL:-tcg,thread=multi}" \
 		-kernel "$IMAGE/vmlinuz" -initrd "$IMAGE/initramfs" \
 		-append "console=ttyS0 quiet loglevel=4 panic=-1 \
-mitigations=off tsc=reliable random.trust_cpu=on net.ifnames=0 ${1-}" \
+mitigations=off no_timer_check tsc=reliable random.trust_cpu=on net.ifnames=0 ${1-}" \
 		-serial "file:$console" -monitor none \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-netdev tap,id=net,ifname=ent0,script=no,downscript=no \
