@@ -7,6 +7,7 @@
 
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/far/far_channel.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/peer/identity.h"
 #include "smc_r/protocol/reason.h"
@@ -53,6 +54,7 @@ static uint32_t begin(struct connection *c, int fd, int channel)
 	reason = attach(c, &a);
 	if (reason)
 		return reason;
+	inject_nap();
 	/* It died, or gave up, in this moment: it has said nothing on TCP. */
 	if (far_channel_confirm(channel) < 0) {
 		c->tcp.silent = false;

@@ -143,10 +143,11 @@ static void hear_bell(struct rc_program *p)
 	p->gone |= gone;
 	if (p->relayed)
 		return;
-	if (gone && !p->attached)
-		rc_program_finish(p);
-	else
+	if (p->attached)
 		rc_program_heat(p);
+	else if (gone)
+		rc_program_give_up(p);
+	/* Else the element's last user rang it, after we had done with that. */
 }
 
 void rc_program_event(struct rc_watch *w, uint32_t events)

@@ -242,3 +242,9 @@ void rc_program_hear_channel(struct rc_program *p)
 	rc_program_heat(p);
 	rc_service_begin(p->conn.service, &p->conn, p->all->now_ns);
 }
+
+void rc_program_give_up(struct rc_program *p)
+{
+	shutdown(p->channel, SHUT_RD);
+	rc_program_hear_channel(p);
+}

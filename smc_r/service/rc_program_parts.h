@@ -73,6 +73,8 @@ void rc_program_abort(struct rc_program *p);
 
 /* The channel is readable: the program is attached, or not. */
 void rc_program_hear_channel(struct rc_program *p);
+/* The program is attached if it has said so; it cannot say so any more. */
+void rc_program_give_up(struct rc_program *p);
 /* The relay that was asked for begins. */
 void rc_program_start_relay(struct rc_program *p);
 

@@ -219,7 +219,7 @@ bool rc_program_work(struct rc_program *p)
 	case RC_CONN_SETUP:
 		/* Nothing can be said before the outcome. */
 		if (!p->attached && is_due)
-			rc_program_finish(p);
+			rc_program_give_up(p);
 		else if (p->attached && is_due)
 			p->hot = false;
 		return false;

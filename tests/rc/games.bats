@@ -77,6 +77,15 @@ play() { # game
 	[ "$(counter "SMC-R Connections")" -ge 30 ]
 }
 
+# What rang an element's bell at the end of its last use says nothing of the
+# next one.
+@test "short connections come to elements that others have left" {
+	serve ''
+	chdev -q -l smc_r0 -a autosmc=no
+	far python3 "$BATS_TEST_DIRNAME/short.py" 500
+	[ "$(counter "SMC-R Connections")" = 1000 ]
+}
+
 @test "the service declines: no byte is lost" {
 	serve tcp
 	far "$PROGRAMS/preload/wakeups" tokens 1 100 1
