@@ -24,6 +24,7 @@
 #include "smc_r/peer/identity.h"
 #include "smc_r/service/rc_hello.h"
 #include "smc_r/service/rc_serve.h"
+#include "smc_r/status/account.h"
 #include "smc_r/status/segment.h"
 
 #ifndef SMC_R_VERSION
@@ -118,6 +119,8 @@ static int begin_engine(void)
 	real_init();
 	process_init();
 	error = fdtable_init();
+	/* Its rings count beside those of all other processes. */
+	account_init(rundir_path());
 	if (error == 0)
 		barrier_register();
 	return error;
