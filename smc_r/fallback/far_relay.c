@@ -7,12 +7,27 @@
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/loop.h"
 #include "smc_r/fallback/relay_place.h"
+#include "smc_r/fallback/tcp_end.h"
 #include "smc_r/far/far_channel.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
-#define WAIT_MS 8000 /* a handshake of the service's may not be over */
+#define WAIT_MS 8000
+#define LOOK_NS 1000000u
+
+/* A handshake of the service's may not be over. Others need not wait for that:
+ * no lock is held. */
+static void await_outcome(struct connection *c)
+{
+	const struct rmb_element *e = c->control;
+	uint64_t end = sys_end_in_ms(WAIT_MS);
+
+	while (atomic_load(&e->settled) != atomic_load(&e->epoch) &&
+	       !atomic_load(&c->dead) && !tcp_end_hangs_up(c) &&
+	       sys_left_ns(end) > 0)
+		sys_nap(LOOK_NS);
+}
 
 /* The service has the other end from here on. Engine lock held. */
 static bool hand_to_service(struct connection *c, int fd, int sender)
@@ -55,6 +70,7 @@ bool far_relay_start(struct connection *c, int fd)
 	struct loop l = LOOP_NONE;
 	bool rx, tx, done;
 
+	await_outcome(c);
 	engine_lock();
 	rx = stream_lock(&c->slot->rx);
 	tx = stream_lock(&c->slot->tx);

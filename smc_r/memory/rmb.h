@@ -198,7 +198,8 @@ struct rmb_element {
 	_Atomic uint32_t reason;
 	_Atomic uint32_t peer_reason;
 	_Atomic uint64_t ticket;
-	uint8_t pad[16];
+	_Atomic uint32_t settled; /* the last epoch whose outcome it knows */
+	uint8_t pad[12];
 };
 
 struct rmb_waiters {

@@ -32,7 +32,9 @@ static void tell_outcome(struct rc_conn *c, enum rc_outcome outcome,
 			 uint32_t reason, uint32_t peer_reason)
 {
 	struct rc_program *p = rc_program_of(c);
+	struct rmb_element *e = rc_program_near(p)->control;
 
+	atomic_store(&e->settled, atomic_load(&e->epoch));
 	switch (outcome) {
 	case RC_OUTCOME_SMC:
 		rc_program_close_tcp(p);

@@ -86,6 +86,36 @@ play() { # game
 	[ "$(counter "SMC-R Connections")" = 1000 ]
 }
 
+# The server takes the first connection a second late, so that its handshake
+# takes as long; a signal for readiness makes it a relay.
+@test "a relay that waits for a handshake holds nobody up" {
+	serve ''
+	chdev -q -l smc_r0 -a autosmc=no
+	far python3 -c '
+import fcntl, os, socket, threading, time
+late = socket.create_server(("127.0.0.1", 5402))
+soon = socket.create_server(("127.0.0.1", 5403))
+if not os.fork():
+	threading.Timer(1, lambda: late.accept()[0].sendall(b"late")).start()
+	for i in range(2): soon.accept()[0].sendall(b"soon")
+	time.sleep(3)
+	os._exit(0)
+c = socket.create_connection(("127.0.0.1", 5402))
+relay = threading.Thread(target=fcntl.fcntl,
+			 args=(c, fcntl.F_SETFL, os.O_ASYNC))
+relay.start()
+time.sleep(0.2)
+begun = time.monotonic()
+for i in range(2):
+	with socket.create_connection(("127.0.0.1", 5403)) as s: s.recv(4)
+took = time.monotonic() - begun
+print(took, relay.is_alive())
+assert took < 0.5 and relay.is_alive()
+assert c.recv(4) == b"late"
+relay.join()'
+	[ "$(counter "SMC-R Connections")" -ge 4 ]
+}
+
 @test "the service declines: no byte is lost" {
 	serve tcp
 	far "$PROGRAMS/preload/wakeups" tokens 1 100 1
