@@ -147,7 +147,7 @@ static void hear_bell(struct rc_program *p)
 		rc_program_heat(p);
 	else if (gone)
 		rc_program_give_up(p);
-	/* Else the element's last user rang it, after we had done with that. */
+	/* Nothing else: its last user rang it, after we had left that use. */
 }
 
 void rc_program_event(struct rc_watch *w, uint32_t events)

@@ -5,7 +5,7 @@
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash
-: "${PLACE-}"
+: "${PLACE-}" "${before_a-}"
 
 need_jq() {
 	command -v jq >/dev/null || skip "jq is not installed"
