@@ -74,35 +74,6 @@ are_quiet() {
 	done
 }
 
-memory() { # host
-	on "$1" entstat -d smc_r0 | sed -n 's/^RMB Memory in Use (bytes): *//p'
-}
-
-no_memory() {
-	[ "$(memory a)" = 0 ] && [ "$(memory b)" = 0 ]
-}
-
-@test "max_memory counts the rings of services, until they go" {
-	wait_for no_memory
-	begin_on a server smc_run python3 -c '
-import socket
-s = socket.create_server(("10.83.0.1", 5011))
-c, _ = s.accept()
-c.sendall(c.recv(1))
-c.recv(1)'
-	wait_for listens a 5011
-	[ "$(smc_on b python3 -c '
-import os, socket, subprocess
-s = socket.create_connection(("10.83.0.1", 5011))
-s.sendall(b"x")
-s.recv(1)
-del os.environ["LD_PRELOAD"]
-subprocess.run(["entstat", "-d", "smc_r0"])' |
-		sed -n 's/^RMB Memory in Use (bytes): *//p')" -gt 32768 ]
-	[ "$(counted a smc)" -gt "$before_a" ]
-	wait_for no_memory
-}
-
 @test "both ends have the same link group" {
 	need_jq
 	local group='.rdma_link_groups[0]'
@@ -201,6 +172,35 @@ for i in range(300):
 	[ "$(port a bytes_sent)" = 300000 ]
 	[ "$(port a bytes_received)" = 1000000 ]
 	[ "$(port a llc_sent.confirm_link)" = 0 ]
+}
+
+memory() { # host
+	on "$1" entstat -d smc_r0 | sed -n 's/^RMB Memory in Use (bytes): *//p'
+}
+
+no_memory() {
+	[ "$(memory a)" = 0 ] && [ "$(memory b)" = 0 ]
+}
+
+@test "max_memory counts the rings of services, until they go" {
+	wait_for no_memory
+	begin_on a server smc_run python3 -c '
+import socket
+s = socket.create_server(("10.83.0.1", 5011))
+c, _ = s.accept()
+c.sendall(c.recv(1))
+c.recv(1)'
+	wait_for listens a 5011
+	[ "$(smc_on b python3 -c '
+import os, socket, subprocess
+s = socket.create_connection(("10.83.0.1", 5011))
+s.sendall(b"x")
+s.recv(1)
+del os.environ["LD_PRELOAD"]
+subprocess.run(["entstat", "-d", "smc_r0"])' |
+		sed -n 's/^RMB Memory in Use (bytes): *//p')" -gt 32768 ]
+	[ "$(counted a smc)" -gt "$before_a" ]
+	wait_for no_memory
 }
 
 @test "without a link service there is no section for it" {
