@@ -68,11 +68,11 @@
 #include "smc_r/os/relaxed.h"
 
 #define RMB_MAGIC        0x424d5253u
-#define RMB_VERSION      12u
+#define RMB_VERSION      13u
 #define RMB_ELEMENTS_MAX 32u
 #define RMB_RMBE_MIN     16384u   /* bytes; CLC size code 0 */
 #define RMB_RMBE_MAX     1048576u /* bytes; CLC size code 6 */
-#define RMB_OVERFLOW     1048576u /* bytes of an overflow ring, a power of two */
+#define RMB_OVERFLOW     2097152u /* bytes of an overflow ring, a power of two */
 #define RMB_PAGE         4096u
 #define RMB_LINE         64u
 #define RMB_GAP          2048u /* bytes of an element beside its RMBEs */

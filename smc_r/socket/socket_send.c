@@ -119,13 +119,23 @@ static bool has_got_memory(const struct sending *s)
 	return true;
 }
 
-static bool send_waits(struct sending *s, size_t done, ssize_t *result)
+/* The overflow ring is for that. A program that does not wait may come back
+ * only when it has made all of its messages. */
+static bool is_avoided(struct sending *s, size_t done, size_t left)
+{
+	return stall_is_avoided(s->c) ||
+	       (!s->waits && done && stall_is_avoided_at_once(s->c, left));
+}
+
+/* `left` bytes of memory wait for room, or 0: those of a file. */
+static bool send_waits(struct sending *s, size_t done, size_t left,
+		       ssize_t *result)
 {
 	struct connection *c = s->c;
 	int error;
 
 	demote_serve(c, s->fd);
-	if (has_got_memory(s) || stall_is_avoided(c))
+	if (has_got_memory(s) || is_avoided(s, done, left))
 		return true;
 	atomic_fetch_add(&c->slot->tx.blocked, 1);
 	if (!s->waits) {
@@ -221,7 +231,7 @@ static ssize_t send_ring(struct sending *s, struct place *place, size_t want)
 		}
 		if (n < 0)
 			return done ? (ssize_t)done : send_fails(s, n);
-		if (!send_waits(s, done, &result))
+		if (!send_waits(s, done, want - done, &result))
 			return result;
 	}
 }
@@ -421,7 +431,7 @@ static ssize_t send_file(struct sending *s, int in, off_t *offset, size_t count)
 		}
 		if (n < 0)
 			return done ? (ssize_t)done : send_fails(s, n);
-		if (!send_waits(s, done, &result))
+		if (!send_waits(s, done, 0, &result))
 			return result;
 	}
 	return (ssize_t)done;

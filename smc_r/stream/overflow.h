@@ -10,6 +10,11 @@
  * reader is quick again: it comes back when a conversation has emptied the
  * overflow ring, or after a good part of a gigabyte.
  *
+ * A program that never waits, as an event loop, may make the next ten messages
+ * before it looks for room. Its reader would have nothing to do meanwhile,
+ * where TCP has taken the first message as a whole. So the rest of a message
+ * that is much larger than the RMBE goes to the overflow ring in the same call.
+ *
  * Never while the reader stands still: a writer that was told that there is no
  * room must not find some that nobody made.
  *
@@ -20,9 +25,10 @@
  * Locking: none held by the caller.
  *
  * Bounds: an RMBE of 256 KiB stays in the caches of two processors; an overflow
- * ring has 1 MiB. A writer enters it when it meets a full ring for the second
+ * ring has 2 MiB. A writer enters it when it meets a full ring for the second
  * time, and the ring was not read for a millisecond the first time. It leaves
- * it after 256 MiB at the latest. A process has at most eight overflow rings:
+ * it after 256 MiB at the latest; or at once with a rest of more than 1 MiB.
+ * A process has at most eight overflow rings, and 64 for such messages:
  * many streams help each other, and with overflow rings would push each other
  * out of the cache.
  */
@@ -33,10 +39,11 @@
 
 #include "smc_r/connection/connection.h"
 
-/* The RMBE is in use, and there is an overflow ring that may be entered. */
-bool overflow_is_possible(const struct connection *c);
+/* The RMBE is in use, and there is an overflow ring that may be entered: if it
+ * has no memory yet, the process has less than `most` that have. */
+bool overflow_is_possible(const struct connection *c, uint32_t most);
 
 /* True: the next bytes go to the overflow ring, and there is room. */
-bool overflow_enter(struct connection *c);
+bool overflow_enter(struct connection *c, uint32_t most);
 
 #endif

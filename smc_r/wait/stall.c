@@ -6,6 +6,7 @@
 
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/fallback/demote.h"
+#include "smc_r/link/shm/overflow_memory.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/reason.h"
@@ -53,10 +54,16 @@ bool stall_is_avoided(struct connection *c)
 {
 	struct stall_clock k = clock_of(c);
 
-	return k.since_ns && overflow_is_possible(c) &&
+	return k.since_ns && overflow_is_possible(c, OVERFLOW_MOST) &&
 	       stall_clock_was_late(&k, reader_at(c), c->out.ring[0].bytes / 3,
 				    sys_now_ns()) &&
-	       overflow_enter(c);
+	       overflow_enter(c, OVERFLOW_MOST);
+}
+
+bool stall_is_avoided_at_once(struct connection *c, size_t left)
+{
+	return left > c->out.ring[1].bytes / 2 &&
+	       overflow_enter(c, OVERFLOW_MOST_LARGE);
 }
 
 /* Each end waits for the other one to read. */

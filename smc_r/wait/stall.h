@@ -32,6 +32,10 @@ void stall_begin(struct connection *c);
  * time the reader was late and the overflow ring is for that (overflow.h). */
 bool stall_is_avoided(struct connection *c);
 
+/* The same for a call that does not wait, has filled the ring and has `left`
+ * bytes: true if they are most of what the overflow ring holds. */
+bool stall_is_avoided_at_once(struct connection *c, size_t left);
+
 /* There is still no room. True: that is over, as the connection was demoted. */
 bool stall_is_over(struct connection *c, int fd);
 

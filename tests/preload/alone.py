@@ -6,7 +6,7 @@ import select
 import socket
 import sys
 
-SIZE = 1500000
+SIZE = 2400000
 
 
 def wait(how, end):

@@ -11,6 +11,7 @@ load smc
 setup() {
 	smc_begin
 	stalls=$programs/preload/stalls
+	both=2097152 # so much both rings take
 	unset SMC_R_STALL
 }
 
@@ -38,25 +39,33 @@ memory_in_use() {
 	entstat -d smc_r0 | awk '/^RMB Memory in Use/ { print $NF }'
 }
 
-# A writer uses the first ring; after a late reader both; and sends no byte more
-# until it reads again. With the connection the memory goes, but for one
+# Writes pieces of so many bytes until it is refused, twice. Nothing more is
+# taken until the peer reads. With the connection the memory goes, but for one
 # element.
-@test "a late reader: a second ring, and its memory is given back" {
+writes() { # bytes, taken at first, and when 100000 were read
 	local first second left written word pid
-	coproc smc_run "$stalls" late
+	coproc smc_run "$stalls" late "$1"
 	pid=$COPROC_PID # which bash forgets with the process
 	read -r first second left <&"${COPROC[0]}"
 	echo "$first, then $second, $left unread"
-	[ "$first" = 262144 ]
-	[ "$left" = 1048576 ]
-	[ "$second" = $((1048576 - 262144 + 100000)) ]
+	[ "$first" = "$2" ]
+	[ "$second" = "$3" ]
+	[ "$left" = "$both" ]
 	written=$(memory_in_use)
 	echo >&"${COPROC[1]}"
 	read -r word <&"${COPROC[0]}"
 	[ "$word" = closed ]
-	[ "$(memory_in_use)" = $((written - 1048576)) ]
+	[ "$(memory_in_use)" = $((written - both)) ]
 	echo >&"${COPROC[1]}"
 	wait "$pid"
+}
+
+@test "a late reader: a second ring, and its memory is given back" {
+	writes 65536 262144 $((both - 262144 + 100000))
+}
+
+@test "a message that no ring holds is taken at once" {
+	writes 2400000 "$both" 100000
 }
 
 @test "both ends write before they read" {

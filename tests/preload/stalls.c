@@ -36,7 +36,7 @@
 
 #include "socket_helpers.h"
 
-#define BYTES   2000000
+#define BYTES   2400000 /* more than both rings, less than TCP */
 #define WAIT_MS 8000
 
 static unsigned char bytes[BYTES];
@@ -215,15 +215,19 @@ static void say(const char *word)
 	check(fgets(line, sizeof(line), stdin) != NULL, "a line");
 }
 
-/* Until it is refused; and it stays so for a while. */
-static size_t fill(int fd, size_t at)
+/* By pieces until it is refused; and it stays so for a while. */
+static size_t fill(int fd, size_t at, size_t piece)
 {
 	struct pollfd p = {fd, POLLOUT, 0};
 	size_t begin = at;
 	ssize_t n;
 
-	while ((n = send(fd, bytes + at, BYTES - at, MSG_DONTWAIT)) > 0)
-		at += (size_t)n;
+	do {
+		if (piece > BYTES - at)
+			piece = BYTES - at;
+		n = send(fd, bytes + at, piece, MSG_DONTWAIT);
+		at += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && piece > 0);
 	check(n < 0 && errno == EAGAIN, "refused");
 	check(poll(&p, 1, 50) == 0, "still refused");
 	return at - begin;
@@ -252,7 +256,7 @@ static void tell(int line, size_t want)
 	check(recv_all(line, &want, sizeof(want)) == sizeof(want), "answer");
 }
 
-static void late(void)
+static void late(size_t piece)
 {
 	size_t first, second, left;
 	int ends[2], line[2];
@@ -265,9 +269,9 @@ static void late(void)
 		read_when_told(ends[1], line[1]);
 	}
 	bytes_fill(bytes, BYTES, 3, 0);
-	first = fill(ends[0], 0);
+	first = fill(ends[0], 0, piece);
 	tell(line[0], SOME);
-	second = fill(ends[0], first);
+	second = fill(ends[0], first, piece);
 	left = first + second - SOME;
 	printf("%zu %zu %zu\n", first, second, left);
 	say("");
@@ -487,8 +491,8 @@ int main(int argc, char **argv)
 		both(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "alone"))
 		alone(argv[2]);
-	else if (argc == 2 && !strcmp(argv[1], "late"))
-		late();
+	else if (argc == 3 && !strcmp(argv[1], "late"))
+		late((size_t)atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "told"))
 		told(argv[2]);
 	else if (argc == 4 && !strcmp(argv[1], "duplex"))

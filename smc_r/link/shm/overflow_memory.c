@@ -7,14 +7,13 @@
 #include "smc_r/peer/settings.h"
 #include "smc_r/status/segment.h"
 
-#define MOST 8 /* a share of a processor's last cache */
 #define PART 2 /* divides max_memory */
 
 static _Atomic uint32_t taken;
 
-bool overflow_memory_is_scarce(void)
+bool overflow_memory_is_scarce(uint32_t most)
 {
-	return relaxed_load(&taken) >= MOST;
+	return relaxed_load(&taken) >= most;
 }
 
 static bool reserve(void)
@@ -27,10 +26,10 @@ static bool reserve(void)
 			       NULL) == 0;
 }
 
-bool overflow_memory_take(struct rmb *r, uint32_t element)
+bool overflow_memory_take(struct rmb *r, uint32_t element, uint32_t most)
 {
 	ENGINE_LOCKED();
-	if (overflow_memory_is_scarce() || !reserve())
+	if (overflow_memory_is_scarce(most) || !reserve())
 		return false;
 	if (rmb_overflow_fill(&r->map, element, r->side) < 0) {
 		segment_give_back(RMB_OVERFLOW);
