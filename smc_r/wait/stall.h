@@ -32,7 +32,7 @@ void stall_begin(struct connection *c);
  * time the reader was late and the overflow ring is for that (overflow.h). */
 bool stall_is_avoided(struct connection *c);
 
-/* The same for a call that does not wait, has filled the ring and has `left`
+/* It is the same for a call that does not wait, filled the ring and has `left`
  * bytes: true if they are most of what the overflow ring holds. */
 bool stall_is_avoided_at_once(struct connection *c, size_t left);
 

@@ -18,6 +18,8 @@ from cell import (Bar, Cell, CellError, CLIENT_CORE, SERVER_CORE,
 from device import as_user
 
 KIB = 1024
+PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's packages
+FRAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.py")
 
 
 def bound(core, argv):
@@ -360,10 +362,42 @@ class Pgbench(App):
                    big=True)
 
 
+class Websockets(App):
+    """One message from each of fifteen clients at once, and back: both ends
+    are event loops that make messages before they look for room."""
+
+    needs = (PYTHON,)
+    clients, size = 15, 2000000
+
+    def missing(self):
+        there = os.path.exists(PYTHON) and subprocess.run(
+            [PYTHON, "-c", "import websockets"], check=False,
+            stderr=subprocess.DEVNULL).returncode == 0
+        return [] if there else ["python3-websockets"]
+
+    def serve(self, column, port):
+        self.servers.start(column, bound(SERVER_CORE, [
+            PYTHON, FRAMES, "serve", str(port)]), port)
+
+    def runner(self):
+        def go(cell, column, seconds):
+            told = self.client(cell, column, [
+                PYTHON, FRAMES, "ask", self.port(column), str(self.clients),
+                str(self.size), str(seconds)])
+            return {"value": float(told)}
+        return go
+
+    def cells(self):
+        yield Cell("websockets", "2m.c15", "websockets 15 x 2 MB", "/s",
+                   "higher", self.columns, self.runner(), [Bar("tcp", 1)],
+                   big=True)
+
+
 APPS = {
     "iperf3": Iperf,
     "redis": Redis,
     "memcached": Memcached,
     "nginx": Nginx,
     "pgbench": Pgbench,
+    "websockets": Websockets,
 }

@@ -215,7 +215,7 @@ static void say(const char *word)
 	check(fgets(line, sizeof(line), stdin) != NULL, "a line");
 }
 
-/* By pieces until it is refused; and it stays so for a while. */
+/* It writes pieces until it is refused; and it stays so for a while. */
 static size_t fill(int fd, size_t at, size_t piece)
 {
 	struct pollfd p = {fd, POLLOUT, 0};
