@@ -2,34 +2,14 @@
 /* passthrough: connections that nobody but the kernel will ever carry. */
 #include "smc_r/connection/passthrough.h"
 
-#include <sys/mman.h>
-
 #include "smc_r/connection/connection.h"
 #include "smc_r/os/process.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-struct status_slot *_Atomic *_Atomic passthrough_table;
+struct fdrow *_Atomic passthrough_table;
 
 static _Atomic int end; /* highest number ever kept, plus one */
-
-static struct status_slot *_Atomic *have_table(void)
-{
-	struct status_slot *_Atomic *table = atomic_load(&passthrough_table);
-	const size_t bytes = FDTABLE_SIZE * sizeof(*table);
-	void *memory;
-
-	if (table)
-		return table;
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		return NULL;
-	if (atomic_compare_exchange_strong(&passthrough_table, &table, memory))
-		return memory;
-	munmap(memory, bytes);
-	return table;
-}
 
 static void raise_end(int fd)
 {
@@ -80,19 +60,19 @@ static uint32_t index_of(uint32_t reason)
 	return (uint32_t)seen;
 }
 
-static void count(const struct passthrough *p)
+void passthrough_count(uint8_t role, uint32_t reason)
 {
-	if (p->role == STATUS_CLIENT)
+	if (role == STATUS_CLIENT)
 		segment_count(client_connections);
 	else
 		segment_count(server_connections);
 	segment_count(tcp_connections);
-	segment_count(fallbacks[index_of(p->reason)]);
+	segment_count(fallbacks[index_of(reason)]);
 }
 
 void passthrough_keep(int fd, const struct passthrough *p)
 {
-	struct status_slot *_Atomic *table = have_table();
+	struct fdrow *table = fdtable;
 	struct status_slot *slot;
 
 	if (!table || (unsigned)fd >= FDTABLE_SIZE || fdtable_get(fd))
@@ -104,9 +84,11 @@ void passthrough_keep(int fd, const struct passthrough *p)
 	if (!slot)
 		return;
 	fill(slot, p);
-	count(p);
+	passthrough_count(p->role, p->reason);
 	raise_end(fd);
-	atomic_store_explicit(&table[fd], slot, memory_order_release);
+	if (!relaxed_load(&passthrough_table))
+		atomic_store(&passthrough_table, table);
+	atomic_store_explicit(&table[fd].slot, slot, memory_order_release);
 }
 
 /* Nobody asks whether the others still live that have it: if they do not, it is
@@ -129,7 +111,7 @@ void passthrough_drop(int fd)
 
 	if (process_may_be_foreign() || !passthrough_is(fd))
 		return;
-	entry = &atomic_load(&passthrough_table)[fd];
+	entry = &atomic_load(&passthrough_table)[fd].slot;
 	slot = atomic_load(entry);
 	if (!slot)
 		return;
@@ -155,10 +137,10 @@ void passthrough_share(int fd)
 	engine_lock();
 	if (!fdtable_get(fd))
 		c = connection_new_passthrough(
-		    atomic_load(&passthrough_table)[fd]);
+		    atomic_load(&passthrough_table)[fd].slot);
 	if (c) {
 		fdtable_set(fd, &c->entry);
-		atomic_store(&atomic_load(&passthrough_table)[fd], NULL);
+		atomic_store(&atomic_load(&passthrough_table)[fd].slot, NULL);
 	}
 	engine_unlock();
 }
@@ -170,7 +152,7 @@ void passthrough_drop_all(void)
 	ENGINE_LOCKED();
 	for (int fd = 0; fd < until && passthrough_table; fd++) {
 		struct status_slot *slot =
-		    atomic_exchange(&atomic_load(&passthrough_table)[fd], NULL);
+		    atomic_exchange(&atomic_load(&passthrough_table)[fd].slot, NULL);
 
 		if (slot && segment_slot_leave(slot))
 			segment_slot_free(slot);

@@ -32,20 +32,24 @@ struct passthrough {
 	uint32_t reason; /* reason.h */
 };
 
-/* descriptor -> its slot; NULL before the first one. */
-extern struct status_slot *_Atomic *_Atomic passthrough_table;
+/* fdtable once there has been one, and NULL before. */
+extern struct fdrow *_Atomic passthrough_table;
 
 static inline bool passthrough_is(int fd)
 {
-	struct status_slot *_Atomic *table =
+	struct fdrow *table =
 	    atomic_load_explicit(&passthrough_table, memory_order_acquire);
 
-	return table && (unsigned)fd < FDTABLE_SIZE && relaxed_load(&table[fd]);
+	return table && (unsigned)fd < FDTABLE_SIZE &&
+	       relaxed_load(&table[fd].slot);
 }
 
 /* Lists and counts it. Where there is no memory for it, or fd means something
  * else to the engine, nothing is done. */
 void passthrough_keep(int fd, const struct passthrough *p);
+
+/* Counts one that is not listed. */
+void passthrough_count(uint8_t role, uint32_t reason);
 
 /* The descriptor is about to be closed, or was closed unseen. */
 void passthrough_drop(int fd);

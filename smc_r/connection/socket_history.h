@@ -37,6 +37,8 @@ void socket_history_gone(int fd);
 /* This process made it as a TCP socket; as another one. Neither: not known. */
 bool socket_history_is_tcp(int fd);
 bool socket_history_is_other(int fd);
+/* It is as if it were another one, until it is closed: the kernel's alone. */
+void socket_history_note_kernels(int fd);
 /* A listener of which the settings say that nobody is served by it. */
 void socket_history_note_idle(int fd, bool idle);
 bool socket_history_is_idle(int fd);

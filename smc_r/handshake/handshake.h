@@ -58,6 +58,7 @@ enum prospect {
 	PROSPECT_NOT_OURS,
 	PROSPECT_OURS,
 	PROSPECT_NOBODY, /* nobody there has the engine: nothing is offered */
+	PROSPECT_REFUSED, /* the place offers no SMC, as it said just before */
 };
 
 /* They enclose connect() on a socket without an entry. */
@@ -67,6 +68,10 @@ void handshake_after_connect(int fd, int result, int error);
 /* Comes after connect() where there was nobody. */
 void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 				 int result, int error);
+/* Comes after connect() to a place that refuses. Such connections come in
+ * hundreds a second: it is counted, but not listed, and no call is made. */
+void handshake_after_refusal(int fd, const struct sockaddr *a, socklen_t n,
+			     int result, int error);
 
 /* Comes after accept(): takes up the new connection when it matches. True: so
  * many clients of its listener are silent (unheard.h) that it should pause. */

@@ -166,14 +166,15 @@ static struct connection *begin_near(int fd, const struct target *to,
 	return c;
 }
 
-/* Does what offer_mark_visitor() does, or asks nobody. -EAGAIN: with the lock,
- * as there may be a knock; but a port that refuses will refuse it, too. */
+/* Does what offer_mark_visitor() does, or asks nobody; -EBUSY: it refuses, as
+ * another one has been told. -EAGAIN: with the lock, as there may be a knock;
+ * but a port that refuses will refuse it, too. */
 static int visit_unlocked(int fd, const struct target *to)
 {
 	int error;
 
 	if (no_smc_cache_has(to->port))
-		return -ENOENT;
+		return no_smc_cache_refuses(to->port) ? -EBUSY : -ENOENT;
 	if (linkgroup_knock_is_likely(to->port) &&
 	    !no_smc_cache_refuses(to->port))
 		return -EAGAIN;
@@ -202,6 +203,8 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 		visit = visit_unlocked(fd, &to);
 	if (visit == -ENOENT)
 		return PROSPECT_NOBODY;
+	if (visit == -EBUSY)
+		return PROSPECT_REFUSED;
 	flags = file_flags(fd);
 	engine_lock();
 	if (near && visit == -EAGAIN)
@@ -261,6 +264,20 @@ void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 	p.peer_port = to.port;
 	if (handshake_is_served(&p.local, p.peer_port))
 		passthrough_keep(fd, &p);
+}
+
+void handshake_after_refusal(int fd, const struct sockaddr *a, socklen_t n,
+			     int result, int error)
+{
+	struct target to = target_of(a, n);
+
+	if (result < 0 && error != EINPROGRESS) {
+		no_smc_cache_drop(to.port);
+		return;
+	}
+	if (settings_has_address(&to.where))
+		passthrough_count(STATUS_CLIENT, REASON_NOT_WORTH_IT);
+	socket_history_note_kernels(fd);
 }
 
 /* A connect that failed leaves nothing; the program may try another. */

@@ -6,8 +6,8 @@
  * getdtablesize) and on its soft limit. So our numbers lie above the soft
  * limit wherever the hard limit is higher; descriptors made while the soft
  * limit was raised for a moment stay valid when it is back. Where both limits
- * are equal they lie in the upper three quarters, and half of few, or an eighth
- * of many, stays free: a program that gets EMFILE loses connections, one on TCP
+ * are equal they lie in the upper three quarters, from 1024 on where there are
+ * so many, and half of few, or an eighth of many, stays free: a program that gets EMFILE loses connections, one on TCP
  * loses speed.
  */
 #include <errno.h>
@@ -24,7 +24,8 @@
 #define PRIVATE_FD_SPAN                                                        \
 	262144u /* keeps the kernel's table of numbers small                   \
 		 */
-#define MANY 4096u
+#define MANY          4096u
+#define HIGH_BASE_MAX 1024u
 
 /* Made before there are threads: for so many connections' numbers, and where a
  * table of so many costs a thread's creation little. */
@@ -133,11 +134,12 @@ static bool has_above(const struct rlimit *l)
 	return l->rlim_max > l->rlim_cur && l->rlim_cur < FDTABLE_SIZE / 2;
 }
 
-/* Where there is nothing above. */
+/* Where there is nothing above. A fork copies the table of numbers up to the
+ * highest one. */
 static rlim_t high_base(const struct rlimit *l)
 {
-	return l->rlim_cur / 4 > PRIVATE_FD_SPAN ? PRIVATE_FD_SPAN
-						 : l->rlim_cur / 4;
+	return l->rlim_cur / 4 > HIGH_BASE_MAX ? HIGH_BASE_MAX
+					       : l->rlim_cur / 4;
 }
 
 /* So many may be in use, ours or not, for us to take one more: fd is the lowest

@@ -125,6 +125,16 @@ static int connect_passthrough(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
+static int connect_refused(int fd, const struct sockaddr *a, socklen_t n)
+{
+	int result = real.connect(fd, a, n);
+	int error = errno;
+
+	handshake_after_refusal(fd, a, n, result, error);
+	errno = error;
+	return result;
+}
+
 /*
  * The kernel tells the error of a connection that has ended, and whose
  * connect() nobody asked again, and drops all that it had: the socket begins
@@ -184,6 +194,8 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 		prospect = handshake_before_connect(fd, a, n);
 	if (prospect == PROSPECT_NOBODY)
 		return connect_passthrough(fd, a, n);
+	if (prospect == PROSPECT_REFUSED)
+		return connect_refused(fd, a, n);
 	if (prospect == PROSPECT_NOT_OURS)
 		return real.connect(fd, a, n);
 	if (!c)

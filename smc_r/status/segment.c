@@ -167,13 +167,22 @@ void segment_give_back_descriptors(void)
 	home_give_back();
 }
 
+/* A child may be another user's than its parent, whose totals it has. */
+static int open_home(void)
+{
+	uint32_t parents = home_number();
+
+	status_dir = home_open();
+	if (status_dir >= 0 && home_number() != parents)
+		totals_leave();
+	return status_dir;
+}
+
 static int open_in_home(void)
 {
 	int result;
 
-	if (status_dir < 0)
-		status_dir = home_open();
-	if (status_dir < 0)
+	if (status_dir < 0 && open_home() < 0)
 		return status_dir;
 	result = totals_open(status_dir);
 	return result < 0 ? result : make_own();
@@ -189,18 +198,11 @@ static void leave_home(void)
 
 static int open_first(void)
 {
-	bool is_inherited = status_dir >= 0;
 	int result;
 
 	ENGINE_LOCKED();
-	if (!is_inherited)
-		keep_proc();
+	keep_proc();
 	result = open_in_home();
-	/* The parent was another user's, or it was that one's directory. */
-	if (is_inherited && (result == -EACCES || result == -ENOENT)) {
-		leave_home();
-		result = open_in_home();
-	}
 	if (result == 0 && sweeping)
 		totals_sweep(status_dir);
 	sweeping = false;
@@ -257,7 +259,11 @@ void segment_shift(void)
 	private_fd_close(own_fd);
 	own_fd = -1;
 	own_name[0] = '\0';
-	status_dir = totals_forked(status_dir);
+	/* The parent's open files have its locks, which must not outlive it.
+	 * Most children of a server need none. */
+	totals_forget_lock();
+	private_fd_close(status_dir);
+	status_dir = -1;
 	/* Until it has a segment of its own, a child counts in its parent's. */
 	segment_counters = segments[1].header ? &segments[1].header->counters
 					      : &segment_nowhere;

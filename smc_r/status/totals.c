@@ -161,18 +161,6 @@ void totals_forget_lock(void)
 	totals_fd = -1;
 }
 
-int totals_forked(int status_dir)
-{
-	if (status_dir >= 0)
-		status_dir = replaced_by(
-		    (int)SYS_CALL4(SYS_openat, status_dir, ".",
-				   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0),
-		    status_dir);
-	if (totals_fd >= 0)
-		totals_fd = for_lock(totals_fd, status_dir);
-	return status_dir;
-}
-
 /* ---- the ledger ---- */
 
 typedef void name_function(int dir, const char *name, void *argument);

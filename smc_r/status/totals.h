@@ -34,10 +34,6 @@ void totals_leave(void);
 /* Closes the descriptor for merges, until the next one. */
 void totals_forget_lock(void);
 
-/* In the child of a fork: open files of its own, so locks of its own. Returns
- * the directory's descriptor from now on. */
-int totals_forked(int status_dir);
-
 /*
  * Takes bytes of RMB memory if the whole host stays within limit, and this user
  * within the user's part: 0; -ENOMEM when the limit is reached; -EAGAIN when
