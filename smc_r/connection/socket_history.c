@@ -19,7 +19,7 @@
 #define SNDNEVER   64u
 #define BUFFERS    128u   /* their sizes may be set: ask */
 #define IDLE       STREAM /* a listener that nobody is served by */
-#define OTHER      254u   /* all of it: a socket that is not TCP's, or not ours */
+#define OTHER      254u /* all of it: a socket that is not TCP's, or not ours */
 
 /* The table is not made when it is needed, as that would be a call of ours; so
  * it is as large as programs need. Nothing is known of higher numbers. */

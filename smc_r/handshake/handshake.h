@@ -57,7 +57,7 @@ enum way {
 enum prospect {
 	PROSPECT_NOT_OURS,
 	PROSPECT_OURS,
-	PROSPECT_NOBODY, /* nobody there has the engine: nothing is offered */
+	PROSPECT_NOBODY,  /* nobody there has the engine: nothing is offered */
 	PROSPECT_REFUSED, /* the place offers no SMC, as it said just before */
 };
 

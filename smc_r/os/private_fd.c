@@ -7,8 +7,8 @@
  * limit wherever the hard limit is higher; descriptors made while the soft
  * limit was raised for a moment stay valid when it is back. Where both limits
  * are equal they lie in the upper three quarters, from 1024 on where there are
- * so many, and half of few, or an eighth of many, stays free: a program that gets EMFILE loses connections, one on TCP
- * loses speed.
+ * so many, and half of few, or an eighth of many, stays free: a program that
+ * gets EMFILE loses connections, one on TCP loses speed.
  */
 #include <errno.h>
 #include <fcntl.h>
