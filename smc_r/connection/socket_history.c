@@ -25,7 +25,7 @@
  * it is as large as programs need. Nothing is known of higher numbers. */
 #define SIZE 65536
 
-static uint8_t table[SIZE];
+static _Alignas(64) uint8_t table[SIZE];
 
 static uint8_t bits_of(int fd)
 {

@@ -15,7 +15,7 @@
 
 /* A descriptor has one bit: was it once put into an instance? The table is not
  * made when it is needed, as that would be a call of ours. */
-static _Atomic uint64_t registered[FDTABLE_SIZE / 64];
+static _Alignas(64) _Atomic uint64_t registered[FDTABLE_SIZE / 64];
 
 /* An fd that is registered with the kernel may become a candidate later. */
 void epoll_remember(int fd)

@@ -22,7 +22,7 @@ static uint32_t waiters_used = 1; /* bit 0 stands for "none" */
  * it was. */
 #define READY 128u
 
-static struct epoll ready[READY];
+static _Alignas(64) struct epoll ready[READY];
 static _Atomic uint32_t ready_used[READY];
 static _Atomic uint32_t ready_turn;
 

@@ -15,7 +15,7 @@
 
 #define NS_PER_MS 1000000ull
 
-static struct port_history history;
+static _Alignas(64) struct port_history history;
 
 static uint64_t limit_ns(void)
 {

@@ -7,7 +7,7 @@
 #define TOLD_EVERY 256u /* what was in the listener's queue still comes */
 #define NS_PER_MS  1000000u
 
-static struct unheard unheard;
+static _Alignas(64) struct unheard unheard;
 
 bool silence_begin(struct connection *c)
 {

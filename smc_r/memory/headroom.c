@@ -100,7 +100,8 @@ static uint64_t spare_of(uint64_t limit)
 
 static uint64_t room_of_group(char *path, const struct version *v)
 {
-	static char text[TEXT_BYTES]; /* stacks of threads may be small */
+	static _Alignas(
+	    64) char text[TEXT_BYTES]; /* stacks of threads may be small */
 	uint64_t limit, used, cache;
 
 	if (!read_file(path, v->limit, text) || *text < '0' || *text > '9')
@@ -172,7 +173,7 @@ static uint64_t room_of_line(char *line, const char *root)
 
 uint64_t headroom_in(const char *groups, const char *root)
 {
-	static char text[TEXT_BYTES];
+	static _Alignas(64) char text[TEXT_BYTES];
 	uint64_t least = UINT64_MAX;
 	char *next;
 

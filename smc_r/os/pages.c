@@ -16,7 +16,7 @@
 #define PAGE_BYTES   ((uintptr_t)1 << PAGES_SHIFT)
 #define ADDRESS_MOST ((uintptr_t)1 << 56)
 
-_Atomic uint64_t pages_known[PAGES_KNOWN];
+_Alignas(64) _Atomic uint64_t pages_known[PAGES_KNOWN];
 
 /* Reads a set of signals from there, and then refuses to do anything with it.
  */

@@ -25,7 +25,7 @@ struct pool {
 
 static _Alignas(POOL_STEP) uint8_t promised_bytes[POOL_PROMISED];
 static struct pool promised = {.at = promised_bytes, .left = POOL_PROMISED};
-static struct pool common;
+static _Alignas(64) struct pool common;
 
 static size_t pool_round(size_t bytes)
 {
@@ -100,7 +100,7 @@ void pool_put(void *memory, size_t bytes)
 
 void pool_put_late(void *memory, size_t bytes)
 {
-	static struct {
+	static _Alignas(64) struct {
 		void *memory;
 		size_t bytes;
 	} waiting[POOL_LATE];

@@ -15,7 +15,7 @@
 
 #define LOOK_AGAIN_NS 100000000u
 
-static struct snapshot current;
+static _Alignas(64) struct snapshot current;
 static bool available;
 /* A thread without the lock may believe what stands below only when the two
  * agree; so both are stored last. */
@@ -24,7 +24,7 @@ static _Atomic uint64_t seen_generation = UINT64_MAX;
 static _Atomic uint64_t look_again_ns;
 
 /* One bit a port, for threads that must decide without the lock. */
-static _Atomic uint64_t port_bits[1024];
+static _Alignas(64) _Atomic uint64_t port_bits[1024];
 static _Atomic bool learns;
 
 static bool is_excluded(void)

@@ -20,7 +20,7 @@
 #define NS_PER_MS 1000000u
 
 /* Counts, for ports of ours, clients that proposed and wrote nothing. */
-static struct port_history firsts;
+static _Alignas(64) struct port_history firsts;
 
 /* No thread may be cancelled here: the program does not know the descriptor. */
 static int await_input(int fd)

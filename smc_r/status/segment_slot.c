@@ -10,7 +10,7 @@
 static _Atomic uint32_t next_slot;
 static _Atomic uint32_t last_ended; /* the last one freed without the lock */
 /* A bit for each slot of our own segment: somebody fills or frees it. */
-static _Atomic uint64_t seized[STATUS_SLOTS_MAX / 64];
+static _Alignas(64) _Atomic uint64_t seized[STATUS_SLOTS_MAX / 64];
 
 void segment_slots_init(void)
 {
