@@ -241,6 +241,15 @@ bool handshake_socket_name(long call, int fd, struct sockaddr_storage *a)
 	return SYS_CALL3(call, fd, a, &n) == 0;
 }
 
+/* Many processes make one connection in their life. The first that is refused
+ * is the kernel's, and no segment is made for it. */
+static bool is_first_refused(void)
+{
+	static _Atomic bool met;
+
+	return !segment_is_open() && !atomic_exchange(&met, true);
+}
+
 void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 				 int result, int error)
 {
@@ -257,6 +266,10 @@ void handshake_after_passthrough(int fd, const struct sockaddr *a, socklen_t n,
 	if (no_smc_cache_refuses(to.port))
 		p.reason = REASON_NOT_WORTH_IT;
 	no_smc_cache_confirm(to.port);
+	if (p.reason == REASON_NOT_WORTH_IT && is_first_refused()) {
+		socket_history_note_kernels(fd);
+		return;
+	}
 	if (!handshake_socket_name(SYS_getsockname, fd, &name))
 		return;
 	connection_name(&name, &p.local, &p.local_port);

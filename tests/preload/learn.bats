@@ -92,6 +92,23 @@ holds_no_memory() {
 	[ "$(entstat -j smc_r0 | jq .now.rmb_bytes)" = 0 ]
 }
 
+# One connection, then how many files its process has in the run directory.
+one_connection() {
+	# shellcheck disable=SC2016 # Python's
+	smc_run python3 -c '
+import glob, os, socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
+	at = os.environ["SMC_R_RUNDIR"]
+	print(len(glob.glob(f"{at}/users/*/status/{os.getpid()}.*")))' "$1"
+}
+
+@test "a process that makes one connection to it makes no segment" {
+	serve smc_run
+	[ "$(one_connection "$port")" = 1 ]
+	play_on smc_run
+	[ "$(one_connection "$port")" = 0 ]
+}
+
 @test "a port that was left to TCP keeps no memory for connections" {
 	serve smc_run
 	play_on smc_run
