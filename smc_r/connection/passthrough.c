@@ -151,8 +151,8 @@ void passthrough_drop_all(void)
 
 	ENGINE_LOCKED();
 	for (int fd = 0; fd < until && passthrough_table; fd++) {
-		struct status_slot *slot =
-		    atomic_exchange(&atomic_load(&passthrough_table)[fd].slot, NULL);
+		struct status_slot *slot = atomic_exchange(
+		    &atomic_load(&passthrough_table)[fd].slot, NULL);
 
 		if (slot && segment_slot_leave(slot))
 			segment_slot_free(slot);
