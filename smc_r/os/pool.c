@@ -98,12 +98,14 @@ void pool_put(void *memory, size_t bytes)
 	*list = f;
 }
 
+struct late {
+	void *memory;
+	size_t bytes;
+};
+
 void pool_put_late(void *memory, size_t bytes)
 {
-	static _Alignas(64) struct {
-		void *memory;
-		size_t bytes;
-	} waiting[POOL_LATE];
+	static _Alignas(64) struct late waiting[POOL_LATE];
 	static unsigned next;
 	void *oldest = waiting[next].memory;
 
