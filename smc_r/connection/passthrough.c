@@ -2,14 +2,34 @@
 /* passthrough: connections that nobody but the kernel will ever carry. */
 #include "smc_r/connection/passthrough.h"
 
+#include <sys/mman.h>
+
 #include "smc_r/connection/connection.h"
 #include "smc_r/os/process.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-struct fdrow *_Atomic passthrough_table;
+struct status_slot *_Atomic *_Atomic passthrough_table;
 
 static _Atomic int end; /* highest number ever kept, plus one */
+
+static struct status_slot *_Atomic *have_table(void)
+{
+	struct status_slot *_Atomic *table = atomic_load(&passthrough_table);
+	const size_t bytes = FDTABLE_SIZE * sizeof(*table);
+	void *memory;
+
+	if (table)
+		return table;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&passthrough_table, &table, memory))
+		return memory;
+	munmap(memory, bytes);
+	return table;
+}
 
 static void raise_end(int fd)
 {
@@ -72,7 +92,7 @@ void passthrough_count(uint8_t role, uint32_t reason)
 
 void passthrough_keep(int fd, const struct passthrough *p)
 {
-	struct fdrow *table = fdtable;
+	struct status_slot *_Atomic *table = have_table();
 	struct status_slot *slot;
 
 	if (!table || (unsigned)fd >= FDTABLE_SIZE || fdtable_get(fd))
@@ -86,9 +106,7 @@ void passthrough_keep(int fd, const struct passthrough *p)
 	fill(slot, p);
 	passthrough_count(p->role, p->reason);
 	raise_end(fd);
-	if (!relaxed_load(&passthrough_table))
-		atomic_store(&passthrough_table, table);
-	atomic_store_explicit(&table[fd].slot, slot, memory_order_release);
+	atomic_store_explicit(&table[fd], slot, memory_order_release);
 }
 
 /* Nobody asks whether the others still live that have it: if they do not, it is
@@ -111,7 +129,7 @@ void passthrough_drop(int fd)
 
 	if (process_may_be_foreign() || !passthrough_is(fd))
 		return;
-	entry = &atomic_load(&passthrough_table)[fd].slot;
+	entry = &atomic_load(&passthrough_table)[fd];
 	slot = atomic_load(entry);
 	if (!slot)
 		return;
@@ -137,10 +155,10 @@ void passthrough_share(int fd)
 	engine_lock();
 	if (!fdtable_get(fd))
 		c = connection_new_passthrough(
-		    atomic_load(&passthrough_table)[fd].slot);
+		    atomic_load(&passthrough_table)[fd]);
 	if (c) {
 		fdtable_set(fd, &c->entry);
-		atomic_store(&atomic_load(&passthrough_table)[fd].slot, NULL);
+		atomic_store(&atomic_load(&passthrough_table)[fd], NULL);
 	}
 	engine_unlock();
 }
@@ -151,8 +169,8 @@ void passthrough_drop_all(void)
 
 	ENGINE_LOCKED();
 	for (int fd = 0; fd < until && passthrough_table; fd++) {
-		struct status_slot *slot = atomic_exchange(
-		    &atomic_load(&passthrough_table)[fd].slot, NULL);
+		struct status_slot *slot =
+		    atomic_exchange(&atomic_load(&passthrough_table)[fd], NULL);
 
 		if (slot && segment_slot_leave(slot))
 			segment_slot_free(slot);

@@ -32,16 +32,15 @@ struct passthrough {
 	uint32_t reason; /* reason.h */
 };
 
-/* fdtable once there has been one, and NULL before. */
-extern struct fdrow *_Atomic passthrough_table;
+/* descriptor -> its slot; NULL before the first one. */
+extern struct status_slot *_Atomic *_Atomic passthrough_table;
 
 static inline bool passthrough_is(int fd)
 {
-	struct fdrow *table =
+	struct status_slot *_Atomic *table =
 	    atomic_load_explicit(&passthrough_table, memory_order_acquire);
 
-	return table && (unsigned)fd < FDTABLE_SIZE &&
-	       relaxed_load(&table[fd].slot);
+	return table && (unsigned)fd < FDTABLE_SIZE && relaxed_load(&table[fd]);
 }
 
 /* Lists and counts it. Where there is no memory for it, or fd means something

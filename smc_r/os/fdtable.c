@@ -7,7 +7,7 @@
 
 #include "smc_r/os/relaxed.h"
 
-struct fdrow *fdtable;
+struct fdentry *_Atomic *fdtable;
 
 static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
 static _Atomic int end;
@@ -53,14 +53,14 @@ void fdtable_set(int fd, struct fdentry *e)
 		raise_end(&listeners_end, fd);
 		atomic_fetch_add(&listeners, 1);
 	}
-	atomic_store_explicit(&fdtable[fd].entry, e, memory_order_release);
+	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
 }
 
 bool fdtable_drop(int fd, struct fdentry *e)
 {
 	struct fdentry *there = e;
 
-	if (!atomic_compare_exchange_strong(&fdtable[fd].entry, &there, NULL))
+	if (!atomic_compare_exchange_strong(&fdtable[fd], &there, NULL))
 		return false;
 	if (e->kind == FDENTRY_LISTENER)
 		atomic_fetch_sub(&listeners, 1);
@@ -93,13 +93,13 @@ bool fdtable_share(struct fdentry *e, int to)
 void fdtable_reserve(int fd)
 {
 	raise_end(&end, fd);
-	atomic_store_explicit(&fdtable[fd].entry, &private_fd_entry,
+	atomic_store_explicit(&fdtable[fd], &private_fd_entry,
 			      memory_order_release);
 }
 
 void fdtable_release(int fd)
 {
-	atomic_store_explicit(&fdtable[fd].entry, NULL, memory_order_release);
+	atomic_store_explicit(&fdtable[fd], NULL, memory_order_release);
 }
 
 int fdtable_end(void)

@@ -32,7 +32,6 @@ struct fdentry {
 };
 
 struct held;
-struct status_slot;
 
 struct listener {
 	struct fdentry entry; /* FDENTRY_LISTENER */
@@ -51,14 +50,7 @@ struct listener {
 	struct listener *next; /* the next one to be given back */
 };
 
-/* What is kept of a number stands in one line of memory: a fork's child, which
- * asks for both, copies one page. */
-struct fdrow {
-	struct fdentry *_Atomic entry;
-	struct status_slot *_Atomic slot; /* passthrough.h */
-};
-
-extern struct fdrow *fdtable;
+extern struct fdentry *_Atomic *fdtable;
 
 /* 0, or -ENOMEM and nothing will be tracked. */
 int fdtable_init(void);
@@ -67,7 +59,7 @@ static inline struct fdentry *fdtable_get(int fd)
 {
 	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !fdtable, 0))
 		return NULL;
-	return atomic_load_explicit(&fdtable[fd].entry, memory_order_acquire);
+	return atomic_load_explicit(&fdtable[fd], memory_order_acquire);
 }
 
 static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
