@@ -24,6 +24,7 @@ setup() {
 
 # Two of them, with these options each: what they say is in server and client.
 begin_talk() { # options of the server
+	rm -f "$BATS_TEST_TMPDIR/server" # of another two
 	timeout -k 5 40 ip netns exec "$A" "$BIN/ofed_run" "$TALK" -l "$@" \
 		>"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
 	TALKER=$!

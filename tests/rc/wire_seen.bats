@@ -27,6 +27,7 @@ suite_begin() {
 # device.
 talk_seen() { # options of both
 	capture_begin "$B" ent0
+	rm -f "$BATS_TEST_TMPDIR/server" # of another two
 	timeout -k 5 40 ip netns exec "$A" "${ON_A-$BIN/ofed_run}" "$TALK" -l \
 		"$@" >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
 	TALKER=$!
