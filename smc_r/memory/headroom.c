@@ -100,8 +100,8 @@ static uint64_t spare_of(uint64_t limit)
 
 static uint64_t room_of_group(char *path, const struct version *v)
 {
-	static _Alignas(
-	    64) char text[TEXT_BYTES]; /* stacks of threads may be small */
+	/* Stacks of threads may be small. */
+	static _Alignas(64) char text[TEXT_BYTES];
 	uint64_t limit, used, cache;
 
 	if (!read_file(path, v->limit, text) || *text < '0' || *text > '9')

@@ -115,22 +115,17 @@ static int disconnect(int fd, const struct sockaddr *a, socklen_t n)
 	return result;
 }
 
-static int connect_passthrough(int fd, const struct sockaddr *a, socklen_t n)
+/* Nobody there takes SMC-R now. */
+static int connect_tcp(int fd, const struct sockaddr *a, socklen_t n,
+		       enum prospect prospect)
 {
 	int result = real.connect(fd, a, n);
 	int error = errno;
 
-	handshake_after_passthrough(fd, a, n, result, error);
-	errno = error;
-	return result;
-}
-
-static int connect_refused(int fd, const struct sockaddr *a, socklen_t n)
-{
-	int result = real.connect(fd, a, n);
-	int error = errno;
-
-	handshake_after_refusal(fd, a, n, result, error);
+	if (prospect == PROSPECT_REFUSED)
+		handshake_after_refusal(fd, a, n, result, error);
+	else
+		handshake_after_passthrough(fd, a, n, result, error);
 	errno = error;
 	return result;
 }
@@ -192,10 +187,8 @@ PRELOAD int connect(int fd, const struct sockaddr *a, socklen_t n)
 		return connect_again(c, fd, a, n);
 	if (!c && a)
 		prospect = handshake_before_connect(fd, a, n);
-	if (prospect == PROSPECT_NOBODY)
-		return connect_passthrough(fd, a, n);
-	if (prospect == PROSPECT_REFUSED)
-		return connect_refused(fd, a, n);
+	if (prospect == PROSPECT_NOBODY || prospect == PROSPECT_REFUSED)
+		return connect_tcp(fd, a, n, prospect);
 	if (prospect == PROSPECT_NOT_OURS)
 		return real.connect(fd, a, n);
 	if (!c)

@@ -126,7 +126,7 @@ Test(cm_queue, repeating_takes_no_further_turn)
 	cr_assert(ids[16].is_queued);
 }
 
-/* As the first request to a host does in RoCE version 1. */
+/* The first request to a host waits so in RoCE version 1. */
 Test(cm_queue, a_message_to_an_unknown_neighbour_is_tried_again_soon)
 {
 	uint64_t every_ns = 8000 * NS_PER_MS;
