@@ -62,6 +62,11 @@ static bool is_served(const struct sockaddr_un *a)
 	return served;
 }
 
+int rc_hello_own(int listener)
+{
+	return listen(listener, QUEUE) < 0 ? -errno : 0;
+}
+
 /* Any program may say hello: its rights are those that its socket proves. */
 static int bind_and_listen(int fd, const struct sockaddr_un *a)
 {
@@ -72,9 +77,7 @@ static int bind_and_listen(int fd, const struct sockaddr_un *a)
 		if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) < 0)
 			return -errno;
 	}
-	if (chmod(a->sun_path, 0666) < 0 || listen(fd, QUEUE) < 0)
-		return -errno;
-	return 0;
+	return chmod(a->sun_path, 0666) < 0 ? -errno : rc_hello_own(fd);
 }
 
 int rc_hello_listen(void)

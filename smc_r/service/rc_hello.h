@@ -15,6 +15,9 @@
  * service is taken over.
  */
 int rc_hello_listen(void);
+/* From now on the socket's credentials (SO_PEERCRED, unix(7)) are those of the
+ * caller. 0, or -errno. */
+int rc_hello_own(int listener);
 /* Removes the name. */
 void rc_hello_forget(void);
 

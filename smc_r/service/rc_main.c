@@ -23,6 +23,7 @@
 #include "smc_r/os/real.h"
 #include "smc_r/peer/identity.h"
 #include "smc_r/service/rc_hello.h"
+#include "smc_r/service/rc_keeper.h"
 #include "smc_r/service/rc_serve.h"
 #include "smc_r/status/account.h"
 #include "smc_r/status/segment.h"
@@ -224,6 +225,8 @@ static int start(const struct request *r)
 {
 	int starter = r->foreground ? -1 : leave_foreground();
 	int listener = rc_hello_listen();
+	int status;
+	int pid;
 
 	if (listener == -EADDRINUSE) {
 		fprintf(stderr, NAME ": already loaded\n");
@@ -239,7 +242,10 @@ static int start(const struct request *r)
 	raise_limits();
 	free_without_device();
 	tell_starter(starter, 0);
-	return serve_and_leave(listener, r);
+	pid = rc_keeper_run(listener, &status);
+	if (pid < 0)
+		return fail("cannot start the service", -pid);
+	return pid ? serve_and_leave(listener, r) : status;
 }
 
 /* -1: go on; else the exit status. */

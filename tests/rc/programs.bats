@@ -148,7 +148,7 @@ for _ in range(2):
 	all_on_smc 2 2
 }
 
-@test "a service that is killed resets its connections, and mkdev loads another" {
+@test "a service that is killed resets its connections, and the next hello starts another" {
 	need curl
 	begin_on a http smc_run python3 -m http.server 8001 --bind "$SERVER" \
 		--directory "$PLACE"
@@ -163,12 +163,22 @@ except ConnectionResetError:
 	wait_for is_active b
 	kill -KILL "$(service_of b)"
 	wait_for grep -q reset "$PLACE/reader.log"
-	# Until then: TCP.
+	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
+	cmp "$PLACE/file" "$PLACE/got"
+	all_on_smc 2
+	# The service ends with its keeper: TCP, until another is loaded.
+	service=$(service_of b)
+	kill -KILL "$(ps -o ppid= "$service")"
+	wait_for is_gone "$service"
 	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
 	on b chdev -q -l smc_r0 -a enabled=1
 	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
 	cmp "$PLACE/file" "$PLACE/got"
-	all_on_smc 2 1
+	all_on_smc 3 1
+}
+
+is_gone() { # process, which nobody may have waited for
+	[ ! -e "/proc/$1/exe" ]
 }
 
 is_active() { # host

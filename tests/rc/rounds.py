@@ -233,11 +233,12 @@ class Round:
 
     def kill_service(self, name):
         host = self.hosts[name]
-        os.kill(host.service(), signal.SIGKILL)
+        killed = host.service()
+        os.kill(killed, signal.SIGKILL)
         self.both_are_reset()
-        wait_for(lambda: f"{name} is without its service",
-                 lambda: not host.service())
-        host.load_service()
+        # The question itself, a connection, starts it.
+        wait_for(lambda: f"{name} has another service",
+                 lambda: host.service() != killed)
 
     def kill_core(self, name):
         host = self.hosts[name]
