@@ -33,14 +33,17 @@
 #define ARRIVE_NAP_NS 100000
 #define ARRIVE_NAPS   50 /* without anything more */
 
-/* The first reason counts. */
+/* The first reason counts, and the peer's where a peer told one. */
 static void note(struct connection *c, uint32_t reason)
 {
+	uint32_t peer_reason = c->slot->peer_reason;
+
 	if (c->slot->reason != REASON_NONE)
 		return;
 	c->slot->reason = reason;
 	segment_count(demoted);
-	segment_count(fallbacks[reason_index(reason)]);
+	segment_count(
+	    fallbacks[reason_index(peer_reason ? peer_reason : reason)]);
 }
 
 static void ring_both(struct connection *c)

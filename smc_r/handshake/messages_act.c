@@ -14,6 +14,7 @@
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/proposal.h"
 #include "smc_r/handshake/first_burst.h"
+#include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/messages_send.h"
@@ -69,6 +70,16 @@ void messages_forget(int fd)
 	sys_set_option(fd, IPPROTO_TCP, TCP_QUICKACK, 1);
 }
 
+/* An end on another host, which speaks to link services and kernels alone, says
+ * what it misses in a Proposal that names no port of an RNIC. */
+static bool lacks_service(struct connection *c)
+{
+	uint32_t told = connection_clc(c)->peer_reason;
+
+	return (told == REASON_PREFIX || told == REASON_NO_SMCR_DEVICE) &&
+	       !handshake_is_here(&c->slot->peer);
+}
+
 static void finish_tcp(struct connection *c, int fd)
 {
 	struct clc *m = connection_clc(c);
@@ -91,7 +102,10 @@ static void finish_tcp(struct connection *c, int fd)
 	if (m->peer_reason == REASON_RENDEZVOUS)
 		linkgroup_empty_queue();
 	messages_forget(fd);
-	connection_use_tcp(c, m->reason, m->peer_reason);
+	if (lacks_service(c))
+		connection_use_tcp(c, REASON_OTHER_HOST, 0);
+	else
+		connection_use_tcp(c, m->reason, m->peer_reason);
 }
 
 /* What is in the queue is no data of the peer's program. */
@@ -142,7 +156,8 @@ static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 		return reason;
 	if (m->proposal.path_v1 != CLC_PATH_SMCR &&
 	    m->proposal.path_v1 != CLC_PATH_BOTH)
-		return REASON_NO_DEVICE;
+		return handshake_is_here(&c->slot->peer) ? REASON_NO_DEVICE
+							 : REASON_OTHER_HOST;
 	reason = linkgroup_take(m->proposal.peer_id, s, &rmb, &element, &first);
 	if (reason)
 		return reason;

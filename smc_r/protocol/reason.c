@@ -128,8 +128,10 @@ static const struct reason reasons[] = {
     {REASON_ENVIRONMENT, "ENVIRONMENT",
      "the environment of the program switches SMC off",
      "start the program without SMC_R=0 in its environment"},
-    {REASON_OTHER_HOST, "OTHER_HOST", "peer is on another host",
-     "none; only connections within one host are carried by memory"},
+    {REASON_OTHER_HOST, "OTHER_HOST",
+     "peer is on another host, and not both ends have a link service",
+     "load the RDMA core or install an RNIC on both hosts, and let mkdev load "
+     "smc_rc"},
     {REASON_DESCRIPTORS, "DESCRIPTORS",
      "the program has no file descriptor left for SMC",
      "raise the limit of open files (ulimit -n)"},

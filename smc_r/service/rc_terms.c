@@ -199,20 +199,32 @@ static uint32_t choose_v2(struct rc_terms *t)
 	return REASON_NONE;
 }
 
+/* A program of ours whose host has no link service names a port that is its
+ * peer ID: proposal.c. */
+static bool is_without_service(const struct clc_proposal *p)
+{
+	return memcmp(p->gid + 8, p->peer_id, sizeof(p->peer_id)) == 0;
+}
+
+/* Where both versions are offered and neither suits, the one that the interface
+ * has a GID for tells why. */
 uint32_t rc_terms_choose(struct rc_terms *t)
 {
 	const struct clc_proposal *p = &t->proposal;
 	uint32_t reason = REASON_PEER_NO_SMC;
+	uint32_t older;
 
 	t->peer.server = true;
 	memcpy(t->peer.id, p->peer_id, sizeof(t->peer.id));
 	memcpy(t->peer.mac, p->mac, sizeof(t->peer.mac));
+	if (is_without_service(p))
+		return REASON_OTHER_HOST;
 	if (has_smcr(p->path_v2))
 		reason = choose_v2(t);
-	if (reason == REASON_NONE)
+	if (reason == REASON_NONE || !has_smcr(p->path_v1))
 		return reason;
-	/* Why not version 2 is told where version 1 is not offered. */
-	return has_smcr(p->path_v1) ? choose_v1(t) : reason;
+	older = choose_v1(t);
+	return older && has_smcr(p->path_v2) && port_of(t, 2) ? reason : older;
 }
 
 /* ---- Accept and Confirm ---- */

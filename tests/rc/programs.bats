@@ -171,10 +171,16 @@ except ConnectionResetError:
 	kill -KILL "$(ps -o ppid= "$service")"
 	wait_for is_gone "$service"
 	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
+	why a | grep -q "^OTHER_HOST "
+	why b | grep -q "^OTHER_HOST "
 	on b chdev -q -l smc_r0 -a enabled=1
 	smc_on b curl -s -o "$PLACE/got" "http://$SERVER:8001/file"
 	cmp "$PLACE/file" "$PLACE/got"
 	all_on_smc 3 1
+}
+
+why() { # host
+	on "$1" entstat -d smc_r0 | sed -n '/^Reasons for TCP:/,/^$/p'
 }
 
 is_gone() { # process, which nobody may have waited for
