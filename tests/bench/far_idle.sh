@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # far_idle: two programs beside many idle connections between two hosts
 # (tests/rc/hosts.bash): qperf's latency of 64 bytes and its rate of 64 KiB, with
-# and without them, in turn; and the wake-ups of both link services in 10 s.
+# and without them, in turn; and the wake-ups of both link services in 10 s. All
+# rings have 256 KiB: less than an eighth of max_memory is in use.
 #
 # usage: tests/bench/far_idle.sh [rounds [idle connections]]
 set -e
@@ -74,7 +75,7 @@ signal.pause()' "$SERVER" "$1"
 make_hosts
 trap finish EXIT
 for host in a b; do
-	on "$host" chdev -q -l smc_r0 -a autosmc=no -a max_memory=4096
+	on "$host" chdev -q -l smc_r0 -a autosmc=no -a max_memory=16384
 done
 begin_on a qperf "$BIN/smc_run" qperf
 wait_for listens a 19765
