@@ -158,7 +158,8 @@ static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 	    m->proposal.path_v1 != CLC_PATH_BOTH)
 		return handshake_is_here(&c->slot->peer) ? REASON_NO_DEVICE
 							 : REASON_OTHER_HOST;
-	reason = linkgroup_take(m->proposal.peer_id, s, &rmb, &element, &first);
+	reason = linkgroup_take(m->proposal.peer_id, s, RMBE_NEAR_MAX, &rmb,
+				&element, &first);
 	if (reason)
 		return reason;
 	connection_attach(c, rmb, element, SIDE_SERVER);

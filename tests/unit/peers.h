@@ -115,7 +115,8 @@ static inline void peer_take(struct peer_message *m)
 	struct snapshot s = {.max_memory_bytes = m->limit};
 	struct rmb *rmb = NULL;
 
-	m->reason = linkgroup_take(m->id, &s, &rmb, &m->element, &m->first);
+	m->reason = linkgroup_take(m->id, &s, RMBE_NEAR_MAX, &rmb, &m->element,
+				   &m->first);
 	if (m->reason)
 		return;
 	m->held = peer_hold(rmb, m->element, SIDE_SERVER);

@@ -141,13 +141,14 @@ static void note_take(struct linkgroup *g, bool found)
 }
 
 static uint32_t make_group_and_rmb(const uint8_t *peer_id,
-				   const struct snapshot *s,
+				   const struct snapshot *s, uint32_t rmbe_max,
 				   struct linkgroup **g)
 {
 	uint32_t reason = make_server_group(peer_id, g);
 
 	if (reason)
 		return reason;
+	(*g)->rmbe_max = rmbe_max;
 	reason = linkgroup_rmb_add(*g, s);
 	if (reason)
 		linkgroup_list_free(*g);
@@ -155,13 +156,14 @@ static uint32_t make_group_and_rmb(const uint8_t *peer_id,
 }
 
 static uint32_t take_from_new(const uint8_t *peer_id, const struct snapshot *s,
-			      struct rmb **rmb, uint32_t *element)
+			      uint32_t rmbe_max, struct rmb **rmb,
+			      uint32_t *element)
 {
 	struct linkgroup *g;
 	uint32_t reason;
 
 	private_fd_begin();
-	reason = make_group_and_rmb(peer_id, s, &g);
+	reason = make_group_and_rmb(peer_id, s, rmbe_max, &g);
 	private_fd_end();
 	if (reason)
 		return reason;
@@ -237,8 +239,8 @@ static uint32_t take_again(struct linkgroup *g, const struct snapshot *s,
  * may have heard that, and we find out when there is more to tell.
  */
 uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
-			const struct snapshot *s, struct rmb **rmb,
-			uint32_t *element, bool *first)
+			const struct snapshot *s, uint32_t rmbe_max,
+			struct rmb **rmb, uint32_t *element, bool *first)
 {
 	struct linkgroup *g = linkgroup_list_find(SIDE_SERVER, peer_id);
 	uint32_t reason;
@@ -257,7 +259,7 @@ uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
 			return reason;
 		*first = true;
 	}
-	return take_from_new(peer_id, s, rmb, element);
+	return take_from_new(peer_id, s, rmbe_max, rmb, element);
 }
 
 int linkgroup_rest_ms(void)

@@ -21,7 +21,9 @@
  * end makes the buffer that it receives into. So the server has everything when
  * it sends its Accept, nothing more has to cross before the client's first
  * byte, and an element serves the next connection without a descriptor being
- * passed. RMBEs have 256 KiB, and less, down to 16 KiB, as max_memory fills.
+ * passed. RMBEs have what the caller asks for: 256 KiB stay in the caches of two
+ * processors, and a wire needs more on the way. They have less, down to 16 KiB,
+ * as max_memory fills.
  *
  * Spares: an RMB that nobody uses is freed, except for one element. A server
  * keeps more if it soon had to make again what it had freed, or if its clients
@@ -53,11 +55,15 @@
 #define KNOCK_PORTS 4
 #define KNOCK_MET   8
 
+#define RMBE_NEAR_MAX 262144u      /* bytes */
+#define RMBE_FAR_MAX  RMB_RMBE_MAX /* bytes */
+
 struct linkgroup {
 	struct linkgroup *next;
 	int side; /* ours: SIDE_SERVER or SIDE_CLIENT */
 	uint8_t peer_id[PEER_ID_BYTES];
 	uint8_t nonce[NONCE_BYTES];
+	uint32_t rmbe_max; /* server: bytes */
 	uint8_t proof[NONCE_BYTES];
 	int channel;        /* control channel, -1 when the peer is gone */
 	uint64_t silent_ns; /* client: the server is to speak by then, or 0 */
@@ -112,11 +118,12 @@ struct rmb {
  * Server: takes a fresh element for a connection with this peer; makes group
  * and RMB as needed and has told the peer of them when it returns.
  * 0, or a reason (reason.h): REASON_FORK in a child that shares our memory, but
- * not our descriptors. *first says whether the group is new.
+ * not our descriptors. *first says whether the group is new. One that is there
+ * keeps its rmbe_max.
  */
 uint32_t linkgroup_take(const uint8_t peer_id[PEER_ID_BYTES],
-			const struct snapshot *s, struct rmb **rmb,
-			uint32_t *element, bool *first);
+			const struct snapshot *s, uint32_t rmbe_max,
+			struct rmb **rmb, uint32_t *element, bool *first);
 
 /* Client: takes the element that a CLC Accept names. 0 or a reason, as above.
  */

@@ -26,7 +26,8 @@
 static const struct {
 	unsigned eighths;
 	uint32_t bytes;
-} sizes[] = {{2, 262144}, {4, 131072}, {6, 65536}, {7, 32768}, {8, 16384}};
+} sizes[] = {{1, 1048576}, {2, 262144}, {4, 131072},
+	     {6, 65536},   {7, 32768},  {8, 16384}};
 
 static void rmb_link(struct linkgroup *g, struct rmb *r)
 {
@@ -103,11 +104,11 @@ void linkgroup_rmb_free(struct rmb *r)
 
 /* ---- the server makes one ---- */
 
-static uint32_t rmbe_size_for(uint64_t used, uint64_t limit)
+static uint32_t rmbe_size_for(uint64_t used, uint64_t limit, uint32_t max)
 {
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (used <= limit / 8 * sizes[i].eighths)
-			return sizes[i].bytes;
+			return sizes[i].bytes < max ? sizes[i].bytes : max;
 	return RMB_RMBE_MIN;
 }
 
@@ -131,7 +132,8 @@ static uint32_t reserve(struct linkgroup *g, const struct snapshot *s,
 	g->plenty = used <= s->max_memory_bytes / 8;
 	g->enough = used <= s->max_memory_bytes / 2;
 	for (;;) {
-		uint32_t size = rmbe_size_for(used, s->max_memory_bytes);
+		uint32_t size =
+		    rmbe_size_for(used, s->max_memory_bytes, g->rmbe_max);
 
 		for (; size >= RMB_RMBE_MIN; size /= 2) {
 			if (rmb_bytes(n, size) > room ||
