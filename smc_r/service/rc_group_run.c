@@ -23,6 +23,7 @@ static void feed_messages(struct rc_group *g, uint64_t now_ns)
 			g->failed = true;
 		else
 			g->link.counts.llc_sent[bytes[0] % FAR_LLC_TYPES]++;
+		rc_link_await(&g->link);
 		g->first = (g->first + 1) % RC_GROUP_MESSAGES;
 		g->messages--;
 		g->stuck_ns = now_ns;
@@ -82,8 +83,10 @@ static void send_of(struct rc_group *g, struct rc_conn *c, uint64_t now_ns)
 	}
 	if (n < 0)
 		g->failed = true;
-	else if (!g->link.free_slots)
+	else if (!g->link.free_slots) {
+		rc_link_await(&g->link);
 		set_waiting(g, c);
+	}
 }
 
 static bool has_closed(const struct rc_stream *s)

@@ -85,8 +85,8 @@ static uint32_t take_element(struct rc_program *p,
 		return reason;
 	if (held_by(p->all, p->user) > s->max_memory_bytes / USER_PART)
 		return REASON_MEMORY;
-	reason = linkgroup_take(hello->process_id, s, RMBE_FAR_MAX, &rmb, &element,
-				&first);
+	reason = linkgroup_take(hello->process_id, s, RMBE_FAR_MAX, &rmb,
+				&element, &first);
 	if (reason)
 		return reason;
 	rc_pump_init(&p->conn.pump, rmb, element);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define UNAWAITED_PART 4 /* divides the program's ring */
+
 void rc_pump_init(struct rc_pump *p, struct rmb *rmb, uint32_t element)
 {
 	memset(p, 0, sizeof(*p));
@@ -72,6 +74,18 @@ static void count(struct far_counts *counts, const struct rc_stream_post *post)
 		counts->bytes_sent += post->write[i].bytes;
 }
 
+/* An end waits for its last message, and a program for room: the rest of them
+ * may complete while the service sleeps. */
+static bool is_awaited(const struct rc_pump *p,
+		       const struct rc_stream_post *last)
+{
+	const struct rc_stream *s = &p->stream;
+
+	return last->message.state_flags || s->count == RC_STREAM_CDCS ||
+	       s->posted - s->completed >
+		   p->near.in.ring[0].bytes / UNAWAITED_PART;
+}
+
 static int post(struct rc_pump *p, const struct rc_stream_post *from,
 		uint64_t tag)
 {
@@ -84,9 +98,12 @@ static int post(struct rc_pump *p, const struct rc_stream_post *from,
 	cdc_encode(&from->message, message);
 	error = rc_link_post(p->link, writes, from->writes, message, CDC_BYTES,
 			     tag | from->message.sequence);
-	if (!error)
-		count(&p->link->counts, from);
-	return error;
+	if (error)
+		return error;
+	count(&p->link->counts, from);
+	if (is_awaited(p, from))
+		rc_link_await(p->link);
+	return 0;
 }
 
 int rc_pump_send(struct rc_pump *p, uint64_t tag)

@@ -159,13 +159,33 @@ unsigned rc_service_poll(struct rc_service *s, uint64_t now_ns)
 	return n;
 }
 
+/* A completion that nobody waits for would wake the service beside the peer
+ * that works on what was sent. */
+static bool is_lazy(const struct rc_service *s, const struct rc_port *p)
+{
+	bool lazy = false;
+
+	for (const struct rc_group *g = s->groups; g; g = g->next) {
+		if (g->port != p)
+			continue;
+		if (rc_link_sent(&g->link) & g->link.awaited)
+			return false;
+		lazy |= rc_link_sent(&g->link) != 0;
+	}
+	return lazy;
+}
+
 bool rc_service_arm(struct rc_service *s)
 {
 	bool armed = s->epoll >= 0;
 
-	for (struct rc_port *p = s->ports; p; p = p->next)
-		if (!p->broken && rc_device_arm(&p->device) < 0)
+	for (struct rc_port *p = s->ports; p; p = p->next) {
+		bool lazy = is_lazy(s, p);
+
+		if (!p->broken && rc_device_arm(&p->device, lazy) < 0)
 			armed = false;
+		armed &= !lazy;
+	}
 	return armed;
 }
 
@@ -176,6 +196,8 @@ int rc_service_fd(const struct rc_service *s)
 
 void rc_service_heard(struct rc_service *s, uint64_t now_ns)
 {
+	/* What came is not held up by the event that tells of it. */
+	rc_service_poll(s, now_ns);
 	for (struct rc_port *p = s->ports; p; p = p->next)
 		if (!p->broken && rc_device_heard(&p->device) < 0)
 			break_port(s, p, now_ns);

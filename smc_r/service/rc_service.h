@@ -60,7 +60,7 @@ void rc_service_status(const struct rc_service *s, struct far_status *out);
 void rc_service_reset_counts(struct rc_service *s);
 
 /* The next completion makes rc_service_fd() readable: poll once more behind
- * this. False: it cannot be told, look by the clock. */
+ * this. False: not all of them will, so look by the clock, too. */
 bool rc_service_arm(struct rc_service *s);
 /* An epoll instance of the completion channels. */
 int rc_service_fd(const struct rc_service *s);

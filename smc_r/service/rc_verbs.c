@@ -198,9 +198,9 @@ void rc_device_close(struct rc_device *d)
 	memset(d, 0, sizeof(*d));
 }
 
-int rc_device_arm(struct rc_device *d)
+int rc_device_arm(struct rc_device *d, bool solicited_only)
 {
-	return -ibv_req_notify_cq(d->cq, 0);
+	return -ibv_req_notify_cq(d->cq, solicited_only);
 }
 
 int rc_device_heard(struct rc_device *d)
@@ -210,14 +210,11 @@ int rc_device_heard(struct rc_device *d)
 
 	/* At the end of file, where a core was killed, none is set. */
 	errno = 0;
-	while (ibv_get_cq_event(d->channel, &cq, &context) == 0) {
-		d->unacked++;
-		errno = 0;
-	}
-	if (errno != EAGAIN && errno != EINTR)
-		return -ENODEV;
+	/* An armed queue tells once. */
+	if (ibv_get_cq_event(d->channel, &cq, &context) < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -ENODEV;
 	/* Each acknowledgement takes a lock. */
-	if (d->unacked < EVENTS_UNACKED)
+	if (++d->unacked < EVENTS_UNACKED)
 		return 0;
 	ibv_ack_cq_events(d->cq, d->unacked);
 	d->unacked = 0;
@@ -435,6 +432,7 @@ int rc_link_post(struct rc_link *l, const struct rc_write *writes,
 	if (error)
 		return -error;
 	l->free_slots &= ~(1u << slot);
+	l->awaited &= ~(1u << slot);
 	l->tag[slot] = tag;
 	return 0;
 }

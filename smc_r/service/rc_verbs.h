@@ -70,6 +70,7 @@ struct rc_link {
 	uint8_t *memory;
 	uint32_t psn;
 	uint32_t free_slots; /* bit: not on its way */
+	uint32_t awaited;    /* bit: somebody waits until it has completed */
 	uint64_t tag[RC_LINK_SLOTS];
 	struct far_counts counts; /* its users keep them */
 };
@@ -146,9 +147,22 @@ int rc_device_poll(struct rc_device *d, struct rc_done *out, int most);
 int rc_link_done(struct rc_link *l, const struct rc_done *done, uint64_t *tag,
 		 void *out);
 
-/* The next completion makes the channel readable. Poll once more behind it. 0
- * or -errno. */
-int rc_device_arm(struct rc_device *d);
+/* Bit: on its way. */
+static inline uint32_t rc_link_sent(const struct rc_link *l)
+{
+	return ~l->free_slots & ((1u << RC_LINK_SLOTS) - 1);
+}
+
+/* Somebody waits for all that is on its way. */
+static inline void rc_link_await(struct rc_link *l)
+{
+	l->awaited = rc_link_sent(l);
+}
+
+/* The next completion makes the channel readable; solicited_only: the next
+ * message from a peer that asks for it, or failure (ibv_req_notify_cq(3)). Poll
+ * once more behind it. 0 or -errno. */
+int rc_device_arm(struct rc_device *d, bool solicited_only);
 /* The channel was readable. 0; -errno, the device is gone. */
 int rc_device_heard(struct rc_device *d);
 

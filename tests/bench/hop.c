@@ -482,7 +482,7 @@ static void serve_link(struct rc_pump *p, int call_fd, pid_t program)
 			continue;
 		}
 		rc_pump_arm(p);
-		need(rc_device_arm(&device) == 0, "to arm");
+		need(rc_device_arm(&device, false) == 0, "to arm");
 		if (!turn(p) && poll(f, 4, 100) >= 0) {
 			drain(p);
 			rc_device_heard(&device);
@@ -578,7 +578,7 @@ static void raw_await(unsigned received, int slots)
 			sched_yield();
 		armed = measure_now_ns() >= until;
 		if (armed)
-			rc_device_arm(&device);
+			rc_device_arm(&device, false);
 	}
 }
 

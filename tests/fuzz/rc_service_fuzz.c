@@ -89,9 +89,10 @@ void rc_device_close(struct rc_device *d)
 	devices--;
 }
 
-int rc_device_arm(struct rc_device *d)
+int rc_device_arm(struct rc_device *d, bool solicited_only)
 {
 	(void)d;
+	(void)solicited_only;
 	return 0;
 }
 

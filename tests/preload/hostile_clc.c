@@ -196,9 +196,8 @@ void line_take_memory(struct line *l)
 {
 	struct snapshot s = {.max_memory_bytes = 64u << 20};
 	bool first;
-	uint32_t reason =
-	    linkgroup_take(l->peer_id, &s, RMBE_NEAR_MAX, &l->rmb,
-			   &l->element, &first);
+	uint32_t reason = linkgroup_take(l->peer_id, &s, RMBE_NEAR_MAX, &l->rmb,
+					 &l->element, &first);
 
 	if (reason)
 		line_end(EXIT_CANNOT, "no memory: %s", reason_name(reason));

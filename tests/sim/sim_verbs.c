@@ -152,9 +152,10 @@ void rc_device_close(struct rc_device *d)
 	memset(d, 0, sizeof(*d));
 }
 
-int rc_device_arm(struct rc_device *d)
+int rc_device_arm(struct rc_device *d, bool solicited_only)
 {
 	(void)d;
+	(void)solicited_only;
 	return 0;
 }
 

@@ -21,9 +21,9 @@
  * end makes the buffer that it receives into. So the server has everything when
  * it sends its Accept, nothing more has to cross before the client's first
  * byte, and an element serves the next connection without a descriptor being
- * passed. RMBEs have what the caller asks for: 256 KiB stay in the caches of two
- * processors, and a wire needs more on the way. They have less, down to 16 KiB,
- * as max_memory fills.
+ * passed. RMBEs have what the caller asks for: 256 KiB stay in the caches of
+ * two processors, and a wire needs more on the way. They have less, down to 16
+ * KiB, as max_memory fills.
  *
  * Spares: an RMB that nobody uses is freed, except for one element. A server
  * keeps more if it soon had to make again what it had freed, or if its clients
