@@ -276,18 +276,26 @@ static void retire(void)
 static void keep_passthrough(int fd, const struct arrival *a,
 			     const struct sockaddr_storage *peer)
 {
+	bool is_unworthy = a->state & OFFER_UNWORTHY;
 	struct passthrough p = {.role = STATUS_SERVER,
-				.reason = a->state & OFFER_UNWORTHY
-					      ? REASON_NOT_WORTH_IT
-					      : REASON_PEER_NO_SMC,
+				.reason = is_unworthy ? REASON_NOT_WORTH_IT
+						      : REASON_PEER_NO_SMC,
 				.local = a->local,
 				.local_port = a->port};
 
-	if (a->state & OFFER_UNWORTHY)
+	if (is_unworthy)
 		retire();
+	if (!handshake_is_served(&p.local, p.local_port))
+		return;
+	/* Short ones are counted, in a segment; the first makes it. */
+	if (is_unworthy && segment_counts()) {
+		if (passthrough_is(fd))
+			passthrough_drop(fd);
+		passthrough_count(p.role, p.reason);
+		return;
+	}
 	connection_name(peer, &p.peer, &p.peer_port);
-	if (handshake_is_served(&p.local, p.local_port))
-		passthrough_keep(fd, &p);
+	passthrough_keep(fd, &p);
 }
 
 bool handshake_accepted(int fd, const struct sockaddr_storage *peer,

@@ -27,6 +27,11 @@
 struct status_counters segment_nowhere;
 struct status_counters *segment_counters = &segment_nowhere;
 
+bool segment_counts(void)
+{
+	return segment_counters != &segment_nowhere;
+}
+
 struct segment segments[SEGMENTS_MAX];
 struct status_header *_Atomic segment_own;
 static int status_dir = -1;

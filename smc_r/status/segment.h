@@ -99,6 +99,8 @@ void segment_close(void);
 
 /* Adds one to a counter: segment_count(doorbells). */
 extern struct status_counters *segment_counters;
+/* What is counted is seen: this process has a segment. */
+bool segment_counts(void);
 #define segment_count(counter) segment_add(counter, 1)
 /* Not exact when threads do it at once, and free: for what only explains. */
 #define segment_tally(counter)                                                 \
