@@ -82,6 +82,7 @@ static uint32_t index_of(uint32_t reason)
 
 void passthrough_count(uint8_t role, uint32_t reason)
 {
+	process_tid();
 	if (role == STATUS_CLIENT)
 		segment_count(client_connections);
 	else
@@ -127,7 +128,7 @@ void passthrough_drop(int fd)
 	struct status_slot *_Atomic *entry;
 	struct status_slot *slot;
 
-	if (process_may_be_foreign() || !passthrough_is(fd))
+	if (!passthrough_is(fd) || process_may_be_foreign())
 		return;
 	entry = &atomic_load(&passthrough_table)[fd];
 	slot = atomic_load(entry);

@@ -123,6 +123,14 @@ static void attach_active(struct epoll *e)
 }
 
 /* Without members there is nothing that the other one would not be told. */
+bool epoll_shared_has_any(void)
+{
+	for (int fd = 0; fd < fdtable_program_end(); fd++)
+		if (epoll_of(fd))
+			return true;
+	return false;
+}
+
 void epoll_shared_before_fork(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {

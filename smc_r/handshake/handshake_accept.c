@@ -13,6 +13,7 @@
 #include "smc_r/handshake/silence.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/link/shm/linkgroup_deaths.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -257,8 +258,8 @@ static void retire_locked(void)
 
 static void retire(void)
 {
-	static _Atomic uint64_t again_ns;
-	static _Atomic uint32_t accepted;
+	FORK_PAGE static _Atomic uint64_t again_ns;
+	FORK_PAGE static _Atomic uint32_t accepted;
 	uint64_t now;
 
 	if (relaxed_add(&accepted, 1) % ACCEPTS_A_LOOK)
@@ -287,7 +288,9 @@ static void keep_passthrough(int fd, const struct arrival *a,
 		retire();
 	if (!handshake_is_served(&p.local, p.local_port))
 		return;
-	/* Short ones are counted, in a segment; the first makes it. */
+	/* Short ones are counted, in a segment; the first makes it. In a copy
+	 * that nobody noticed it is still our parent's. */
+	process_tid();
 	if (is_unworthy && segment_counts()) {
 		if (passthrough_is(fd))
 			passthrough_drop(fd);

@@ -5,17 +5,18 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/relaxed.h"
 
 struct fdentry *_Atomic *fdtable;
 
 static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
-static _Atomic int end;
-static _Atomic int program_end;
-static _Atomic int connections_end;
-static _Atomic int connections;
-static _Atomic int listeners_end;
-static _Atomic int listeners;
+FORK_PAGE static _Atomic int end;
+FORK_PAGE static _Atomic int program_end;
+FORK_PAGE static _Atomic int connections_end;
+FORK_PAGE static _Atomic int connections;
+FORK_PAGE static _Atomic int listeners_end;
+FORK_PAGE static _Atomic int listeners;
 
 int fdtable_init(void)
 {

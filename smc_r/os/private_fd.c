@@ -276,13 +276,19 @@ unsigned private_fd_in_the_way(void)
 	return part < GIVEN_MIN ? GIVEN_MIN : (unsigned)part;
 }
 
-void private_fd_close(int fd)
+void private_fd_forget(int fd)
 {
 	if (fd < 0)
 		return;
 	fdtable_release(fd);
 	atomic_fetch_sub(&private_fd_count, 1);
-	sys_close(fd);
+}
+
+void private_fd_close(int fd)
+{
+	private_fd_forget(fd);
+	if (fd >= 0)
+		sys_close(fd);
 }
 
 /* Where the kernel has no such call, or a filter of a container denies it, one

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/text.h"
 
@@ -23,7 +24,8 @@
 #define NS_A_SECOND          1000000000ull
 #define CLOCK_SLACK_NS       1000 /* readings of two processors */
 
-struct process process;
+FORK_PAGE _Alignas(64) struct process process;
+FORK_PAGE bool process_is_empty_copy;
 
 /* No generation has the number that a new thread begins with. */
 #define GENERATION_NONE UINT32_MAX
@@ -470,13 +472,20 @@ bool process_is_foreign(void)
 		return false;
 	if (!process.begun)
 		return is_foreign_before();
-	if (is_unnoticed(generation_now()))
+	if (is_unnoticed(generation_now())) {
+		/* Its parent is told apart by itself. */
+		if (process_vforks)
+			return true;
 		notice_copy();
+	}
 	return sys_getpid() != process.pid && wiped_on_fork != &never_wiped;
 }
 
+/* A child that shares it could not tell a copy apart. */
 void process_will_share_memory(void)
 {
+	if (process.begun)
+		process_tid();
 	atomic_store(&shares_memory, true);
 }
 

@@ -71,6 +71,14 @@ bool process_thread_is_dead(uint32_t tid);
 bool process_is_foreign(void);
 
 /*
+ * Set by a process that has nothing of ours to pass on, around its fork: the
+ * child writes nothing, and is told apart at its first call that needs to know
+ * (process_on_copy). Until then this is true there, and its tables are its
+ * parent's, in memory of its own: it may drop from them.
+ */
+extern bool process_is_empty_copy;
+
+/*
  * Answers without a system call where no such child can be: none of vfork()
  * runs on this thread's variables, and nobody called clone() with CLONE_VM.
  * What a program makes by instructions of its own is not known.
@@ -133,6 +141,8 @@ int private_fd(int fd);
  */
 void private_fd_make_room(void);
 void private_fd_close(int fd);
+/* It is closed, and was not known to be; -1: there is none. */
+void private_fd_forget(int fd);
 /* Closes several, all of them ours: those whose numbers follow each other cost
  * one call. */
 void private_fd_close_all(const int *fds, unsigned count);

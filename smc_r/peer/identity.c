@@ -64,6 +64,11 @@ int identity_accept(void)
 	return rendezvous_accept(listener);
 }
 
+bool identity_is_open(void)
+{
+	return listener >= 0;
+}
+
 void identity_forked(void)
 {
 	account_use(-1);

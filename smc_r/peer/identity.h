@@ -11,6 +11,7 @@
 #define SMC_R_IDENTITY_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PEER_ID_BYTES 8
@@ -31,6 +32,8 @@ void identity_forked(void);
 void identity_close(void);
 /* The socket goes as well; the next need makes another name. */
 void identity_give_back(void);
+/* Has this process a rendezvous socket? */
+bool identity_is_open(void);
 
 /* n bytes of the kernel's random numbers. 0 or -EAGAIN. */
 int identity_random(void *out, size_t n);

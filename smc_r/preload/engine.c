@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/single_threaded.h>
 
 #include "conf/rundir.h"
 #include "smc_r/connection/connection.h"
@@ -12,10 +13,13 @@
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/os/barrier.h"
 #include "smc_r/os/fdtable.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
+#include "smc_r/peer/identity.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
 #include "smc_r/protocol/reason.h"
@@ -30,10 +34,13 @@
  * itself, around a clone() that we see as well (Firefox): what comes first
  * before the copy, and first after it on either side, counts.
  */
-static _Atomic uint32_t forking;
+FORK_PAGE static _Atomic uint32_t forking;
 
 /* The copy is made of a process that has nothing of ours. */
 static __thread bool forks_bare;
+
+/* The last fork of this process left an empty copy. */
+FORK_PAGE static bool last_was_empty;
 
 /* Others may know of this process: by a slot, or by the registry. */
 static bool is_known(void)
@@ -41,10 +48,20 @@ static bool is_known(void)
 	return !process.confined && (segment_is_open() || registry_is_open());
 }
 
+/* Another thread could be at work on any of that. */
+static bool has_nothing_to_pass_on(void)
+{
+	return __libc_single_threaded && !process_vforks &&
+	       fdtable_connections() == 0 && !segment_holds_any() &&
+	       !linkgroup_list_has_any() && !identity_is_open() &&
+	       !registry_is_open() && !epoll_shared_has_any();
+}
+
 static void before_fork(void)
 {
 	sleepers_reap();
-	forks_bare = !is_known();
+	if (forks_bare != !is_known())
+		forks_bare = !forks_bare;
 	if (forks_bare) {
 		atomic_fetch_add(&process.forks, 1);
 		return;
@@ -52,6 +69,11 @@ static void before_fork(void)
 	if (atomic_load(&forking) == process_tid())
 		return;
 	atomic_fetch_add(&process.forks, 1);
+	process_is_empty_copy = last_was_empty = has_nothing_to_pass_on();
+	if (process_is_empty_copy) {
+		atomic_store(&forking, process_tid());
+		return;
+	}
 	engine_lock_for_fork();
 	atomic_store(&forking, process_tid());
 	handshake_before_fork();
@@ -70,6 +92,10 @@ static void after_fork_in_parent(void)
 	if (forks_bare || atomic_load(&forking) != process_tid())
 		return;
 	atomic_store(&forking, 0);
+	if (process_is_empty_copy) {
+		process_is_empty_copy = false;
+		return;
+	}
 	segment_after_fork(false);
 	engine_unlock_after_fork(false);
 }
@@ -84,6 +110,10 @@ static void after_fork_in_child(void)
 	}
 	if (!atomic_exchange(&forking, 0))
 		return;
+	if (process_is_empty_copy) {
+		segment_leave_files();
+		return;
+	}
 	process_forked();
 	segment_after_fork(true);
 	linkgroup_forked();
@@ -98,9 +128,13 @@ static void after_fork_in_child(void)
 static void join_late(void)
 {
 	atomic_store(&forking, 0);
-	if (!segment_before_fork())
+	if (process_is_empty_copy)
+		segment_begin_empty();
+	else if (!segment_before_fork())
 		segment_before_uncounted_fork();
-	segment_after_fork(true);
+	if (!process_is_empty_copy)
+		segment_after_fork(true);
+	process_is_empty_copy = false;
 	linkgroup_forked();
 	registry_forked();
 	connection_forked();
@@ -194,7 +228,8 @@ static void leave_halves(void)
 
 void engine_stop(void)
 {
-	if (process.off || !is_known() || process_is_foreign())
+	if (process.off || process_is_empty_copy || !is_known() ||
+	    process_is_foreign())
 		return;
 	leave_halves();
 	engine_lock();
@@ -205,7 +240,7 @@ void engine_stop(void)
 
 void engine_fork_failed(void)
 {
-	if (process.off || !is_known())
+	if (process.off || !is_known() || last_was_empty)
 		return;
 	engine_lock();
 	segment_fork_failed();

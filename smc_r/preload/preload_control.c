@@ -266,10 +266,13 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
-	if (listener_of(fd) && flags != BY_ACCEPT)
+	/* A page that is written to is copied behind a fork. */
+	if (listener_of(fd) && flags != BY_ACCEPT &&
+	    listener_of(fd)->accept_flags != flags)
 		listener_of(fd)->accept_flags = flags;
 	begin_accepted(fd, result, &peer, flags);
-	errno = error;
+	if (errno != error)
+		errno = error;
 	return result;
 }
 
@@ -388,6 +391,7 @@ static int close_around(unsigned first, unsigned last, int flags)
 	unsigned end = (unsigned)fdtable_end();
 	unsigned from = first;
 
+	process_tid();
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct fdentry *e = fdtable_get((int)fd);
 

@@ -29,9 +29,10 @@ PRELOAD pid_t fork(void)
 
 	real_need();
 	pid = real.fork();
+	if (pid >= 0)
+		return pid;
 	error = errno;
-	if (pid < 0)
-		engine_fork_failed();
+	engine_fork_failed();
 	errno = error;
 	return pid;
 }

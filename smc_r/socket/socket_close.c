@@ -243,10 +243,10 @@ static void forget_locked(int fd)
 		listener_free((struct listener *)(void *)e);
 }
 
-/* A child by vfork has numbers of its own. */
+/* A child by vfork has numbers of its own, and the tables are its parent's. */
 static bool is_parents(void)
 {
-	return process_may_be_foreign();
+	return !process_is_empty_copy && process_may_be_foreign();
 }
 
 /* A call slept on the connection when the program confined itself, so it is
@@ -285,6 +285,10 @@ int socket_close(int fd)
 		return real.close(fd);
 	/* Another thread may have closed it since the caller looked. */
 	if (!e || process_is_foreign())
+		return real.close(fd);
+	/* It may have been the parent's. */
+	e = fdtable_get(fd);
+	if (!e)
 		return real.close(fd);
 	if (e->kind == FDENTRY_PRIVATE) {
 		errno = EBADF;
@@ -408,6 +412,11 @@ bool socket_may_replace(int to)
 {
 	struct fdentry *e = fdtable_get(to);
 
+	if (!e || e->kind != FDENTRY_PRIVATE)
+		return true;
+	/* It may have been the parent's. */
+	process_tid();
+	e = fdtable_get(to);
 	/* Numbers of ours lie where programs do not go; one that insists is
 	 * told so rather than served with a broken engine. */
 	return !e || e->kind != FDENTRY_PRIVATE;

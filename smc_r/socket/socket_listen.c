@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "smc_r/connection/socket_history.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/pool.h"
 #include "smc_r/os/process.h"
@@ -108,7 +109,7 @@ static bool is_idle(int fd)
 void (*listener_on_end)(struct listener *l);
 
 /* Closed without the lock. */
-static struct listener *_Atomic closed;
+FORK_PAGE static struct listener *_Atomic closed;
 
 static void free_closed(void)
 {

@@ -250,6 +250,25 @@ bool segment_grow(struct status_header *h)
 	return true;
 }
 
+/* The parent's open files have its locks, which must not outlive it. */
+void segment_leave_files(void)
+{
+	if (own_fd >= 0)
+		sys_close(own_fd);
+	if (status_dir >= 0)
+		sys_close(status_dir);
+	totals_leave_lock();
+}
+
+/* That was done, and nobody knew. */
+void segment_forget_files(void)
+{
+	private_fd_forget(own_fd);
+	private_fd_forget(status_dir);
+	own_fd = status_dir = -1;
+	totals_forget_left();
+}
+
 void segment_shift(void)
 {
 	struct segment old[SEGMENTS_MAX];
@@ -264,8 +283,7 @@ void segment_shift(void)
 	private_fd_close(own_fd);
 	own_fd = -1;
 	own_name[0] = '\0';
-	/* The parent's open files have its locks, which must not outlive it.
-	 * Most children of a server need none. */
+	/* Most children of a server need none. */
 	totals_forget_lock();
 	private_fd_close(status_dir);
 	status_dir = -1;

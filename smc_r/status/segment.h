@@ -72,8 +72,16 @@ const struct status_holder *segment_holders(const struct status_slot *s,
  * what the child may use is never used again.
  */
 bool segment_before_fork(void);
+/* Does this process hold a slot? No lock needed where there is one thread. */
+bool segment_holds_any(void);
 void segment_before_uncounted_fork(void);
 void segment_after_fork(bool child);
+/*
+ * A child that inherits no slot closes the files that must not outlive its
+ * parent, and writes nothing; it begins without a segment, later, or never.
+ */
+void segment_leave_files(void);
+void segment_begin_empty(void);
 /* A program that is executed now gets some connection: this process goes on
  * holding what it held. */
 void segment_before_successor(void);

@@ -18,6 +18,14 @@ static bool holds_any(const struct segment *s)
 	return false;
 }
 
+bool segment_holds_any(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		if (segments[i].header && holds_any(&segments[i]))
+			return true;
+	return false;
+}
+
 static bool has_free_entry(const struct segment *s)
 {
 	for (int i = 0; i < UNCOUNTED; i++)
@@ -159,6 +167,15 @@ void segment_before_successor(void)
 			atomic_fetch_and(&s->header->holders[s->self].flags,
 					 ~STATUS_HOLDER_EXECS);
 	}
+}
+
+void segment_begin_empty(void)
+{
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		segments[i].header = NULL;
+	crowded = false;
+	segment_forget_files();
+	segment_shift();
 }
 
 void segment_after_fork(bool child)

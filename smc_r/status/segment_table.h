@@ -40,6 +40,8 @@ static inline struct status_slot *slots_of(struct status_header *h)
 bool segment_grow(struct status_header *h);
 /* In a child: room at [0] for a segment of its own. */
 void segment_shift(void);
+/* Those that segment_leave_files() closed. */
+void segment_forget_files(void);
 /* Our own segment is a new one. */
 void segment_slots_init(void);
 /* Does any of these holders live, without ourselves? */

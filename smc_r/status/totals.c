@@ -155,6 +155,18 @@ int totals_open(int status_dir)
 	return totals_fd < 0 ? -EMFILE : 0;
 }
 
+void totals_leave_lock(void)
+{
+	if (totals_fd >= 0)
+		sys_close(totals_fd);
+}
+
+void totals_forget_left(void)
+{
+	private_fd_forget(totals_fd);
+	totals_fd = -1;
+}
+
 void totals_forget_lock(void)
 {
 	private_fd_close(totals_fd);

@@ -33,6 +33,10 @@ void totals_leave(void);
 
 /* Closes the descriptor for merges, until the next one. */
 void totals_forget_lock(void);
+/* A child closes the file that has its parent's lock, and knows it later, at
+ * once or never. */
+void totals_leave_lock(void);
+void totals_forget_left(void);
 
 /*
  * Takes bytes of RMB memory if the whole host stays within limit, and this user

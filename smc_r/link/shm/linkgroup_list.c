@@ -16,6 +16,11 @@
 static struct linkgroup *groups;
 static uint32_t group_number;
 
+bool linkgroup_list_has_any(void)
+{
+	return groups != NULL;
+}
+
 struct linkgroup *linkgroup_list_first(void)
 {
 	ENGINE_LOCKED();

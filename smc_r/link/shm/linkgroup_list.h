@@ -19,6 +19,8 @@ void linkgroup_list_add(struct linkgroup *g);
 /* A channel that waited is a server's: an Accept has named it. */
 void linkgroup_list_named(struct linkgroup *g);
 struct linkgroup *linkgroup_list_first(void);
+/* Is there one? No lock needed where there is one thread. */
+bool linkgroup_list_has_any(void);
 /* The group with this living peer in which we have this side, or NULL. */
 struct linkgroup *linkgroup_list_find(int side, const uint8_t *peer_id);
 
