@@ -76,6 +76,24 @@ comes_back() {
 	comes_back
 }
 
+# It begins without anything of its parent's, and nobody told it so.
+@test "the child of a server on TCP runs programs, forks, and is on SMC-R" {
+	local other
+	free_port
+	other=$port
+	start other smc_run python3 tests/preload/learning.py serve "$other" \
+		threads
+	await_port "$other"
+	free_port
+	start server smc_run python3 tests/preload/learning.py serve "$port" \
+		forks "$other"
+	await_port "$port"
+	play_on smc_run
+	for _ in 1 2 3; do
+		timeout 20 smc_run python3 tests/preload/learning.py task "$port"
+	done
+}
+
 @test "the figures are in entstat, in words and as numbers" {
 	serve smc_run
 	play_on smc_run

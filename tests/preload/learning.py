@@ -2,17 +2,23 @@
 """A server of echoes, and loads: connections that are short, or long.
 
     learning.py serve PORT [threads]
+    learning.py serve PORT forks OTHER: a child for a task: it runs programs,
+        forks, and talks to the server at OTHER
     learning.py short PORT COUNT [PAUSE]: each one asks once
     learning.py long PORT COUNT: one connection that asks so often
     learning.py mixed PORT COUNT: the short ones, beside a long one
+    learning.py task PORT: asks a child for that
 """
 
+import os
 import socket
+import subprocess
 import sys
 import threading
 import time
 
 HOST = "127.0.0.1"
+TASK = b"!" * 64
 
 
 def answer(c):
@@ -21,12 +27,41 @@ def answer(c):
             c.sendall(data)
 
 
-def serve(port, kind=""):
+def do_task(other):
+    assert subprocess.run(["true"], close_fds=True).returncode == 0
+    assert os.system("exit 3") >> 8 == 3
+    with socket.create_connection((HOST, other)) as to:
+        ask(to)
+        if os.fork() == 0:
+            os._exit(0)
+        ask(to)
+        said = subprocess.run(["entstat", "-d", "smc_r0"],
+                              capture_output=True, text=True).stdout
+        assert any(line.startswith("ACTIVE") and f":{other} " in line
+                   for line in said.splitlines()), said
+
+
+def answer_or_fork(server, c, other):
+    with c:
+        request = c.recv(64, socket.MSG_WAITALL)
+        if request == TASK and os.fork():
+            return
+        if request == TASK:
+            server.close()
+            do_task(other)
+        c.sendall(request)
+        if request == TASK:
+            os._exit(0)
+
+
+def serve(port, kind="", other="0"):
     server = socket.create_server((HOST, port), backlog=128)
     while True:
         c, _ = server.accept()
         if kind == "threads":
             threading.Thread(target=answer, args=(c,), daemon=True).start()
+        elif kind == "forks":
+            answer_or_fork(server, c, int(other))
         else:
             answer(c)
 
@@ -48,6 +83,12 @@ def long(port, count):
     with socket.create_connection((HOST, port)) as c:
         for _ in range(int(count)):
             ask(c)
+
+
+def task(port):
+    with socket.create_connection((HOST, port)) as c:
+        c.sendall(TASK)
+        assert c.recv(64, socket.MSG_WAITALL) == TASK
 
 
 def mixed(port, count):
