@@ -12,7 +12,6 @@
 #include "smc_r/handshake/handshake_timeout.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
-#include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
@@ -35,15 +34,6 @@ static bool is_on_this_host(const struct status_slot *s)
 	       (IN6_IS_ADDR_V4MAPPED(&s->peer) && s->peer.s6_addr[12] == 127);
 }
 
-/* Loopback and the settings tell this host's addresses. */
-bool handshake_is_here(const struct in6_addr *where)
-{
-	return !inject_is_far() && (IN6_IS_ADDR_LOOPBACK(where) ||
-				    (IN6_IS_ADDR_V4MAPPED(where) &&
-				     where->s6_addr[12] == IN_LOOPBACKNET) ||
-				    settings_has_address(where));
-}
-
 uint32_t handshake_why_tcp(const struct connection *c, int state)
 {
 	const struct status_slot *slot = c->slot;
@@ -52,8 +42,8 @@ uint32_t handshake_why_tcp(const struct connection *c, int state)
 							: slot->peer_port)
 				 : (state & OFFER_UNWORTHY) != 0;
 
-	return refused && handshake_is_here(&slot->peer) ? REASON_NOT_WORTH_IT
-							 : REASON_PEER_NO_SMC;
+	return refused && settings_is_here(&slot->peer) ? REASON_NOT_WORTH_IT
+							: REASON_PEER_NO_SMC;
 }
 
 bool handshake_is_undecided(struct connection *c)
@@ -256,7 +246,7 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 	}
 	agreed = state > 0 && (state & OFFER_AGREED);
 	defers = state > 0 && (state & OFFER_DEFERS) &&
-		 handshake_is_here(&c->slot->peer);
+		 settings_is_here(&c->slot->peer);
 	/* The kernel does not tell when TCP became connected: the time of one
 	 * that is to be quiet counts from connect(), an upper bound. */
 	if (!defers)
@@ -274,7 +264,7 @@ static void client_connected(struct connection *c, int fd, uint64_t now)
 		handshake_stay_native(c, REASON_TIMEOUT);
 	else if (defers)
 		begin_deferred(c);
-	else if (agreed && !handshake_is_here(&c->slot->peer))
+	else if (agreed && !settings_is_here(&c->slot->peer))
 		begin_far(c, fd, now);
 	else if (c->opening.offer_entry || agreed)
 		start_client(c, fd, now);

@@ -68,7 +68,7 @@ static void start_claimed(struct connection *c, int fd, struct arrival *arrived,
 static bool is_taken_far(struct connection *c, int fd, const struct arrival *a,
 			 uint32_t *reason)
 {
-	return a->agreed && !*reason && !handshake_is_here(&c->slot->peer) &&
+	return a->agreed && !*reason && !settings_is_here(&c->slot->peer) &&
 	       far_begin(c, fd, reason) == FAR_BEGUN;
 }
 

@@ -21,9 +21,6 @@ bool handshake_is_undecided(struct connection *c);
 /* It begins now. */
 void handshake_start_clock(struct connection *c);
 
-/* Does this address belong to this host? */
-bool handshake_is_here(const struct in6_addr *where);
-
 /* Why it stays on TCP, as the peer offers nothing. state: of offer.h. */
 uint32_t handshake_why_tcp(const struct connection *c, int state);
 

@@ -197,7 +197,7 @@ enum prospect handshake_before_connect(int fd, const struct sockaddr *a,
 	t = socket_history_of(fd);
 	if (!t.tcp)
 		return PROSPECT_NOT_OURS;
-	near = handshake_is_here(&to.where) && !t.unsuitable;
+	near = settings_is_here(&to.where) && !t.unsuitable;
 	/* This needs no lock, and is mostly the end of it. */
 	if (near)
 		visit = visit_unlocked(fd, &to);

@@ -14,7 +14,6 @@
 #include "smc_r/connection/connection_ends.h"
 #include "smc_r/connection/proposal.h"
 #include "smc_r/handshake/first_burst.h"
-#include "smc_r/handshake/handshake_begin.h"
 #include "smc_r/handshake/knock.h"
 #include "smc_r/handshake/messages.h"
 #include "smc_r/handshake/messages_send.h"
@@ -77,7 +76,7 @@ static bool lacks_service(struct connection *c)
 	uint32_t told = connection_clc(c)->peer_reason;
 
 	return (told == REASON_PREFIX || told == REASON_NO_SMCR_DEVICE) &&
-	       !handshake_is_here(&c->slot->peer);
+	       !settings_is_here(&c->slot->peer);
 }
 
 static void finish_tcp(struct connection *c, int fd)
@@ -156,8 +155,8 @@ static uint32_t attach_server(struct connection *c, const struct clc_message *m)
 		return reason;
 	if (m->proposal.path_v1 != CLC_PATH_SMCR &&
 	    m->proposal.path_v1 != CLC_PATH_BOTH)
-		return handshake_is_here(&c->slot->peer) ? REASON_NO_DEVICE
-							 : REASON_OTHER_HOST;
+		return settings_is_here(&c->slot->peer) ? REASON_NO_DEVICE
+							: REASON_OTHER_HOST;
 	reason = linkgroup_take(m->proposal.peer_id, s, RMBE_NEAR_MAX, &rmb,
 				&element, &first);
 	if (reason)

@@ -10,8 +10,8 @@
 #ifndef SMC_R_IDENTITY_H
 #define SMC_R_IDENTITY_H
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PEER_ID_BYTES 8

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf/rundir.h"
+#include "smc_r/os/inject.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/raw_syscalls.h"
 #include "smc_r/os/sys.h"
@@ -152,6 +153,14 @@ bool settings_has_address(const struct in6_addr *address)
 		    relaxed_load(&addresses[i][1]) == words[1])
 			return true;
 	return false;
+}
+
+bool settings_is_here(const struct in6_addr *address)
+{
+	return !inject_is_far() && (IN6_IS_ADDR_LOOPBACK(address) ||
+				    (IN6_IS_ADDR_V4MAPPED(address) &&
+				     address->s6_addr[12] == IN_LOOPBACKNET) ||
+				    settings_has_address(address));
 }
 
 const struct snapshot *settings_now(uint32_t *reason)

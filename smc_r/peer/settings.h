@@ -42,6 +42,8 @@ bool settings_learn(void);
 /* One of the device's, as they were last read: an address of this host. A few
  * loads, no lock. IPv4 as ::ffff:a.b.c.d. */
 bool settings_has_address(const struct in6_addr *address);
+/* That, or loopback. */
+bool settings_is_here(const struct in6_addr *address);
 
 /* 0, or why a connection with this local address and server port stays on
  * TCP. local may be NULL: not known yet. Asks settings_serve where the port
