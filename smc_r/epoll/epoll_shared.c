@@ -122,15 +122,15 @@ static void attach_active(struct epoll *e)
 	}
 }
 
-/* Without members there is nothing that the other one would not be told. */
 bool epoll_shared_has_any(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++)
-		if (epoll_of(fd))
+		if (epoll_of(fd) && !epoll_is_bare(epoll_of(fd)))
 			return true;
 	return false;
 }
 
+/* Without members there is nothing that the other one would not be told. */
 void epoll_shared_before_fork(void)
 {
 	for (int fd = 0; fd < fdtable_program_end(); fd++) {

@@ -50,7 +50,7 @@ struct epoll_shared *epoll_shared_get(uint64_t *cookie);
 void epoll_shared_put(struct epoll *e);
 /* They run around a fork, with the lock; and in the child. */
 void epoll_shared_before_fork(void);
-/* Is there an epoll that it is about? No lock needed where there is one thread.
+/* Is there an epoll that is not bare? No lock needed where there is one thread.
  */
 bool epoll_shared_has_any(void);
 void epoll_shared_forked(void);
