@@ -11,7 +11,7 @@ load ../preload/smc
 : "${place-}" "${own-}" "${user-}"
 here=$BATS_TEST_DIRNAME
 seeds=${SMC_R_LONG:+1000}
-seeds=${seeds:-20}
+seeds=${seeds:-14}
 
 setup() {
 	smc_begin
