@@ -194,9 +194,10 @@ is_active() { # host
 # The kernel's SMC-R would not connect to it: smc_option_late.bpf.h.
 @test "a server that accepts late gets TCP from the next client" {
 	begin_on a late smc_run python3 -c '
-import socket, sys, time
+import select, socket, sys, time
 server = socket.create_server((sys.argv[1], 9001))
 while True:
+    select.select([server], [], [])
     time.sleep(1.5)
     for i in range(2):
         c = server.accept()[0]
