@@ -123,7 +123,7 @@ on_smc() { # chore, connections
 
 # The loader has nothing to say, as there is a library for it too.
 @test "a program of 32 bits runs as before" {
-	[ -e "$DAY/narrow.smc" ] || skip "no program of 32 bits can be made"
+	[ -e "$DAY/narrow.smc" ] || skip "no program of 32 bits can be made, or run"
 	# shellcheck disable=SC2016 # the loader's name
 	grep -q '/system/\$LIB/libsmc_r.so$' "$DAY/file.on"
 	diff "$DAY/narrow.plain" "$DAY/narrow.smc"

@@ -271,19 +271,22 @@ all_chores() { # plain or smc
 }
 
 # A program of 32 bits, which is there with its loader and needs no more of libc.
+# There are kernels that run none.
 narrow() {
 	local libc
 	for libc in /lib32/libc.so.6 /lib/i386-linux-gnu/libc.so.6; do
 		[ -e "$libc" ] && [ -e /lib/ld-linux.so.2 ] || continue
 		gcc -m32 -nostdlib -nostartfiles -no-pie -x c -o "$place/narrow" \
 			-Wl,--dynamic-linker=/lib/ld-linux.so.2 - -x none \
-			-Wl,--no-as-needed "$libc" 2>/dev/null <<-'END' && return
+			-Wl,--no-as-needed "$libc" 2>/dev/null <<-'END' &&
 			void _start(void)
 			{
 				__asm__ volatile("movl $1, %eax; xorl %ebx, %ebx; int $0x80");
 			}
 		END
+			"$place/narrow" 2>/dev/null && return
 	done
+	rm -f "$place/narrow"
 	return 1
 }
 
