@@ -196,7 +196,7 @@ int rc_service_fd(const struct rc_service *s)
 
 void rc_service_heard(struct rc_service *s, uint64_t now_ns)
 {
-	/* What came is not held up by the event that tells of it. */
+	/* Completions are taken before the event that tells of them. */
 	rc_service_poll(s, now_ns);
 	for (struct rc_port *p = s->ports; p; p = p->next)
 		if (!p->broken && rc_device_heard(&p->device) < 0)

@@ -246,7 +246,8 @@ static void forget_locked(int fd)
 /* A child by vfork has numbers of its own, and the tables are its parent's. */
 static bool is_parents(void)
 {
-	return !process_is_empty_copy && process_may_be_foreign();
+	return !(process_is_empty_copy && !process_vforks) &&
+	       process_may_be_foreign();
 }
 
 /* A call slept on the connection when the program confined itself, so it is

@@ -107,7 +107,7 @@ void segment_close(void);
 
 /* Adds one to a counter: segment_count(doorbells). */
 extern struct status_counters *segment_counters;
-/* What is counted is seen: this process has a segment. */
+/* Has this process a segment, so that others see what it counts? */
 bool segment_counts(void);
 #define segment_count(counter) segment_add(counter, 1)
 /* Not exact when threads do it at once, and free: for what only explains. */
