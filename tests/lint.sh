@@ -24,18 +24,16 @@ tool() { # the versioned name if it is there
 	if command -v "$1-14" >/dev/null; then echo "$1-14"; else echo "$1"; fi
 }
 
+# A process for many: each takes longer to start than to look at a file.
 check_format() {
-	local f bad=0
-	for f in $c_files; do
-		"$(tool clang-format)" --dry-run -Werror "$f" 2>/dev/null ||
-			{ echo "$f: run $(tool clang-format) -i on it"; bad=1; }
-	done
-	return $bad
+	# shellcheck disable=SC2086
+	[ -z "$c_files" ] ||
+		"$(tool clang-format)" --dry-run -Werror $c_files
 }
 
-# One stamp for each file, so that a second run looks at what changed.
+# A second run looks at what changed: tidy.sh.
 check_tidy() {
-	${MAKE:-make} --no-print-directory -k -j"${JOBS:-2}" tidy
+	${MAKE:-make} --no-print-directory -j"${JOBS:-2}" tidy
 }
 
 # alloca: exec* takes its words from the stack and must not allocate.
@@ -67,16 +65,12 @@ check_shell() {
 }
 
 check_python() {
-	local f list=
-	for f in $files; do
-		case $f in
-		*.py) list="$list $f" ;;
-		*.*) ;;
-		*) head -n 1 "$f" | grep -q '^#!.*python' && list="$list $f" ;;
-		esac
-	done
+	local list
+	# shellcheck disable=SC2046
+	list=$(matching '\.py$')$'\n'$(awk 'FNR > 1 { nextfile }
+		/^#!.*python/ { print FILENAME }' $(matching '(^|/)[^.]+$'))
 	# shellcheck disable=SC2086
-	[ -z "$list" ] || python3 -c 'import ast, sys
+	python3 -c 'import ast, sys
 for name in sys.argv[1:]:
     ast.parse(open(name).read(), name)' $list
 }
@@ -157,13 +151,18 @@ index_finds() { # name in the index
 	case $1 in
 	*:*) grep -qw "${1#*:}" "smc_r/$file" ;;
 	*/*) [ -e "smc_r/$file" ] || [ -e "tests/$file" ] ;;
-	*[A-Z]*) grep -rqw "$1" smc_r --include='*.[ch]' ;;
+	*[A-Z]*) [ "${index_words[$1]-}" ] ;;
 	*) [ -e "tests/oracle/scenarios/$1.txt" ] ;;
 	esac
 }
 
 check_index() {
 	local name path bad=0
+	local -A index_words=()
+	while read -r name; do
+		index_words[$name]=1
+	done < <(matching '^smc_r/.*\.([ch]|map)$' | xargs grep -ohE '\w+' |
+		sort -u)
 	for name in $(index_lacks); do
 		echo "smc_r/INDEX.md lacks $name"
 		bad=1
@@ -173,7 +172,7 @@ check_index() {
 		index_finds "$name" || { echo "smc_r/INDEX.md: no $name"; bad=1; }
 	done
 	for name in $(index_names 'Calls, options and flags'); do
-		grep -rqw "$name" smc_r --include='*.[ch]' --include='*.map' ||
+		[ "${index_words[$name]-}" ] ||
 			{ echo "smc_r/INDEX.md: no $name"; bad=1; }
 	done
 	for name in $(quoted <ARCHITECTURE.md |
@@ -254,31 +253,37 @@ check_library() {
 
 # Line 1 (line 2 after #! or a man page's or markup's opening) says the licence.
 check_spdx() {
-	local f bad=0
-	for f in $files; do
-		case $f in
-		LICENSE | LICENSES/* | *.expected | */corpus/* | */data/* | \
-			*/scenarios/* | \
-			*.pcap | *.svg | *.png | *.json) continue ;;
-		# Debian says what stands in these.
-		debian/changelog | debian/compat | debian/copyright | \
-			debian/source/format) continue ;;
-		# A module of the kernel has its licence.
-		tests/kernel/rxe_smc.c) continue ;;
-		esac
-		head -n 2 "$f" | grep -q \
-			'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' ||
-			{ echo "$f: no SPDX line"; bad=1; }
-	done
-	return $bad
+	local list
+	# Debian says what stands in its files; a module of the kernel has its
+	# licence.
+	list=$(printf '%s\n' "$files" | grep -vxE \
+		-e 'LICENSE|LICENSES/.*|.*\.(expected|pcap|svg|png|json)' \
+		-e '(.*/)?(corpus|data|scenarios)/.*' \
+		-e 'debian/(changelog|compat|copyright|source/format)' \
+		-e 'tests/kernel/rxe_smc\.c')
+	# shellcheck disable=SC2086
+	awk -v wanted='SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' '
+		BEGIN {
+			for (i = 1; i < ARGC; i++)
+				lacks[ARGV[i]]
+		}
+		FNR > 2 { nextfile }
+		index($0, wanted) { delete lacks[FILENAME] }
+		END {
+			for (f in lacks) {
+				print f ": no SPDX line"
+				bad = 1
+			}
+			exit bad
+		}' $list
 }
 
 check_size() {
 	local f n bad=0
-	for f in $(matching '\.([ch]|sh|bats|py)$'); do
-		n=$(wc -l <"$f")
-		[ "$n" -le 800 ] || { echo "$f: $n lines, more than 800"; bad=1; }
-	done
+	while read -r n f; do
+		[ "$f" = total ] || [ "$n" -le 800 ] ||
+			{ echo "$f: $n lines, more than 800"; bad=1; }
+	done < <(matching '\.([ch]|sh|bats|py)$' | xargs wc -l)
 	for f in $(matching '^PERFORMANCE\.md$'); do
 		n=$(wc -c <"$f")
 		[ "$n" -le 12288 ] || { echo "$f: $n bytes, more than 12288"; bad=1; }

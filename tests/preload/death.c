@@ -141,6 +141,9 @@ static bool bytes_are_right(const struct line *l)
 /* The victim itself closes it, or moves it, while the survivor may answer. */
 static bool ends_either_way(const struct line *l, bool killed)
 {
+	/* An answer that failed took the error: the end of file is left. */
+	if (l->sending)
+		return true;
 	switch (board->life) {
 	case HALF:
 	case SHARED:
