@@ -12,8 +12,9 @@
 #
 # Bats suites run one after another, as they use the host's ports and its BPF
 # hooks; at the same time, in a second lane, all others do, and the virtual
-# machines (kernel). Those that have network namespaces of their own (ofed) are
-# for the lane that is done first. CHECK_LANES=1 makes it one lane; that is the
+# machines (kernel). Those that have network namespaces of their own (ofed), or a
+# line "# lane: any", as they make no device, are for the lane that is done
+# first. CHECK_LANES=1 makes it one lane; that is the
 # default where there is one processor.
 #
 # Each suite has a database, a run directory and a temporary directory of its
@@ -281,7 +282,11 @@ main() {
 			case $suite in
 			kernel/*) beside+=("$suite") ;;
 			ofed/*) free+=("$suite") ;;
-			*.bats) alone+=("$suite") ;;
+			*.bats) if grep -qx '# lane: any' "tests/$suite"; then
+				free+=("$suite")
+			else
+				alone+=("$suite")
+			fi ;;
 			*) beside+=("$suite") ;;
 			esac
 		done

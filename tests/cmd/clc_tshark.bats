@@ -3,6 +3,7 @@
 # clc_tshark: what our encoders make, read by Wireshark's dissector. It was
 # written from the specification by others, so that a mistake which our encoder
 # and our decoder share comes to light.
+# lane: any
 
 bats_require_minimum_version 1.5.0
 : "${SMC_R_TOP:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # deps: which packages tests/install-deps.sh finds missing, in a tree and on a
 # host that are made up.
+# lane: any
 
 setup() {
 	tree=$BATS_TEST_TMPDIR

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # errors: what a command says when a call of the kernel fails: which file, why,
 # and what to do about it.
+# lane: any
 
 load device
 : "${database-}" "${device_public-}"

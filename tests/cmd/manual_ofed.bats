@@ -8,6 +8,7 @@
 # test, a bash script in which every command has to succeed. It runs in a network
 # namespace that is 10.77.0.1 on ent0, with a core loaded. One that ends with 77
 # is skipped. The function "not" is there for what has to fail.
+# lane: any
 
 bats_require_minimum_version 1.5.0
 load ../ofed/net

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # no: roce_v2_mode, of type Reboot, and the nextboot file.
+# lane: any
 
 load status
 

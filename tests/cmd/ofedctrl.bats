@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # ofedctrl: syntax, ofed.conf, the conversation with the RDMA core.
+# lane: any
 
 load status
 
@@ -299,6 +300,8 @@ impostor() { # owner of the directory
 		print("ready", flush=True)
 		signal.pause()
 	EOT
+	# The one before it said so, too.
+	rm -f "$BATS_TEST_TMPDIR/impostor"
 	python3 "$BATS_TEST_TMPDIR/impostor.py" "$1" \
 		>"$BATS_TEST_TMPDIR/impostor" 2>&1 3>&- &
 	impostor=$!

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # rxe: the core and the Linux kernel's rdma_rxe, in a virtual machine, with each
 # other; both directions. "make check" runs a part, and of that only what begins in
-# the first 60 seconds; "make check-kernel" runs all.
+# the first 30 seconds; "make check-kernel" runs all.
 # limit: 500
 # long: 1800
 
@@ -30,8 +30,8 @@ teardown_file() {
 
 setup() {
 	[ -z "$WHY" ] || skip "$WHY"
-	if [ -z "${SMC_R_LONG-}" ] && [ $((EPOCHSECONDS - BEGIN)) -gt 60 ]; then
-		skip "60 seconds are over; in make check-kernel"
+	if [ -z "${SMC_R_LONG-}" ] && [ $((EPOCHSECONDS - BEGIN)) -gt 30 ]; then
+		skip "30 seconds are over; in make check-kernel"
 	fi
 }
 

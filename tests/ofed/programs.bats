@@ -21,12 +21,14 @@ teardown() {
 	[ -n "$WHY" ] || [ -z "${SERVER_PID-}" ] || end_server
 }
 
-# In both namespaces: $A reaches itself, $B reaches $A over the wire.
+# In both namespaces: $A reaches itself, $B reaches $A over the wire. In "make
+# check" the first of every three of a test reaches itself.
 each() { # function, arguments...
 	local how=$1
 
 	shift
-	"$how" "$A" "$@"
+	[ -z "${SMC_R_LONG-}" ] && [ $((EACH++ % 3)) -ne 0 ] ||
+		"$how" "$A" "$@"
 	"$how" "$B" "$@"
 }
 

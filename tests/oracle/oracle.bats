@@ -11,7 +11,7 @@ load ../preload/smc
 : "${place-}" "${own-}" "${user-}"
 here=$BATS_TEST_DIRNAME
 seeds=${SMC_R_LONG:+1000}
-seeds=${seeds:-14}
+seeds=${seeds:-12}
 
 setup() {
 	smc_begin
@@ -98,11 +98,12 @@ scenarios_but() { # names...
 	done
 }
 
-every_other() { # 0 or 1, words...
-	local odd=$1 i=0 word
-	shift
+# The words of one turn.
+turn() { # which, of how many, words...
+	local which=$1 many=$2 i=0 word
+	shift 2
 	for word; do
-		[ $((i++ % 2)) != "$odd" ] || echo "$word"
+		[ $((i++ % many)) != "$which" ] || echo "$word"
 	done
 }
 
@@ -112,17 +113,20 @@ every_other() { # 0 or 1, words...
 	[ "$smc_new" -ge 200 ]
 }
 
-# SMC_R_LONG: each scenario with the library in either process; else they take
-# turns.
+# SMC_R_LONG: each scenario with the library in either process; else a third of
+# them each, and the rest as processes that know each other.
 @test "scenarios with the library in one process" {
 	local i sides=(A B)
-	[ -z "${SMC_R_LONG-}" ] || sides=('A,B' 'A,B')
 	scenarios_but
-	for i in 0 1; do
-		# shellcheck disable=SC2046 # no name has a blank
-		"$here/oracle.sh" -j 6 -m "${sides[i]}" \
-			$(every_other "$i" "${scripts[@]}")
-	done
+	if [ -n "${SMC_R_LONG-}" ]; then
+		"$here/oracle.sh" -j 6 -m A,B "${scripts[@]}"
+	else
+		for i in 0 1; do
+			# shellcheck disable=SC2046 # no name has a blank
+			"$here/oracle.sh" -j 6 -m "${sides[i]}" \
+				$(turn "$i" 3 "${scripts[@]}")
+		done
+	fi
 	smc_count
 	# Eight connections have both ends where the library is: in
 	# two_ends_one_process, passed_after_both_ends, epoll_pwait2_plain,
@@ -161,6 +165,8 @@ every_other() { # 0 or 1, words...
 @test "scenarios between processes that know each other" {
 	# Listeners that do not fit another process's client.
 	scenarios_but bound_connect disconnect listener_odd
+	[ -n "${SMC_R_LONG-}" ] ||
+		mapfile -t scripts < <(turn 2 3 "${scripts[@]}")
 	ORACLE_WARM=1 "$here/oracle.sh" -j 6 -m both "${scripts[@]}"
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds" 73
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sim: the link service on a simulated wire; README.
 # limit: 300
+# lane: any
 
 bats_require_minimum_version 1.5.0
 
