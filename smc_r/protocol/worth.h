@@ -40,7 +40,7 @@
  * already, where they exchange CLC messages, and where it is not known, because
  * it began on TCP. */
 #define WORTH_KNOCK_US   100
-#define WORTH_CLC_US     250
+#define WORTH_CLC_US     500
 #define WORTH_TCP_US     100
 /* What is gained: a microsecond for so many bytes, and with each request. */
 #define WORTH_BYTES      16384

@@ -83,14 +83,14 @@ Test(worth, those_that_begin_dearly_are_there_sooner)
 {
 	play(first, 200, 10 * SECOND);
 	cr_assert(is_on_tcp());
-	cr_assert_leq(smc, 40);
+	cr_assert_leq(smc, 20);
 }
 
 Test(worth, short_ones_that_come_rarely_stay_on_smc)
 {
 	play(brief, 45, 20 * SECOND);
 	cr_assert_eq(tcp, 0);
-	play(first, 15, 20 * SECOND);
+	play(first, 9, 20 * SECOND);
 	cr_assert_eq(tcp, 0);
 }
 
