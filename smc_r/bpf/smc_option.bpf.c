@@ -631,6 +631,8 @@ int smc_state(struct bpf_sockopt *ctx)
 	if (!is_ours(ctx) || (void *)(value + 1) > ctx->optval_end)
 		return leave_alone(ctx);
 	m = sk ? bpf_sk_storage_get(&marks, sk, 0, 0) : 0;
+	if (m && m->serves && !m->acceptor)
+		m->acceptor = this_process();
 	*value = OPTION_ANSWER | (m ? m->state : 0);
 	if (m && (m->state & OFFER_AGREED) && has_met(ctx, sk, m))
 		*value |= OFFER_MET;

@@ -44,6 +44,8 @@ struct mark {
 	__u8 waits;   /* serves: counted as waiting at its place */
 	__u8 pad;
 	__u32 local[4]; /* serves, watched: its own address */
+	__u32 acceptor; /* serves: the process that asked first, or 0 */
+	__u32 spare;
 	__u64 since_us; /* likewise: when it was established */
 	/* serves: what its process says that it carried. */
 	__u64 bytes;

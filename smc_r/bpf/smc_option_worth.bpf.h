@@ -140,7 +140,12 @@ static __always_inline void note_ends(const struct mark *m, __u64 netns,
 	port_hint(m->port, worth_tcp_us(l->worth.word, now));
 }
 
-/* A connection on SMC-R. */
+static __always_inline __u32 this_process(void)
+{
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+/* A connection on SMC-R, when the last process that has it closes it. */
 static __always_inline void note_smc(const struct mark *m, __u64 netns)
 {
 	struct worth_ends e = {.bytes = m->bytes,
@@ -148,6 +153,9 @@ static __always_inline void note_smc(const struct mark *m, __u64 netns)
 			       .count = 1,
 			       .began = m->knock.token ? WORTH_BY_KNOCK
 						       : WORTH_BY_CLC};
+
+	if (m->acceptor && m->acceptor != this_process())
+		e.began = WORTH_FOR_ANOTHER;
 
 	if (settings_learn())
 		note_ends(m, netns, &e);

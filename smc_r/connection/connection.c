@@ -150,6 +150,7 @@ struct connection *connection_new(int role, uint32_t flags, bool must)
 		return NULL;
 	}
 	c->no_slot = no_slot;
+	c->maker = process.pid;
 	begin(c, role, flags);
 	return c;
 }

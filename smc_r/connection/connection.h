@@ -201,6 +201,7 @@ struct connection {
 	_Atomic uint32_t dead;
 	struct status_slot *slot;
 	bool no_slot; /* it is ours alone, as the segment had none left */
+	pid_t maker;  /* the process that has connected or accepted it */
 
 	/* The element, once attached. */
 	struct rmb *rmb;

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stddef.h>
 
+#include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
 #include "smc_r/peer/registry.h"
@@ -49,7 +50,9 @@ void outcome_tell(const struct connection *c, int fd)
 		return;
 	}
 	now = sys_now_ns();
-	e.began = in_memory ? WORTH_BY_CLC : WORTH_ON_TCP;
+	e.began = !in_memory                ? WORTH_ON_TCP
+		  : c->maker != process.pid ? WORTH_FOR_ANOTHER
+					    : WORTH_BY_CLC;
 	e.life_us = (now - c->handshake.begun_ns) / NS_PER_US;
 	if (in_memory || ask_tcp(fd, &e, now))
 		registry_note_ends(slot->local_port, &e);

@@ -13,7 +13,8 @@
 
 #include "smc_r/connection/connection.h"
 
-/* Comes before the last close of it. No lock needed. */
+/* Comes before the last close of it, or the exit of its last process. No lock
+ * needed. */
 void outcome_tell(const struct connection *c, int fd);
 
 #endif

@@ -12,6 +12,7 @@
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/half_close.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/handshake/outcome.h"
 #include "smc_r/link/shm/linkgroup.h"
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/os/barrier.h"
@@ -221,8 +222,10 @@ static void leave_halves(void)
 		struct connection *c = connection_of(fd);
 
 		if (c && !atomic_load(&c->dead) && c->rmb &&
-		    segment_slot_is_mine(c->slot))
+		    segment_slot_is_mine(c->slot)) {
+			outcome_tell(c, fd);
 			half_close_follow(c, fd);
+		}
 	}
 }
 

@@ -37,10 +37,12 @@
 /* One that gained, and many that did, pay ahead no more than that. */
 #define WORTH_CREDIT_US  1000
 /* What beginning costs more than on TCP: where client and acceptor share memory
- * already, where they exchange CLC messages, and where it is not known, because
- * it began on TCP. */
+ * already, where they exchange CLC messages, where another process than the
+ * acceptor, a child of it mostly, has served, and where it is not known,
+ * because it began on TCP. */
 #define WORTH_KNOCK_US   100
 #define WORTH_CLC_US     500
+#define WORTH_ANOTHER_US 1000
 #define WORTH_TCP_US     100
 /* What is gained: a microsecond for so many bytes, and with each request. */
 #define WORTH_BYTES      16384
@@ -51,6 +53,7 @@
 enum worth_began {
 	WORTH_BY_KNOCK,
 	WORTH_BY_CLC,
+	WORTH_FOR_ANOTHER,
 	WORTH_ON_TCP,
 };
 
@@ -100,9 +103,10 @@ WORTH_INLINE __s64 worth_loss_us(const struct worth_ends *e)
 	__u64 gain =
 	    worth_least(e->requests, WORTH_CREDIT_US) * WORTH_REQUEST_US +
 	    worth_least(e->bytes / WORTH_BYTES, WORTH_CREDIT_US);
-	__s64 cost = e->began == WORTH_BY_KNOCK ? WORTH_KNOCK_US
-		     : e->began == WORTH_BY_CLC ? WORTH_CLC_US
-						: WORTH_TCP_US;
+	__s64 cost = e->began == WORTH_BY_KNOCK      ? WORTH_KNOCK_US
+		     : e->began == WORTH_BY_CLC      ? WORTH_CLC_US
+		     : e->began == WORTH_FOR_ANOTHER ? WORTH_ANOTHER_US
+						     : WORTH_TCP_US;
 
 	if (e->life_us >= WORTH_LIFE_US)
 		cost = 0;

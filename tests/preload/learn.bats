@@ -204,6 +204,21 @@ calls_of_a_server() {
 	[ "$smc_new" = 1200 ]
 }
 
+# One in 30 ms would stay on SMC-R, were it served by who accepted it.
+children_cost_more() { # command...
+	free_port
+	start server "$@" python3 tests/preload/learning.py serve "$port" \
+		children
+	await_port "$port"
+	play short 80 0.03
+	[ "$smc_new" -ge 4 ]
+	[ "$tcp_new" -ge 20 ]
+}
+
+@test "a child for each connection costs more" {
+	children_cost_more smc_run
+}
+
 @test "without BPF the processes of a user know it of each other" {
 	own_device
 	"${user[@]}" chdev -q -l smc_r0 -a autosmc=yes
@@ -216,4 +231,5 @@ calls_of_a_server() {
 	comes_back
 	play_on "${user[@]}" "$(command -v smc_run)"
 	[ "$(place '.bytes > 100 and .bytes < 200')" = true ]
+	children_cost_more "${user[@]}" "$(command -v smc_run)"
 }

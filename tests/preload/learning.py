@@ -2,6 +2,7 @@
 """A server of echoes, and loads: connections that are short, or long.
 
     learning.py serve PORT [threads]
+    learning.py serve PORT children: one serves each connection, and exits
     learning.py serve PORT forks OTHER: a child for a task: it runs programs,
         forks, and talks to the server at OTHER
     learning.py short PORT COUNT [PAUSE]: each one asks once
@@ -11,6 +12,7 @@
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -56,14 +58,29 @@ def answer_or_fork(server, c, other):
             os._exit(0)
 
 
+def answer_and_exit(c):
+    if os.fork():
+        c.close()
+        return
+    while data := c.recv(65536):
+        c.sendall(data)
+    # The kernel closes it.
+    c.detach()
+    sys.exit()
+
+
 def serve(port, kind="", other="0"):
     server = socket.create_server((HOST, port), backlog=128)
+    if kind == "children":
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         c, _ = server.accept()
         if kind == "threads":
             threading.Thread(target=answer, args=(c,), daemon=True).start()
         elif kind == "forks":
             answer_or_fork(server, c, int(other))
+        elif kind == "children":
+            answer_and_exit(c)
         else:
             answer(c)
 

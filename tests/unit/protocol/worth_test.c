@@ -94,6 +94,17 @@ Test(worth, short_ones_that_come_rarely_stay_on_smc)
 	cr_assert_eq(tcp, 0);
 }
 
+Test(worth, those_that_another_process_serves_are_on_tcp_sooner_yet)
+{
+	struct worth_ends e = brief;
+
+	play(e, 30, 10 * SECOND);
+	cr_assert_eq(tcp, 0);
+	e.began = WORTH_FOR_ANOTHER;
+	play(e, 30, 10 * SECOND);
+	cr_assert_gt(tcp, 200);
+}
+
 Test(worth, long_ones_are_on_smc_whatever_their_rate)
 {
 	play(talk, 1000, 5 * SECOND);
