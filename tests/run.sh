@@ -13,13 +13,14 @@
 # Bats suites run one after another, as they use the host's ports and its BPF
 # hooks; at the same time, in a second lane, all others do, and the virtual
 # machines (kernel). Those that have network namespaces of their own (ofed), or a
-# line "# lane: any", as they make no device, are for the lane that is done
-# first. CHECK_LANES=1 makes it one lane; that is the
+# line "# lane: any", as nothing that they make is seen by others, are for the
+# lane that is done first. CHECK_LANES=1 makes it one lane; that is the
 # default where there is one processor.
 #
 # Each suite has a database, a run directory and a temporary directory of its
 # own and a time limit: 300 seconds, or what a line "# limit: SECONDS" of a bats
-# file says; with SMC_R_LONG, $CHECK_LIMIT or a line "# long: SECONDS". Nothing
+# file says; with SMC_R_LONG, $CHECK_LIMIT or a line "# long: SECONDS". Without it
+# those tests run whose name fits a line "# short: REGEX", if there is one. Nothing
 # that a suite does or leaves can stop this script (tests/suite.sh). A suite that
 # has not begun at $CHECK_DEADLINE, seconds since 1970, fails.
 #
@@ -76,7 +77,7 @@ count() { # file, status
 
 # The command of a suite, in the array "argv". It prints TAP.
 command_of() { # suite
-	local group=${1%%/*} name=${1#*/} flavour=plain
+	local group=${1%%/*} name=${1#*/} flavour=plain short
 	case $group in
 	*-asan) flavour=asan ;;
 	*-tsan) flavour=tsan ;;
@@ -106,7 +107,11 @@ command_of() { # suite
 		argv=(tests/model/check.sh)
 		;;
 	*)
-		argv=(bats --tap "tests/$1")
+		argv=(bats --tap)
+		short=$(sed -n 's/^# short: //p' "tests/$1" | head -n 1)
+		[ -z "$short" ] || [ -n "${SMC_R_LONG-}" ] ||
+			argv+=(-f "$short")
+		argv+=("tests/$1")
 		;;
 	esac
 }

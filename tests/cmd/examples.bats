@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # examples: what the EXAMPLES of the man pages show is what happens.
+# lane: any
 
 setup() {
 	top=${SMC_R_TOP:-$PWD}

@@ -5,6 +5,7 @@
 # Each file in tests/cmd/golden holds commands, in lines that begin with "$ ",
 # and below each, in the lines up to the next, what it prints. They run in the order of the file, with a
 # device that has just been made. SMC_R_GOLDEN=write writes the files anew.
+# lane: any
 
 load device
 

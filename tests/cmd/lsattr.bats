@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # lsattr: columns byte for byte, and the other lsattr left in peace.
+# lane: any
 
 # Each test has an environment of its own:
 # shellcheck disable=SC2030,SC2031

@@ -8,6 +8,7 @@
 # and a run directory of its own. A test that ends with 77 is skipped; the last
 # line that it printed says why. Indented lines above the first fact run before
 # each test of the chapter.
+# lane: any
 
 load device
 

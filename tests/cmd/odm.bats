@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # odmadd, odmchange, odmdelete, odmshow, odmcreate: the checks are those of
 # chdev, and all of a change happens or nothing.
+# lane: any
 
 load device
 : "${database-}"

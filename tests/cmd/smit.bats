@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # smit: keys go in, screens come out, in a terminal of tmux.
+# lane: any
 
 load device
 

@@ -9,8 +9,10 @@
 # it does once ("suite_begin").
 
 BIN=${SMC_R_BUILD:-$BATS_TEST_DIRNAME/../../build}/bin
-A=${OFED_A:-ofed$$a}
-B=${OFED_B:-ofed$$b}
+# Suites of two lanes have PID namespaces of their own.
+ofed_n=$$x$RANDOM
+A=${OFED_A:-ofed${ofed_n}a}
+B=${OFED_B:-ofed${ofed_n}b}
 # Each test is a process of its own: they share the names of the first.
 export OFED_A=$A OFED_B=$B
 SERVER=10.77.0.1

@@ -75,13 +75,13 @@ play() { # way, count, acceptors
 @test "several processes, and clients whose connect() does not wait" {
 	for way in poll epoll edge; do
 		before=$knocked
-		play "begun-$way" 40 3
+		play "begun-$way" 20 3
 		[ "$tcp_new" = 0 ]
-		knocked_at_least $((before + 40))
+		knocked_at_least $((before + 20))
 	done
-	play begun-write 20 3
-	play begun-close 20 3
-	play begun-fork 20 3
+	play begun-write 10 3
+	play begun-close 10 3
+	play begun-fork 10 3
 }
 
 @test "a server that comes late" {

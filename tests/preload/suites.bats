@@ -30,6 +30,7 @@ suite() { # kind, names...
 }
 
 @test "CPython: servers" {
+	long
 	suite python test_socketserver test_asyncio.test_server \
 		test_asyncio.test_sock_lowlevel
 	smc_count

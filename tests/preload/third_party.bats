@@ -4,6 +4,7 @@
 # smc_run: the same output, and the state that their file promises. The table
 # in smc_r(7) is made of those promises. "make check-long" runs all of them.
 # limit: 1800
+# short: ^(each|the|curl|fakeroot|haproxy|memcached|openssl|perl|php_ftp|python_http|rsync|socket_proxyd|strace|wget)( |$)
 
 load smc
 
@@ -30,6 +31,11 @@ third_party() {
 	diff <("$BATS_TEST_DIRNAME/third_party.sh" list) \
 		<(sed -n 's/^@test "\([a-z0-9_]*\)" .*/\1/p' \
 			"$BATS_TEST_FILENAME")
+	# Those that are not long.
+	diff <(cd "$BATS_TEST_DIRNAME/third_party" &&
+		grep -L '^# length: long' -- *.sh | sed 's/\.sh$//') \
+		<(sed -n 's/^# short: ^(each|the|\(.*\)).*(.*/\1/p' \
+			"$BATS_TEST_FILENAME" | tr '|' '\n')
 }
 
 @test "the table in smc_r(7) says what the tests check" {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # counters: what the link service counts, what entstat shows of it, and whom it
 # tells what.
+# lane: any
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash

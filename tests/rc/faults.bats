@@ -4,6 +4,7 @@
 # killed or stopped, and when packets of the RDMA cores are lost.
 # limit: 240
 # long: 1200
+# lane: any
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash

@@ -5,6 +5,7 @@
 # connection that is silent, under a library that naps where a wake-up could be
 # lost.
 # limit: 200
+# lane: any
 
 PROGRAMS=$(readlink -f "${SMC_R_BUILD:-build}/obj/plain/tests")
 NAPPING=$(readlink -f "${SMC_R_BUILD:-build}")/inject/lib/libsmc_r.so

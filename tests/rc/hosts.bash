@@ -80,7 +80,7 @@ has_gid() { # host, address
 
 make_hosts() {
 	local host address=1
-	export HOSTS=rc$$ PLACE
+	export HOSTS=rc$$x$RANDOM PLACE
 	PLACE=$(mktemp -d /tmp/smc_r.rc.XXXXXX)
 	chmod 755 "$PLACE"
 	: >"$PLACE/ofed.conf"

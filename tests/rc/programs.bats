@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # programs: unmodified programs of two hosts, over queue pairs of the RDMA core.
 # limit: 240
+# lane: any
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash

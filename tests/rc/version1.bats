@@ -3,6 +3,7 @@
 # version1: programs of two hosts whose RDMA cores have RoCE version 1, so that
 # it is SMC-R version 1, over IPv4 and IPv6.
 # limit: 120
+# lane: any
 
 load hosts
 # shellcheck disable=SC2154 # set by hosts.bash

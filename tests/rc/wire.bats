@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # wire: the wire half of the link service with itself, between two network
 # namespaces with a core each; "talk" is both ends, and checks every byte.
+# lane: any
 
 bats_require_minimum_version 1.5.0
 OFED_A=${OFED_A:-rc$$a}

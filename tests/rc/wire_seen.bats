@@ -3,6 +3,7 @@
 # wire_seen: our own bytes between two hosts, read by Wireshark's dissector,
 # which others wrote from the specification: each message of CLC, LLC and CDC is
 # whole, and all of them and the packets of the queue pairs fit together.
+# lane: any
 
 bats_require_minimum_version 1.5.0
 OFED_A=${OFED_A:-rs$$a}
