@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # tidy: clang-tidy on the files that changed since it last had nothing to say.
 #
-# usage: make tidy            (sets $OBJ, $FLAGS, $CLANG_TIDY and $JOBS)
+# usage: make tidy            (sets $OBJ, $CHECKS, $FLAGS, $CLANG_TIDY, $JOBS)
 #        tests/tidy.sh NAME... (of files, without .c)
 #
 # An object is newer than its source and all headers of it, so its stamp in
@@ -18,7 +18,7 @@ is_fresh() { # name
 look_at() { # names...
 	local name
 	# shellcheck disable=SC2086 # a list
-	"$CLANG_TIDY" --quiet "${@/%/.c}" -- $FLAGS \
+	"$CLANG_TIDY" --quiet --checks="$CHECKS" "${@/%/.c}" -- $FLAGS \
 		2> >(sed '/warnings* generated/d' >&2) || return 1
 	for name; do
 		mkdir -p "build/lint/${name%/*}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # rxe: the core and the Linux kernel's rdma_rxe, in a virtual machine, with each
-# other; both directions. "make check" runs a part, and of that only what begins in
-# the first 30 seconds; "make check-kernel" runs all.
+# other; both directions. "make check-kernel" runs them; in "make check" the link
+# service and the kernel's SMC-R meet over the same two (smc.bats).
 # limit: 500
 # long: 1800
 
@@ -12,10 +12,10 @@ load ../ofed/net
 load vm
 
 setup_file() {
-	WHY=$(why_not)
+	WHY="in make check-kernel"
+	[ -z "${SMC_R_LONG-}" ] || WHY=$(why_not)
 	[ -n "$WHY" ] || WHY=$(why_no_vm)
-	BEGIN=$EPOCHSECONDS
-	export WHY BEGIN OFED_A
+	export WHY OFED_A
 	[ -z "$WHY" ] || return 0
 	: >"$OFED_CONF"
 	tap_namespace && start_vm && start_core "$A"
@@ -30,14 +30,6 @@ teardown_file() {
 
 setup() {
 	[ -z "$WHY" ] || skip "$WHY"
-	if [ -z "${SMC_R_LONG-}" ] && [ $((EPOCHSECONDS - BEGIN)) -gt 30 ]; then
-		skip "30 seconds are over; in make check-kernel"
-	fi
-}
-
-# Left out of "make check", which has little time.
-long() {
-	[ -n "${SMC_R_LONG-}" ] || skip "in make check-kernel"
 }
 
 @test "the kernel in the machine has a device" {
@@ -53,7 +45,6 @@ long() {
 }
 
 @test "RC ping-pong of long messages, polling, and by IPv6" {
-	long
 	both_ways "ibv_rc_pingpong -g 1 -n 20 -c -s 500000"
 	both_ways "ibv_rc_pingpong -g 2 -n 50 -c -e"
 	both_ways "ibv_rc_pingpong -g 0 -n 50 -c -e"
@@ -65,7 +56,6 @@ long() {
 }
 
 @test "rping over IPv6 with long messages" {
-	long
 	to_kernel "rping -s -a fd77::2 -C 10 -V -S 20000" \
 		"rping -c -a fd77::2 -C 10 -V -S 20000"
 	from_kernel "rping -s -a fd77::1 -C 10 -V -S 20000" \
@@ -79,7 +69,6 @@ long() {
 }
 
 @test "udaddy, riostream, many connections" {
-	long
 	both_ways_s "udaddy -c 1"
 	both_ways_s "riostream -S 4096 -C 10"
 	both_ways_s "ucmatose -c 20"
@@ -99,7 +88,6 @@ long() {
 
 @test "perftest: latencies, UD, connected by rdma_cm" {
 	need ib_send_lat ib_write_lat
-	long
 	both_ways "ib_send_lat -x 1 -n 100 -e"
 	both_ways "ib_write_lat -x 1 -n 100"
 	both_ways "ib_send_bw -c UD -x 1 -n 100 -s 1024 -e"
@@ -144,7 +132,6 @@ long() {
 }
 
 @test "loss in both directions" {
-	long
 	[ "$(ask "$A" "set wire_loss 20")" = ok ]
 	both_ways "ibv_rc_pingpong -g 1 -n 100 -c -e -s 20000"
 	both_ways "ib_write_bw -x 1 -n 50 -s 65536"

@@ -39,6 +39,11 @@ faults() { # number
 	done
 }
 
+# Programs.bats has them without faults.
+long() {
+	[ -n "${SMC_R_LONG-}" ] || skip "in make check-long"
+}
+
 # Only the worse of both, but in long runs.
 at_1_and_5() { # function
 	local n
@@ -137,6 +142,7 @@ files() {
 
 @test "rcopy" {
 	need rcopy
+	long
 	at_1_and_5 files
 }
 
@@ -163,6 +169,7 @@ qperf_and_fio() {
 
 @test "qperf and fio" {
 	need qperf fio
+	long
 	at_1_and_5 qperf_and_fio
 }
 
@@ -190,6 +197,7 @@ udapl() {
 
 @test "uDAPL" {
 	need dtest dapltest
+	long
 	at_1_and_5 udapl
 }
 
@@ -212,6 +220,7 @@ ucx_and_libfabric() {
 
 @test "UCX, over datagrams too, and libfabric" {
 	need ucx_perftest fi_pingpong
+	long
 	at_1_and_5 ucx_and_libfabric
 }
 
