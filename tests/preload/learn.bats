@@ -206,11 +206,15 @@ calls_of_a_server() {
 
 # One in 30 ms would stay on SMC-R, were it served by who accepted it.
 children_cost_more() { # command...
+	local begun
 	free_port
 	start server "$@" python3 tests/preload/learning.py serve "$port" \
 		children
 	await_port "$port"
+	begun=$EPOCHSECONDS
 	play short 80 0.03
+	# Below five a second they may stay.
+	[ $((EPOCHSECONDS - begun)) -le 9 ] || skip "the machine is too slow"
 	[ "$smc_new" -ge 4 ]
 	[ "$tcp_new" -ge 20 ]
 }
