@@ -241,7 +241,7 @@ static __always_inline void on_state(struct bpf_sock_ops *ops)
 		return;
 	m->listed = 0;
 	place_of(&place, ops);
-	place_remove(&place, m);
+	place_remove(&place, m, true);
 }
 
 /* Is there a marked listener that may have been given this SYN? A SYN-ACK that
@@ -255,6 +255,17 @@ static __always_inline bool is_marked_listener(const struct handshake *h)
 	l = place_find(&to);
 	return l && ((!place_is_on_tcp(l) && !acceptor_is_late(l, h)) ||
 		     handshake_is_known(h));
+}
+
+/* Were servers told that nothing is agreed at this place? */
+static __always_inline bool place_left(const struct handshake *h)
+{
+	struct option_place to = {.netns = h->netns, .port = h->local_port};
+	const struct option_listening *l;
+
+	__builtin_memcpy(to.address, h->local, sizeof(to.address));
+	l = place_find(&to);
+	return l && place_is_left(l);
 }
 
 /* Did the SYN carry the option? Negative: it was not kept. */
@@ -278,8 +289,8 @@ static __always_inline bool synack_offers(const struct handshake *h, int syn)
 
 static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 {
-	struct option_knock unused;
 	struct handshake h;
+	bool known;
 	int syn;
 
 	if (!listening)
@@ -289,11 +300,18 @@ static __always_inline void on_synack(struct bpf_sock_ops *ops, bool write)
 	if (syn <= 0 && !handshakes_made)
 		return;
 	handshake_of(&h, ops);
-	if (!synack_offers(&h, syn))
-		handshake_take(&h, &unused); /* of an earlier SYN */
-	else if (!write)
+	if (!synack_offers(&h, syn)) {
+		handshake_drop(&h); /* of an earlier SYN */
+		return;
+	}
+	if (!write) {
 		bpf_reserve_hdr_opt(ops, OPTION_LENGTH, 0);
-	else if (handshake_put(&h) && !option_store(ops))
+		return;
+	}
+	known = handshake_is_known(&h);
+	/* The place may have been left before this was promised. */
+	if (handshake_put(&h) &&
+	    ((!known && place_left(&h)) || !option_store(ops)))
 		handshake_drop(&h);
 }
 
@@ -314,33 +332,48 @@ static __always_inline void give_back(struct bpf_sock_ops *ops, bool agreed)
 	bpf_sock_ops_cb_flags_set(ops, kept);
 }
 
+/* The SYN-ACK of this one had the option. */
+static __always_inline bool mark_agreed(struct bpf_sock_ops *ops,
+					const struct handshake *h,
+					const struct answer *answer)
+{
+	struct bpf_sock *sk = ops->sk;
+	struct mark *m =
+	    sk && answer_is_fresh(answer)
+		? bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE)
+		: 0;
+
+	if (!m)
+		return false;
+	m->serves = 1;
+	m->met = 0;
+	m->promised = 1;
+	m->epoch = answer->epoch;
+	m->port = h->local_port;
+	__builtin_memcpy(m->local, h->local, sizeof(m->local));
+	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
+	m->knock = answer->knock;
+	m->since_us = bpf_ktime_get_ns() / US;
+	wait_begins(m, h);
+	return true;
+}
+
 /* Most have agreed to nothing, and need no mark. */
 static __always_inline void on_accepted(struct bpf_sock_ops *ops)
 {
-	struct bpf_sock *sk = ops->sk;
-	struct option_knock knock;
-	bool agreed = false;
+	struct answer answer = {.sent = 0};
 	struct handshake h;
-	struct mark *m;
+	bool agreed = false;
 
 	if (handshakes_made) {
 		handshake_of(&h, ops);
-		agreed = handshake_take(&h, &knock);
+		if (handshake_take(&h, &answer)) {
+			agreed = mark_agreed(ops, &h, &answer);
+			if (!agreed)
+				promise_end(h.local_port, answer.epoch);
+		}
 	}
 	give_back(ops, agreed);
-	if (!agreed || !sk)
-		return;
-	m = bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!m)
-		return;
-	m->serves = 1;
-	m->met = 0;
-	m->port = h.local_port;
-	__builtin_memcpy(m->local, h.local, sizeof(m->local));
-	m->state = OFFER_WANT | OFFER_SENT | OFFER_AGREED;
-	m->knock = knock;
-	m->since_us = bpf_ktime_get_ns() / US;
-	wait_begins(m, &h);
 }
 
 /* A SYN goes out, with or without ACK; other packets are none of ours. */
@@ -457,7 +490,7 @@ static __always_inline int listener_set(struct bpf_sockopt *ctx,
 	}
 	if (!wanted) {
 		if (m->listed)
-			place_remove(&place, m);
+			place_remove(&place, m, false);
 		m->listed = 0;
 		return 0;
 	}
@@ -589,7 +622,21 @@ static __always_inline bool note_accepted(struct handshake *h, struct mark *m)
 	h->local_port = m->port;
 	m->met = bpf_map_update_elem(&accepted, h, &one, BPF_ANY) == 0;
 	wait_ends(m, h->netns);
+	if (m->promised)
+		promise_end(m->port, m->epoch);
+	m->promised = 0;
 	return m->met;
+}
+
+/* Of a server's socket that has agreed to nothing. */
+static __always_inline __u16 leave(struct bpf_sockopt *ctx,
+				   const struct option_answer *answer)
+{
+	struct option_place to = {.netns = bpf_get_netns_cookie(ctx),
+				  .port = answer->port};
+
+	__builtin_memcpy(to.address, answer->address, sizeof(to.address));
+	return place_leave(&to);
 }
 
 /* A server's question is what makes its client's answer. */
@@ -648,6 +695,9 @@ int smc_state(struct bpf_sockopt *ctx)
 		answer->port = sk->src_port;
 		address_of(answer->address, sk->family, sk->src_ip4,
 			   sk->src_ip6);
+		answer->left = (*value & OFFER_UNWORTHY) && !(m && m->state)
+				   ? leave(ctx, answer)
+				   : 0;
 	}
 	knocks = knocks && m && m->serves && m->knock.token;
 	if (knocks)

@@ -42,10 +42,10 @@ struct mark {
 	__u8 met;     /* serves: stands in "accepted" */
 	__u8 watched; /* server's, on TCP: for how many ends its own counts */
 	__u8 waits;   /* serves: counted as waiting at its place */
-	__u8 pad;
+	__u8 promised; /* serves: one of its port's promises */
 	__u32 local[4]; /* serves, watched: its own address */
 	__u32 acceptor; /* serves: the process that asked first, or 0 */
-	__u32 spare;
+	__u32 epoch;    /* promised: likewise */
 	__u64 since_us; /* likewise: when it was established */
 	/* serves: what its process says that it carried. */
 	__u64 bytes;
@@ -57,6 +57,8 @@ struct mark {
 /* What is kept of a SYN-ACK that carried the option. */
 struct answer {
 	__u64 sent;                /* when, the last time */
+	__u32 epoch;               /* of the promise to its port */
+	__u32 pad;
 	struct option_knock knock; /* of the client that got it */
 };
 
@@ -72,6 +74,7 @@ struct port {
 	__u32 count;              /* marked listeners, see PORT_MARKED */
 	struct worth_notes notes; /* connections on TCP */
 	__u32 tcp_until_ms; /* some place with it offers no SMC; 0: none did */
+	__u64 promises;     /* see promise() */
 };
 
 /* When "handshakes" was last searched for old ones. */
@@ -205,6 +208,61 @@ static __always_inline bool settings_match(const __u32 *local, __u16 port)
 	return false;
 }
 
+/* ---- Promises ------------------------------------------------------------ */
+
+/*
+ * A SYN-ACK with the option is a promise that its client may send CLC. It lasts
+ * until the process that accepts the connection has asked about it. While a
+ * port has given none, and gives none, nobody needs to ask.
+ *
+ * The lower half counts those that last. Some never end, as their sockets are
+ * closed in a listener's queue, which no program sees; so the upper half is an
+ * epoch, which ends with the last marked listener of the port, and with it all
+ * promises. Too many are safe, too few are not: one that listens on without its
+ * mark may give what was promised, and then no epoch of its port ends any more.
+ */
+#define PROMISES_EPOCH   (1ULL << 32)
+#define PROMISES_SPOILED (1ULL << 63)
+#define PROMISES_TRIES   4
+
+/* The epoch in which it was given. It is seen before what its caller looks at
+ * next. */
+static __always_inline __u32 promise(__u32 port)
+{
+	struct port *p = bpf_map_lookup_elem(&ports, &port);
+
+	return p ? __sync_fetch_and_add(&p->promises, 1) >> 32 : 0;
+}
+
+static __always_inline void promise_end(__u32 port, __u32 epoch)
+{
+	struct port *p = bpf_map_lookup_elem(&ports, &port);
+
+	for (int i = 0; p && i < PROMISES_TRIES; i++) {
+		__u64 now = *(volatile __u64 *)&p->promises;
+
+		if (now >> 32 != epoch || !(__u32)now ||
+		    __sync_val_compare_and_swap(&p->promises, now, now - 1) ==
+			now)
+			return;
+	}
+}
+
+/* None was given since they were these. */
+static __always_inline void promises_forget(struct port *p, __u64 before)
+{
+	__u64 next = (before / PROMISES_EPOCH + 1) * PROMISES_EPOCH;
+
+	if (!((before | next) & PROMISES_SPOILED))
+		__sync_val_compare_and_swap(&p->promises, before, next);
+}
+
+static __always_inline void promises_spoil(struct port *p)
+{
+	if (!(p->promises & PROMISES_SPOILED))
+		__sync_fetch_and_add(&p->promises, PROMISES_SPOILED + 1);
+}
+
 /* ---- Marked listeners --------------------------------------------------- */
 
 struct bpf_map;
@@ -281,13 +339,20 @@ static __always_inline bool place_add(const struct option_place *place,
 	return true;
 }
 
+/* The socket listens on, without a mark, or it ends. */
 static __always_inline void place_remove(const struct option_place *place,
-					 const struct mark *m)
+					 const struct mark *m, bool ends)
 {
 	struct option_listening *l = bpf_map_lookup_elem(&listeners, place);
+	struct port *p = bpf_map_lookup_elem(&ports, &place->port);
+	__u64 before = p ? p->promises : 0;
 
 	__sync_fetch_and_add(&listening, -1);
 	port_count(place->port, -port_weight(m));
+	if (p && !ends)
+		promises_spoil(p);
+	else if (p && !(p->count & PORT_MARKED))
+		promises_forget(p, before);
 	if (!l)
 		return;
 	__sync_fetch_and_add(&l->count, -1);
@@ -297,34 +362,48 @@ static __always_inline void place_remove(const struct option_place *place,
 
 /* ---- SYN-ACKs under way ------------------------------------------------- */
 
-static __always_inline void handshake_drop(const struct handshake *h)
+/* The promise stands, and is the caller's. */
+static __always_inline bool handshake_remove(const struct handshake *h)
 {
-	if (bpf_map_delete_elem(&handshakes, h) == 0)
-		__sync_fetch_and_add(&handshakes_made, -1);
+	if (bpf_map_delete_elem(&handshakes, h))
+		return false;
+	__sync_fetch_and_add(&handshakes_made, -1);
+	return true;
 }
 
 static long drop_old(struct bpf_map *map, const struct handshake *handshake,
 		     const struct answer *answer, const __u64 *now)
 {
+	__u32 epoch = answer->epoch;
+
 	if (*now - answer->sent > HANDSHAKE_AGE &&
-	    bpf_map_delete_elem(map, handshake) == 0)
+	    bpf_map_delete_elem(map, handshake) == 0) {
 		__sync_fetch_and_add(&handshakes_made, -1);
+		promise_end(handshake->local_port, epoch);
+	}
 	return 0;
 }
 
-/* Counted before it is there. */
+/* Counted before it is there. One that is sent again has promised already. */
 static __always_inline long handshake_add(const struct handshake *h, __u64 now)
 {
-	struct answer answer = {.sent = now};
+	struct answer answer = {.sent = now}, *sent;
 	long error;
 
 	__sync_fetch_and_add(&handshakes_made, 1);
+	answer.epoch = promise(h->local_port);
 	error = bpf_map_update_elem(&handshakes, h, &answer, BPF_NOEXIST);
 	if (error)
 		__sync_fetch_and_add(&handshakes_made, -1);
-	if (error == -EEXIST)
-		error = bpf_map_update_elem(&handshakes, h, &answer, BPF_EXIST);
-	return error;
+	if (error != -EEXIST) {
+		if (error)
+			promise_end(h->local_port, answer.epoch);
+		return error;
+	}
+	sent = bpf_map_lookup_elem(&handshakes, h);
+	if (!sent || sent->epoch == answer.epoch)
+		promise_end(h->local_port, answer.epoch);
+	return bpf_map_update_elem(&handshakes, h, &answer, BPF_EXIST);
 }
 
 static __always_inline bool handshake_put(const struct handshake *h)
@@ -341,11 +420,16 @@ static __always_inline bool handshake_put(const struct handshake *h)
 	return error == 0;
 }
 
+static __always_inline bool answer_is_fresh(const struct answer *answer)
+{
+	return bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+}
+
 static __always_inline bool handshake_is_known(const struct handshake *h)
 {
 	const struct answer *answer = bpf_map_lookup_elem(&handshakes, h);
 
-	return answer && bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
+	return answer && answer_is_fresh(answer);
 }
 
 /* The client, on this host, has the SYN-ACK: leave its knock to the process
@@ -359,22 +443,28 @@ static __always_inline void handshake_knock(const struct handshake *h,
 		answer->knock = *knock;
 }
 
-/* A lookup is cheaper than a removal, and mostly there is nothing. */
+/* A lookup is cheaper than a removal, and mostly there is nothing. True: there
+ * was one, whose promise is the caller's now. */
 static __always_inline bool handshake_take(const struct handshake *h,
-					   struct option_knock *knock)
+					   struct answer *taken)
 {
 	const struct answer *answer;
-	bool known;
 
 	if (!handshakes_made)
 		return false;
 	answer = bpf_map_lookup_elem(&handshakes, h);
 	if (!answer)
 		return false;
-	known = bpf_ktime_get_ns() - answer->sent <= HANDSHAKE_AGE;
-	*knock = answer->knock;
-	handshake_drop(h);
-	return known;
+	*taken = *answer;
+	return handshake_remove(h);
+}
+
+static __always_inline void handshake_drop(const struct handshake *h)
+{
+	struct answer taken;
+
+	if (handshake_take(h, &taken))
+		promise_end(h->local_port, taken.epoch);
 }
 
 static __always_inline void handshake_of(struct handshake *h,

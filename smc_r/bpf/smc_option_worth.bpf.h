@@ -76,11 +76,43 @@ place_of_mark(const struct mark *m, __u64 netns)
 	return place_find(&place);
 }
 
+/* Servers were told that it stays so for a while. */
+static __always_inline bool place_is_left(const struct option_listening *l)
+{
+	__u32 until = *(const volatile __u32 *)&l->left_until_ms;
+
+	return until && until - now_ms() - 1 <= OPTION_LEFT_MS;
+}
+
 static __always_inline bool place_is_on_tcp(const struct option_listening *l)
 {
 	__u64 word = l->worth.word;
 
-	return (word & 1) && worth_tcp_us(word, bpf_ktime_get_ns() / US);
+	return ((word & 1) && worth_tcp_us(word, bpf_ktime_get_ns() / US)) ||
+	       place_is_left(l);
+}
+
+/*
+ * OPTION_LEFT_*, or 0. A SYN-ACK promises first, and looks then whether the
+ * place is left; here it is the other way round, so that one of the two sees
+ * the other.
+ */
+static __always_inline __u16 place_leave(const struct option_place *to)
+{
+	struct port *p = bpf_map_lookup_elem(&ports, &to->port);
+	struct option_listening *one = place_at(to);
+	struct option_listening *l = one ? one : place_find(to);
+	__u32 before;
+
+	if (!l || !p || !place_is_on_tcp(l))
+		return 0;
+	before = *(volatile __u32 *)&l->left_until_ms;
+	if (__sync_val_compare_and_swap(&l->left_until_ms, before,
+					(now_ms() + OPTION_LEFT_MS) | 1) !=
+		before ||
+	    (__u32) * (volatile __u64 *)&p->promises)
+		return 0;
+	return OPTION_LEFT_FOR | (one ? OPTION_LEFT_ONE : 0);
 }
 
 /* ---- Hints by port ------------------------------------------------------- */

@@ -75,8 +75,11 @@ void handshake_after_refusal(int fd, const struct sockaddr *a, socklen_t n,
 
 /* Comes after accept(): takes up the new connection when it matches. True: so
  * many clients of its listener are silent (unheard.h) that it should pause. */
-bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
-			bool nonblock);
+bool handshake_accepted(struct listener *l, int fd,
+			const struct sockaddr_storage *peer, bool nonblock);
+/* What the listener has just given is TCP's: it is counted, and nothing else is
+ * to be done about it. Nobody is asked; true when it is known from before. */
+bool handshake_accepted_left(const struct listener *l);
 
 /* Makes progress without waiting; returns the phase that is reached. */
 uint32_t handshake_step(struct connection *c, int fd);

@@ -28,9 +28,9 @@
 #define NS_PER_MS      1000000u
 #define SELF_STEPS     4 /* messages of both ends, one by one */
 /* How long a group of a place that is left to TCP is kept, at least, and among
- * how many accepted connections one looks for those. */
+ * how many accepted connections that were asked about one looks for those. */
 #define UNUSED_MS      50u
-#define ACCEPTS_A_LOOK 16u
+#define ACCEPTS_A_LOOK 4u
 
 /* It tells how the client's offer came, if it came, and where to. */
 struct arrival {
@@ -38,6 +38,8 @@ struct arrival {
 	bool agreed; /* the TCP option says so */
 	bool knocks;
 	struct option_knock knock;
+	uint64_t asked_ns;
+	uint16_t left; /* OPTION_LEFT_* */
 	uint16_t port; /* local; 0: not known */
 	struct in6_addr local;
 	struct sockaddr_storage name; /* the local name, without BPF */
@@ -105,15 +107,18 @@ static void ask(int fd, struct arrival *a)
 {
 	struct option_answer answer;
 
+	a->asked_ns = sys_now_ns();
 	a->state = offer_look_accepted(fd, &answer);
 	a->agreed = a->state > 0 && (a->state & OFFER_AGREED);
 	a->knocks = a->agreed && answer.knock.token;
 	if (a->knocks)
 		a->knock = answer.knock;
 	a->port = 0;
+	a->left = 0;
 	if (a->state >= 0 && answer.port) {
+		a->left = answer.left;
 		memcpy(&a->local, answer.address, sizeof(a->local));
-		a->port = (uint16_t)answer.port;
+		a->port = answer.port;
 	} else if (handshake_socket_name(SYS_getsockname, fd, &a->name)) {
 		connection_name(&a->name, &a->local, &a->port);
 	}
@@ -273,8 +278,37 @@ static void retire(void)
 	engine_unlock();
 }
 
+/* ---- places that are left to TCP ---- */
+
+/*
+ * Listeners without a mark, or without BPF, are never told that their place is
+ * left. It is known since before the accept() that returned now, as that may
+ * have slept; and the BPF program that told it is the one of today.
+ */
+bool handshake_accepted_left(const struct listener *l)
+{
+	uint64_t until = relaxed_load(&l->left_until_ns);
+
+	if (until == 0 || sys_now_ns() >= until ||
+	    settings_moved(l->marked_at) || !segment_counts())
+		return false;
+	passthrough_count(STATUS_SERVER, REASON_NOT_WORTH_IT);
+	return true;
+}
+
+static void note_left(struct listener *l, const struct arrival *a)
+{
+	uint64_t for_ms = a->left & ~OPTION_LEFT_ONE;
+	bool is_its = a->port == l->port &&
+		      !(l->any && (a->left & OPTION_LEFT_ONE));
+
+	relaxed_store(&l->left_until_ns,
+		      for_ms && is_its ? a->asked_ns + for_ms * NS_PER_MS : 0);
+}
+
 /* The BPF program knows it, and nothing was agreed. */
-static void keep_passthrough(int fd, const struct arrival *a,
+static void keep_passthrough(struct listener *l, int fd,
+			     const struct arrival *a,
 			     const struct sockaddr_storage *peer)
 {
 	bool is_unworthy = a->state & OFFER_UNWORTHY;
@@ -291,6 +325,8 @@ static void keep_passthrough(int fd, const struct arrival *a,
 	/* Short ones are counted, in a segment; the first makes it. In a copy
 	 * that nobody noticed it is still our parent's. */
 	process_tid();
+	if (l)
+		note_left(l, a);
 	if (is_unworthy && segment_counts()) {
 		if (passthrough_is(fd))
 			passthrough_drop(fd);
@@ -301,8 +337,8 @@ static void keep_passthrough(int fd, const struct arrival *a,
 	passthrough_keep(fd, &p);
 }
 
-bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
-			bool nonblock)
+bool handshake_accepted(struct listener *l, int fd,
+			const struct sockaddr_storage *peer, bool nonblock)
 {
 	struct arrival a;
 	struct connection *c;
@@ -310,7 +346,7 @@ bool handshake_accepted(int fd, const struct sockaddr_storage *peer,
 
 	ask(fd, &a);
 	if (a.state >= 0 && !a.agreed) {
-		keep_passthrough(fd, &a, peer);
+		keep_passthrough(l, fd, &a, peer);
 		return false;
 	}
 	engine_lock();

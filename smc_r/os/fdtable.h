@@ -40,11 +40,14 @@ struct listener {
 	bool given;         /* somebody without the engine may accept, too */
 	bool deferred;      /* it has TCP_DEFER_ACCEPT: deferred.h */
 	bool listed;        /* in the registry */
+	bool any;           /* it listens at all addresses */
 	uint8_t looks_only; /* so many accepts: it is not waited at */
 	uint64_t marked_at; /* settings_generation then */
 	int32_t marked_by;  /* process: the registry's entry is not inherited */
 	uint32_t forks;     /* process.forks when it was met */
 	int accept_flags;   /* the program's last accept4() */
+	/* None that it gives before then has agreed (OPTION_LEFT_FOR). */
+	_Atomic uint64_t left_until_ns;
 	struct held *held;  /* sandbox.h: connections that are to be given, */
 	int sign;           /* and the descriptor that tells of them, or 0 */
 	struct listener *next; /* the next one to be given back */

@@ -97,13 +97,25 @@ struct option_knocking {
 
 struct option_answer {
 	__u32 state; /* OPTION_ANSWER | OFFER_* */
-	__u32 port;  /* local, host order; 0: has none any more */
+	__u16 port;  /* local, host order; 0: has none any more */
+	__u16 left; /* A server's socket: OPTION_LEFT_*; 0: not known */
 	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
 	__u32 address[4];
 	struct option_knock knock; /* of a server's socket */
 };
 
 #define OPTION_ANSWER_SHORT 24
+
+/*
+ * What a server is told of a place that is left to TCP: for so many
+ * milliseconds, from before the question on, none of the sockets that its
+ * listener gives has agreed. ONE: the place has the socket's address; it says
+ * nothing of what a listener at all addresses gives. A place comes back so much
+ * later.
+ */
+#define OPTION_LEFT_MS  20u
+#define OPTION_LEFT_FOR (OPTION_LEFT_MS - 1)
+#define OPTION_LEFT_ONE 0x8000u
 
 /*
  * What a user has in the run directory. The BPF program keeps one account for
@@ -166,7 +178,8 @@ struct option_listening {
 	 * since when that is so, or an earlier one was asked about. */
 	__u32 waiting;
 	__u32 waiting_since_ms;
-	__u32 pad;
+	/* Servers were told that it stays on TCP until then; 0: none was. */
+	__u32 left_until_ms;
 	struct worth worth;
 };
 

@@ -240,7 +240,7 @@ static void begin_accepted(int listener, int fd,
 			   const struct sockaddr_storage *peer, int flags)
 {
 	socket_history_accepted(listener, fd);
-	if (handshake_accepted(fd, peer,
+	if (handshake_accepted(listener_of(listener), fd, peer,
 			       flags != BY_ACCEPT && (flags & SOCK_NONBLOCK)))
 		offer_pause(listener);
 	if (socket_is_deferred(listener))
@@ -248,6 +248,23 @@ static void begin_accepted(int listener, int fd,
 	/* Requests of io_uring, which we do not see, may read from it. */
 	if (process.off)
 		successor_descriptor(fd, REASON_DEMOTED_IO_URING);
+}
+
+/* A page that is written to is copied behind a fork. */
+static void note_flags(int fd, int flags)
+{
+	struct listener *l = listener_of(fd);
+
+	if (l && flags != BY_ACCEPT && l->accept_flags != flags)
+		l->accept_flags = flags;
+}
+
+/* Has its place been left to TCP, and is nothing else to be done for each of
+ * its connections? */
+static bool is_left(const struct listener *l)
+{
+	return l && relaxed_load(&l->left_until_ns) && !l->deferred &&
+	       !process.off && handshake_accepted_left(l);
 }
 
 static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
@@ -266,10 +283,11 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
-	/* A page that is written to is copied behind a fork. */
-	if (listener_of(fd) && flags != BY_ACCEPT &&
-	    listener_of(fd)->accept_flags != flags)
-		listener_of(fd)->accept_flags = flags;
+	if (is_left(listener_of(fd))) {
+		socket_history_accepted(fd, result);
+		return result;
+	}
+	note_flags(fd, flags);
 	begin_accepted(fd, result, &peer, flags);
 	if (errno != error)
 		errno = error;
@@ -324,10 +342,10 @@ static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return kernel_accepts(fd, a, n, flags);
 	if (!listener_of(fd) && !socket_history_is_tcp(fd))
 		return accept_unknown(fd, a, n, flags);
-	if ((process.off || may_begin(fd)) && can_tell(a, n) &&
-	    socket_before_accept(fd))
-		return accept_served(fd, a, n, flags);
-	return kernel_accepts(fd, a, n, flags);
+	if (!(process.off || may_begin(fd)) || !can_tell(a, n) ||
+	    !socket_before_accept(fd))
+		return kernel_accepts(fd, a, n, flags);
+	return accept_served(fd, a, n, flags);
 }
 
 PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,

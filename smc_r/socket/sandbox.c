@@ -73,7 +73,7 @@ static bool take_one(struct held *h, int fd, int flags)
 	h->at[h->count].flags = flags;
 	h->at[h->count].name_bytes = n;
 	h->count++;
-	handshake_accepted(taken, name, flags & SOCK_NONBLOCK);
+	handshake_accepted(NULL, taken, name, flags & SOCK_NONBLOCK);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "smc_r/connection/connection.h"
 #include "smc_r/connection/socket_history.h"
 #include "smc_r/os/fork_page.h"
 #include "smc_r/os/lock.h"
@@ -17,16 +18,21 @@
 #include "smc_r/peer/settings.h"
 #include "smc_r/protocol/reason.h"
 
-static uint16_t local_port(int fd)
+/* Where nobody tells, it is as if it listened at all addresses. */
+static void find_name(struct listener *l, int fd)
 {
 	struct sockaddr_storage a;
 	socklen_t n = sizeof(a);
+	struct in6_addr where;
 
+	l->any = true;
 	memset(&a, 0, sizeof(a));
 	if (SYS_CALL3(SYS_getsockname, fd, &a, &n) < 0 ||
 	    (a.ss_family != AF_INET && a.ss_family != AF_INET6))
-		return 0;
-	return ntohs(((struct sockaddr_in *)(void *)&a)->sin_port);
+		return;
+	connection_name(&a, &where, &l->port);
+	l->any = IN6_IS_ADDR_UNSPECIFIED(&where) ||
+		 (IN6_IS_ADDR_V4MAPPED(&where) && where.s6_addr32[3] == 0);
 }
 
 static bool is_tcp_listener(int fd)
@@ -60,6 +66,7 @@ static void mark(struct listener *l, int fd)
 	if (l->marked_at == settings_generation() &&
 	    l->marked_by == process.pid)
 		return;
+	l->left_until_ns = 0;
 	l->marked_at = settings_generation();
 	l->marked_by = process.pid;
 	no_smc_cache_clear();
@@ -146,7 +153,7 @@ static struct listener *track_listener(int fd)
 	if (!l)
 		return NULL;
 	l->entry.kind = FDENTRY_LISTENER;
-	l->port = local_port(fd);
+	find_name(l, fd);
 	l->matched = is_marked(fd);
 	l->forks = atomic_load(&process.forks);
 	fdtable_set(fd, &l->entry);
