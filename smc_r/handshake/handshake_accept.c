@@ -299,8 +299,8 @@ bool handshake_accepted_left(const struct listener *l)
 static void note_left(struct listener *l, const struct arrival *a)
 {
 	uint64_t for_ms = a->left & ~OPTION_LEFT_ONE;
-	bool is_its = a->port == l->port &&
-		      !(l->any && (a->left & OPTION_LEFT_ONE));
+	bool is_its =
+	    a->port == l->port && !(l->any && (a->left & OPTION_LEFT_ONE));
 
 	relaxed_store(&l->left_until_ns,
 		      for_ms && is_its ? a->asked_ns + for_ms * NS_PER_MS : 0);

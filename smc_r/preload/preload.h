@@ -25,6 +25,16 @@
 	extern __typeof__(of) name                                             \
 	    __attribute__((alias(#of), visibility("default")))
 
+/*
+ * Nothing is known of this descriptor: the call on it is the real one's, by a
+ * tail call. That costs least where the kernel returns to the program at once,
+ * and not by a page of ours, which it has forgotten since the call before.
+ */
+static inline bool is_plain(int fd)
+{
+	return __builtin_expect(!connection_of(fd), 1);
+}
+
 /* The connection behind fd if calls on it concern us, else NULL. */
 static inline struct connection *served(int fd)
 {

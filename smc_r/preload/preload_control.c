@@ -364,17 +364,17 @@ PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
 PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
 {
 	struct connection *c = served_end(fd);
-
 	int result;
 
-	if (c &&
-	    (tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
+	if (__builtin_expect(!c, 1))
+		return real.getpeername(fd, a, n);
+	if ((tcp_was_reset(c, fd) || (connection_phase(c) != PHASE_NATIVE &&
 				      socket_shut_state(c) == TCP_CLOSE))) {
 		errno = ENOTCONN;
 		return -1;
 	}
 	result = real.getpeername(fd, a, n);
-	if (__builtin_expect(!c || result == 0, 1) || errno != ENOTCONN)
+	if (result == 0 || errno != ENOTCONN)
 		return result;
 	return socket_peer_name(c, fd, a, n);
 }

@@ -120,9 +120,12 @@ static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
 				   struct sockaddr *a, socklen_t *l)
 {
-	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
+	struct connection *c;
 
+	if (is_plain(fd))
+		return real.recvfrom(fd, p, n, flags, a, l);
+	c = served_point(fd);
 	if (c)
 		r = receive_one(c, fd, p, n, flags);
 	if (r == SOCKET_KERNEL)
@@ -154,9 +157,12 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 
 PRELOAD ssize_t read(int fd, void *p, size_t n)
 {
-	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
+	struct connection *c;
 
+	if (is_plain(fd))
+		return real.read(fd, p, n);
+	c = served_point(fd);
 	/* read() of zero bytes returns 0 at once; recv() would wait. */
 	if (c && n > 0 && !is_beyond(n))
 		r = receive_one(c, fd, p, n, 0);
@@ -173,8 +179,11 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 
 PRELOAD ssize_t readv(int fd, const struct iovec *v, int n)
 {
-	ssize_t r = receive_vector(fd, v, n, 0);
+	ssize_t r;
 
+	if (is_plain(fd))
+		return real.readv(fd, v, n);
+	r = receive_vector(fd, v, n, 0);
 	return r == SOCKET_KERNEL ? real.readv(fd, v, n) : r;
 }
 
@@ -453,10 +462,13 @@ static bool is_name(const void *a, socklen_t l)
 static inline ssize_t send_to(int fd, const void *p, size_t n, int flags,
 			      const struct sockaddr *a, socklen_t l)
 {
-	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
 	ssize_t r = SOCKET_KERNEL;
+	struct connection *c;
 
+	if (is_plain(fd))
+		return real.sendto(fd, p, n, flags, a, l);
+	c = served_end_point(fd);
 	if (c && is_name(a, l))
 		r = send_one(c, fd, p, n, flags);
 	if (r != SOCKET_KERNEL)
@@ -477,10 +489,13 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 
 PRELOAD ssize_t write(int fd, const void *p, size_t n)
 {
-	struct connection *c = served_end_point(fd);
 	struct iovec v = {(void *)(uintptr_t)p, n};
 	ssize_t r = SOCKET_KERNEL;
+	struct connection *c;
 
+	if (is_plain(fd))
+		return real.write(fd, p, n);
+	c = served_end_point(fd);
 	if (c && !is_beyond(n))
 		r = send_one(c, fd, p, n, 0);
 	if (r != SOCKET_KERNEL)
@@ -498,8 +513,11 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 
 PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)
 {
-	ssize_t r = send_vector(fd, v, n, 0);
+	ssize_t r;
 
+	if (is_plain(fd))
+		return real.writev(fd, v, n);
+	r = send_vector(fd, v, n, 0);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.writev(fd, v, n), v, (size_t)n);
@@ -554,6 +572,8 @@ PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 		cancellation_point();
 	if (has_control(m))
 		successor_message(m);
+	if (is_plain(fd))
+		return real.sendmsg(fd, m, flags);
 	r = send_message(fd, m, flags);
 	if (r != SOCKET_KERNEL)
 		return r;

@@ -80,6 +80,8 @@ PRELOAD int fcntl(int fd, int command, ...)
 	va_start(ap, command);
 	argument = va_arg(ap, long);
 	va_end(ap);
+	if (is_plain(fd) && command != F_DUPFD && command != F_DUPFD_CLOEXEC)
+		return real.fcntl(fd, command, argument);
 	if (c && (command == F_SETSIG || command == F_SETOWN ||
 		  command == F_SETOWN_EX ||
 		  (command == F_SETFL && (argument & O_ASYNC))))
@@ -207,6 +209,14 @@ static int layer_error(const void *name, socklen_t n)
 	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
 }
 
+/* Is there something to do when it is set on a socket that is no connection? */
+static bool is_noted(int level, int name)
+{
+	return (level == SOL_SOCKET &&
+		(name == SO_RCVTIMEO || name == SO_SNDTIMEO)) ||
+	       (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT);
+}
+
 /* After a call that worked: the value was there. */
 static void note_option(int fd, int level, int name, const void *v)
 {
@@ -226,6 +236,8 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 
 	if (!process.off)
 		socket_history_option(fd, level, name);
+	if (is_plain(fd) && !is_noted(level, name))
+		return real.setsockopt(fd, level, name, v, n);
 	if (__builtin_expect(!c, 1)) {
 		result = real.setsockopt(fd, level, name, v, n);
 		if (result == 0 && fdtable && !process.off)
@@ -317,8 +329,10 @@ PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 	/* It receives, and would take a message of the handshake, too. */
 	if (c && level == IPPROTO_TCP && name == TCP_ZEROCOPY_RECEIVE)
 		successor_descriptor(fd, REASON_DEMOTED_OPTION);
+	if (__builtin_expect(!c, 1))
+		return real.getsockopt(fd, level, name, v, n);
 	result = real.getsockopt(fd, level, name, v, n);
-	if (__builtin_expect(!c, 1) || result < 0)
+	if (result < 0)
 		return result;
 	if (level == SOL_SOCKET && name == SO_ERROR)
 		correct_error_part(c, fd, v, *n);

@@ -187,9 +187,12 @@ PRELOAD int epoll_create(int size)
 
 PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 {
-	int result = epoll_control(ep, op, fd, event);
+	int result;
 
-	if (__builtin_expect(sandbox_holds, 0) && result == 0)
+	if (__builtin_expect(!sandbox_holds, 1))
+		return epoll_control(ep, op, fd, event);
+	result = epoll_control(ep, op, fd, event);
+	if (result == 0)
 		sandbox_registered(ep, op, fd, event);
 	return result;
 }
