@@ -166,6 +166,7 @@ int epoll_make_shadow(struct epoll *e)
 		epoll_drop_shadow(e);
 	else
 		e->waiter = take_waiter();
+	e->bare_waits = 0;
 	return result;
 }
 

@@ -104,6 +104,7 @@ struct epoll {
 	_Atomic uint32_t given;      /* reason why all is the kernel's, or 0 */
 	uint64_t cookie;             /* S has this one */
 	uint32_t waiter;             /* 1..RMB_WAITERS-1, 0: none left */
+	uint32_t bare_waits;         /* without members, since there is S */
 	_Atomic uint32_t count;
 	_Atomic uint32_t awake; /* the first so many are looked at; the others
 				 * rest: epoll_member.h */

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sys/single_threaded.h>
 
 #include "smc_r/connection/spin.h"
 #include "smc_r/epoll/epoll_arm.h"
@@ -18,6 +19,7 @@
 #include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
@@ -28,6 +30,7 @@
 #define NS_PER_MS    1000000ull
 #define SLEEP_MAX_NS 3600000000000ull /* the kernel counts in int ms */
 #define UNSURE_MS    10               /* where a ring may be missing */
+#define BARE_WAITS   256u             /* without members, until it is bare */
 #define TELL_PART    2 /* divides a wait: so much is left when all is told */
 
 /* ---- waiting ---- */
@@ -383,6 +386,23 @@ static int wait_and_rest(const struct epoll *e, struct epoll_event *events,
 	return wait_in_kernel(e, events, max, timeout, way, s);
 }
 
+/*
+ * An instance whose connections are TCP's for a while gives back what it has of
+ * ours, and its waits are the kernel's. Another thread may sleep on it, or may
+ * add a member to it meanwhile.
+ */
+static void shed_shadow(struct epoll *e)
+{
+	if (e->shadow < 0 || !__libc_single_threaded || e->is_polled ||
+	    linkgroup_deaths_matter() || ++e->bare_waits < BARE_WAITS)
+		return;
+	engine_lock();
+	if (!epoll_has_members(e) && epoll_is_ours(e))
+		epoll_remove_shadow(e);
+	e->bare_waits = 0;
+	engine_unlock();
+}
+
 int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 		     const struct timespec *timeout,
 		     const struct epoll_way *way)
@@ -392,6 +412,7 @@ int epoll_wait_plain(struct epoll *e, struct epoll_event *events, int max,
 	int n;
 
 	epoll_hear_deaths(e);
+	shed_shadow(e);
 	if (!epoll_begin_sleep(e, &sleeper))
 		return EPOLL_CHANGED;
 	/* From here on a thread that adds a member wakes us. */

@@ -358,6 +358,20 @@ lose() { # namespace, address, other namespace
 	expect "$AGREED"
 }
 
+# 19 ms, and they are so of the address alone. One that was closed in the queue
+# counts no more when its listener has gone, too.
+@test "a server is told that its place is left while nobody waits who agreed" {
+	settings 1 127.0.0.1 5000-5010
+	run ip netns exec "$A" "$OPTION" "$RUN" left 5001
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$output" = "two wait: 0
+one waits: 0
+none waits: 19 one address
+another listener: 19 one address
+after a time without mark: 0" ]
+}
+
 @test "no room for one more listener means no option, until one has ended" {
 	"$OPTION" "$RUN" detach
 	"$OPTION" "$RUN" attach 1 10.9.0.1,10.9.0.2 5001

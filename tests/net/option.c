@@ -7,6 +7,7 @@
  *        option RUNDIR detach
  *        option RUNDIR attached
  *        option RUNDIR pins
+ *        option RUNDIR left PORT
  *        option RUNDIR pair [KEY=VALUE]...
  *        option RUNDIR fill handshakes|listeners old|new
  *        option RUNDIR ordinary
@@ -172,6 +173,7 @@ static int usage(void)
 		"usage: option RUNDIR attach|update ENABLED ADDRESSES "
 		"RANGES\n"
 		"       option RUNDIR detach|attached|pins|ordinary|cost\n"
+		"       option RUNDIR left PORT\n"
 		"       option RUNDIR pair [KEY=VALUE]...\n");
 	return 2;
 }
@@ -198,6 +200,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 5 && strcmp(command, "fill") == 0)
 		return fill(rundir, argv[3], strcmp(argv[4], "old") == 0);
+	if (strcmp(command, "left") == 0 && argc == 4)
+		return option_left(rundir, (uint16_t)atoi(argv[3]));
 	if (strcmp(command, "pair") == 0)
 		return option_pair(rundir, argv + 3);
 	if (strcmp(command, "pins") == 0) {

@@ -3,6 +3,8 @@
 #ifndef TESTS_NET_OPTION_H
 #define TESTS_NET_OPTION_H
 
+#include <stdint.h>
+
 /* Ends the program when error < 0, or with errno. */
 void option_check(int error, const char *what);
 void option_die(const char *what) __attribute__((noreturn));
@@ -11,5 +13,7 @@ void option_die(const char *what) __attribute__((noreturn));
 int option_pair(const char *rundir, char **argv);
 int option_plain_program(void);
 int option_cost(const char *rundir);
+/* Listens at 127.0.0.1, and the port. */
+int option_left(const char *rundir, uint16_t port);
 
 #endif
