@@ -628,7 +628,7 @@ static __always_inline bool note_accepted(struct handshake *h, struct mark *m)
 	return m->met;
 }
 
-/* Of a server's socket that has agreed to nothing. */
+/* The socket is a server's, and has agreed to nothing. */
 static __always_inline __u16 leave(struct bpf_sockopt *ctx,
 				   const struct option_answer *answer)
 {

@@ -31,18 +31,18 @@
 #define PORTS          65536
 
 struct mark {
-	__u32 state;  /* OFFER_* */
-	__u8 offers;  /* the SYN of this connection carries the option */
-	__u8 syns;    /* SYNs sent with it */
-	__u8 listed;  /* counted in "listeners" */
-	__u8 flags;   /* callback flags that were not set before us */
-	__u16 port;   /* its own, host order */
-	__u8 serves;  /* came from a listener */
-	__u8 defers;  /* listener with TCP_DEFER_ACCEPT */
-	__u8 met;     /* serves: stands in "accepted" */
-	__u8 watched; /* server's, on TCP: for how many ends its own counts */
-	__u8 waits;   /* serves: counted as waiting at its place */
-	__u8 promised; /* serves: one of its port's promises */
+	__u32 state;    /* OFFER_* */
+	__u8 offers;    /* the SYN of this connection carries the option */
+	__u8 syns;      /* SYNs sent with it */
+	__u8 listed;    /* counted in "listeners" */
+	__u8 flags;     /* callback flags that were not set before us */
+	__u16 port;     /* its own, host order */
+	__u8 serves;    /* came from a listener */
+	__u8 defers;    /* listener with TCP_DEFER_ACCEPT */
+	__u8 met;       /* serves: stands in "accepted" */
+	__u8 watched;   /* server's, on TCP: for how many ends its own counts */
+	__u8 waits;     /* serves: counted as waiting at its place */
+	__u8 promised;  /* serves: one of its port's promises */
 	__u32 local[4]; /* serves, watched: its own address */
 	__u32 acceptor; /* serves: the process that asked first, or 0 */
 	__u32 epoch;    /* promised: likewise */
@@ -56,8 +56,8 @@ struct mark {
 
 /* What is kept of a SYN-ACK that carried the option. */
 struct answer {
-	__u64 sent;                /* when, the last time */
-	__u32 epoch;               /* of the promise to its port */
+	__u64 sent;  /* when, the last time */
+	__u32 epoch; /* of the promise to its port */
 	__u32 pad;
 	struct option_knock knock; /* of the client that got it */
 };

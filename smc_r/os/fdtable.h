@@ -48,8 +48,8 @@ struct listener {
 	int accept_flags;   /* the program's last accept4() */
 	/* None that it gives before then has agreed (OPTION_LEFT_FOR). */
 	_Atomic uint64_t left_until_ns;
-	struct held *held;  /* sandbox.h: connections that are to be given, */
-	int sign;           /* and the descriptor that tells of them, or 0 */
+	struct held *held; /* sandbox.h: connections that are to be given, */
+	int sign;          /* and the descriptor that tells of them, or 0 */
 	struct listener *next; /* the next one to be given back */
 };
 

@@ -98,7 +98,7 @@ struct option_knocking {
 struct option_answer {
 	__u32 state; /* OPTION_ANSWER | OFFER_* */
 	__u16 port;  /* local, host order; 0: has none any more */
-	__u16 left; /* A server's socket: OPTION_LEFT_*; 0: not known */
+	__u16 left;  /* A server's socket: OPTION_LEFT_*; 0: not known */
 	/* in6_addr as it stands in memory; IPv4 as ::ffff:a.b.c.d */
 	__u32 address[4];
 	struct option_knock knock; /* of a server's socket */
