@@ -77,8 +77,9 @@ void handshake_after_refusal(int fd, const struct sockaddr *a, socklen_t n,
  * many clients of its listener are silent (unheard.h) that it should pause. */
 bool handshake_accepted(struct listener *l, int fd,
 			const struct sockaddr_storage *peer, bool nonblock);
-/* What the listener has just given is TCP's: it is counted, and nothing else is
- * to be done about it. Nobody is asked; true when it is known from before. */
+/* Comes after accept(), too, and asks nobody. True: the BPF program has told
+ * before that the place is left to TCP; so the new connection is the kernel's,
+ * and was counted. */
 bool handshake_accepted_left(const struct listener *l);
 
 /* Makes progress without waiting; returns the phase that is reached. */

@@ -124,7 +124,7 @@ static void one_plain(int l, const char *step)
 	drop_clients();
 }
 
-/* What it has in its queue may have agreed. */
+/* A connection in its queue may have agreed meanwhile. */
 static void unmarked_for_a_while(int l)
 {
 	option_check(offer_unmark(l), "unmark");
