@@ -44,6 +44,9 @@
 #define AF_SMC 43
 #endif
 #define TALKS_MAX 1024
+/* A handshake has a few seconds. No more of them are begun at once than a slow
+ * machine ends in that time. */
+#define UNKNOWN_MAX 32
 #define PIECE     16384
 
 enum how {
@@ -471,6 +474,15 @@ static int begin_listening(void)
 	return fd;
 }
 
+static int count_unknown(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < sum.begun; i++)
+		n += talks[i]->is_unknown;
+	return n;
+}
+
 static void add_more(int listener)
 {
 	struct sockaddr_storage a;
@@ -483,7 +495,8 @@ static void add_more(int listener)
 			return;
 		add(fd);
 	}
-	while (sum.begun < opt.count && sum.begun - sum.done < opt.at_once) {
+	while (sum.begun < opt.count && sum.begun - sum.done < opt.at_once &&
+	       count_unknown() < UNKNOWN_MAX) {
 		fd = new_socket();
 		if (connect(fd, (struct sockaddr *)&a, n) < 0)
 			fail("connect");
