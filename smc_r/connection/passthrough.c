@@ -5,11 +5,12 @@
 #include <sys/mman.h>
 
 #include "smc_r/connection/connection.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/protocol/reason.h"
 #include "smc_r/status/segment.h"
 
-struct status_slot *_Atomic *_Atomic passthrough_table;
+FORK_PAGE struct status_slot *_Atomic *_Atomic passthrough_table;
 
 static _Atomic int end; /* highest number ever kept, plus one */
 

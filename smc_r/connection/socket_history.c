@@ -17,15 +17,14 @@
 #define STREAM     16u /* stdio has it; of a listener: IDLE */
 #define RCVNEVER   32u /* SOCKET_RCVNEVER */
 #define SNDNEVER   64u
-#define BUFFERS    128u   /* their sizes may be set: ask */
-#define IDLE       STREAM /* a listener that nobody is served by */
-#define OTHER      254u /* all of it: a socket that is not TCP's, or not ours */
+#define BUFFERS    128u /* their sizes may be set: ask */
+#define IDLE       SOCKET_HISTORY_LISTENERS
+#define OTHER      SOCKET_HISTORY_OTHER
 
-/* The table is not made when it is needed, as that would be a call of ours; so
- * it is as large as programs need. Nothing is known of higher numbers. */
-#define SIZE 65536
+#define SIZE  SOCKET_HISTORY_SIZE
+#define table socket_history_table
 
-static _Alignas(64) uint8_t table[SIZE];
+_Alignas(64) uint8_t socket_history_table[SIZE];
 
 static uint8_t bits_of(int fd)
 {
@@ -46,13 +45,6 @@ void socket_history_copied(int from, int to)
 {
 	if ((unsigned)to < SIZE && from != to)
 		table[to] = bits_of(from);
-}
-
-void socket_history_gone(int fd)
-{
-	/* Most have none, and their page is not touched. */
-	if ((unsigned)fd < SIZE && table[fd])
-		table[fd] = 0;
 }
 
 bool socket_history_is_tcp(int fd)
@@ -90,13 +82,6 @@ void socket_history_stream(int fd)
 {
 	if ((unsigned)fd < SIZE)
 		table[fd] |= STREAM;
-}
-
-/* An accepted socket has the options of its listener. */
-void socket_history_accepted(int listener, int fd)
-{
-	socket_history_copied(listener, fd);
-	socket_history_note_idle(fd, false);
 }
 
 bool socket_history_is_buffer(int name)

@@ -28,12 +28,41 @@ struct socket_history {
 	uint32_t options; /* SOCKET_* of connection.h, without NONBLOCK */
 };
 
-/* A socket that this process just made, or accepted from `listener`. */
+/* The table is not made when it is needed, as that would be a call of ours; so
+ * it is as large as programs need. Nothing is known of higher numbers. */
+#define SOCKET_HISTORY_SIZE 65536
+extern uint8_t socket_history_table[SOCKET_HISTORY_SIZE];
+#define SOCKET_HISTORY_OTHER 254u /* no socket of TCP's, or not ours */
+
+/* A socket that this process just made. */
 void socket_history_made(int fd, int domain, int type, int protocol);
-void socket_history_accepted(int listener, int fd);
 /* A second number for the same; and one that is closed. */
 void socket_history_copied(int from, int to);
-void socket_history_gone(int fd);
+
+static inline void socket_history_gone(int fd)
+{
+	/* Most have none, and their page is not touched. */
+	if ((unsigned)fd < SOCKET_HISTORY_SIZE && socket_history_table[fd])
+		socket_history_table[fd] = 0;
+}
+
+/* What is kept of a listener alone: nobody is served by it (16: IDLE). */
+#define SOCKET_HISTORY_LISTENERS 16u
+
+/* It was accepted, and has the options of its listener. */
+static inline void socket_history_accepted(int listener, int fd)
+{
+	uint8_t seen = (unsigned)listener < SOCKET_HISTORY_SIZE
+			   ? socket_history_table[listener]
+			   : 0;
+
+	if ((unsigned)fd >= SOCKET_HISTORY_SIZE)
+		return;
+	if (seen != SOCKET_HISTORY_OTHER)
+		seen &= (uint8_t)~SOCKET_HISTORY_LISTENERS;
+	socket_history_table[fd] = seen;
+}
+
 /* This process made it as a TCP socket; as another one. Neither: not known. */
 bool socket_history_is_tcp(int fd);
 bool socket_history_is_other(int fd);

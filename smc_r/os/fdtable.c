@@ -8,15 +8,15 @@
 #include "smc_r/os/fork_page.h"
 #include "smc_r/os/relaxed.h"
 
-struct fdentry *_Atomic *fdtable;
+FORK_PAGE struct fdentry *_Atomic *fdtable;
 
 static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
 FORK_PAGE static _Atomic int end;
 FORK_PAGE static _Atomic int program_end;
-FORK_PAGE static _Atomic int connections_end;
-FORK_PAGE static _Atomic int connections;
+FORK_PAGE _Atomic int fdtable_connections_top;
+FORK_PAGE _Atomic int fdtable_connected;
 FORK_PAGE static _Atomic int listeners_end;
-FORK_PAGE static _Atomic int listeners;
+FORK_PAGE _Atomic int fdtable_listening;
 
 int fdtable_init(void)
 {
@@ -47,12 +47,12 @@ void fdtable_set(int fd, struct fdentry *e)
 	raise_end(&end, fd);
 	raise_end(&program_end, fd);
 	if (e->kind == FDENTRY_SOCKET) {
-		raise_end(&connections_end, fd);
-		atomic_fetch_add(&connections, 1);
+		raise_end(&fdtable_connections_top, fd);
+		atomic_fetch_add(&fdtable_connected, 1);
 	}
 	if (e->kind == FDENTRY_LISTENER) {
 		raise_end(&listeners_end, fd);
-		atomic_fetch_add(&listeners, 1);
+		atomic_fetch_add(&fdtable_listening, 1);
 	}
 	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
 }
@@ -64,9 +64,9 @@ bool fdtable_drop(int fd, struct fdentry *e)
 	if (!atomic_compare_exchange_strong(&fdtable[fd], &there, NULL))
 		return false;
 	if (e->kind == FDENTRY_LISTENER)
-		atomic_fetch_sub(&listeners, 1);
+		atomic_fetch_sub(&fdtable_listening, 1);
 	if (e->kind == FDENTRY_SOCKET)
-		atomic_fetch_sub(&connections, 1);
+		atomic_fetch_sub(&fdtable_connected, 1);
 	return atomic_fetch_sub(&e->references, 1) == 1;
 }
 
@@ -113,22 +113,7 @@ int fdtable_program_end(void)
 	return atomic_load(&program_end);
 }
 
-int fdtable_connections_end(void)
-{
-	return atomic_load(&connections_end);
-}
-
-int fdtable_connections(void)
-{
-	return relaxed_load(&connections);
-}
-
 int fdtable_listeners_end(void)
 {
 	return atomic_load(&listeners_end);
-}
-
-int fdtable_listeners(void)
-{
-	return atomic_load(&listeners);
 }

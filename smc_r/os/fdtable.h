@@ -93,12 +93,28 @@ int fdtable_end(void);
 /* The end without the private ones: the program's numbers are mostly low, and
  * ours are high. */
 int fdtable_program_end(void);
+
+extern _Atomic int fdtable_connections_top;
+
 /* The end of connections alone; 0: there has never been one. */
-int fdtable_connections_end(void);
+static inline int fdtable_connections_end(void)
+{
+	return atomic_load(&fdtable_connections_top);
+}
+
 /* The end of listeners alone. */
 int fdtable_listeners_end(void);
 /* Descriptors of listeners, and of connections, now. */
-int fdtable_listeners(void);
-int fdtable_connections(void);
+extern _Atomic int fdtable_listening, fdtable_connected;
+
+static inline int fdtable_listeners(void)
+{
+	return atomic_load_explicit(&fdtable_listening, memory_order_relaxed);
+}
+
+static inline int fdtable_connections(void)
+{
+	return atomic_load_explicit(&fdtable_connected, memory_order_relaxed);
+}
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * fork_page: variables that are written around each fork, and at each accept.
- * A process that forks copies each page that it or its child writes to behind
- * it, so these lie together.
+ * fork_page: variables that are written around each fork, and at each accept,
+ * and those that a call on a descriptor of the kernel's looks at. A process
+ * that forks copies each page that it or its child writes to behind it, and
+ * each system call leaves the caches colder, so these lie together.
  */
 #ifndef SMC_R_FORK_PAGE_H
 #define SMC_R_FORK_PAGE_H

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "smc_r/os/fdtable.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 
@@ -40,7 +41,7 @@
 #define GIVEN_PART 8u
 #define GIVEN_MIN  8u
 
-static _Atomic unsigned private_fd_count;
+FORK_PAGE _Atomic unsigned private_fd_count;
 static _Atomic int lowest = INT_MAX; /* number that there ever was */
 
 /* The program's own, between private_fd_begin() and its end; engine lock. */
@@ -173,7 +174,7 @@ bool private_fd_has_room(unsigned more)
 	return spares((int)fd, more, &l);
 }
 
-_Atomic int private_fd_few_from = INT_MAX;
+FORK_PAGE _Atomic int private_fd_few_from = INT_MAX;
 
 static void note_lowest(int fd, const struct rlimit *l)
 {
@@ -256,11 +257,6 @@ bool private_fd_has_plenty(unsigned more)
 	most = l.rlim_max / PLENTY_PART;
 	return atomic_load(&private_fd_count) + more <=
 	       (most < PLENTY_MAX ? most : PLENTY_MAX);
-}
-
-unsigned private_fd_in_use(void)
-{
-	return atomic_load(&private_fd_count);
 }
 
 unsigned private_fd_in_the_way(void)

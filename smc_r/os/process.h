@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "smc_r/os/relaxed.h"
 #include "smc_r/os/status.h"
 
 struct process {
@@ -154,8 +155,14 @@ bool private_fd_has_plenty(unsigned more);
 /* A program that gets this number, or a higher one, will soon have none left,
  * and some of ours are in its way. */
 extern _Atomic int private_fd_few_from;
+extern _Atomic unsigned private_fd_count;
+
 /* How many are open. */
-unsigned private_fd_in_use(void);
+static inline unsigned private_fd_in_use(void)
+{
+	return relaxed_load(&private_fd_count);
+}
+
 /* The program has no number left: as many are to be given back then, or 0, as
  * all of ours lie above its soft limit. Engine lock held. */
 unsigned private_fd_in_the_way(void);

@@ -26,6 +26,19 @@
 	    __attribute__((alias(#of), visibility("default")))
 
 /*
+ * libc declares these with "...". Where SMC-R runs a parameter that is named is
+ * passed as one that is not, so that the call can go on as it came; one that
+ * the caller did not pass is not looked at by the kernel.
+ */
+#define PRELOAD_VARIADIC(name, of)                                             \
+	extern __typeof__(of) variadic_##name __asm__(#name)                   \
+	    __attribute__((alias(#of), visibility("default")))
+
+/* The rest of a function, where nothing of it is to be done for plain calls:
+ * neither registers saved nor a stack checked. */
+#define NOT_PLAIN __attribute__((noinline))
+
+/*
  * Nothing is known of this descriptor: the call on it is the real one's, by a
  * tail call. That costs least where the kernel returns to the program at once,
  * and not by a page of ours, which it has forgotten since the call before.

@@ -15,6 +15,7 @@
 #include "smc_r/epoll/epoll_shared.h"
 #include "smc_r/fallback/tcp_end.h"
 #include "smc_r/handshake/handshake.h"
+#include "smc_r/link/shm/linkgroup_deaths.h"
 #include "smc_r/os/engines.h"
 #include "smc_r/os/pages.h"
 #include "smc_r/os/process.h"
@@ -259,14 +260,6 @@ static void note_flags(int fd, int flags)
 		l->accept_flags = flags;
 }
 
-/* Has its place been left to TCP, and is nothing else to be done for each of
- * its connections? */
-static bool is_left(const struct listener *l)
-{
-	return l && relaxed_load(&l->left_until_ns) && !l->deferred &&
-	       !process.off && handshake_accepted_left(l);
-}
-
 static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
 	struct sockaddr_storage peer;
@@ -283,10 +276,6 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
-	if (is_left(listener_of(fd))) {
-		socket_history_accepted(fd, result);
-		return result;
-	}
 	note_flags(fd, flags);
 	begin_accepted(fd, result, &peer, flags);
 	if (errno != error)
@@ -329,18 +318,52 @@ static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	return result;
 }
 
+/* Where a place has been left to TCP for a while the kernel accepts as ever,
+ * and then nothing is to be done but for some of its connections. */
+static inline bool was_left(const struct listener *l)
+{
+	return l && relaxed_load(&l->left_until_ns) &&
+	       l->marked_by == process.pid && !process.off &&
+	       !process.confined && !linkgroup_deaths_matter() &&
+	       fdtable_connections() == 0 && !relaxed_load(&sandbox_holds);
+}
+
+static NOT_PLAIN void take_up(int listener, int fd, int flags)
+{
+	struct sockaddr_storage peer;
+	socklen_t l = sizeof(peer);
+	int error = errno;
+
+	if (socket_before_accept(listener) &&
+	    SYS_CALL3(SYS_getpeername, fd, &peer, &l) == 0) {
+		note_flags(listener, flags);
+		begin_accepted(listener, fd, &peer, flags);
+	}
+	errno = error;
+}
+
 static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 {
+	struct listener *l = listener_of(fd);
 	int result = -1;
+
+	if (was_left(l)) {
+		result = kernel_accepts(fd, a, n, flags);
+		if (result >= 0 && handshake_accepted_left(l))
+			socket_history_accepted(fd, result);
+		else if (result >= 0)
+			take_up(fd, result, flags);
+		return result;
+	}
 
 	if (__builtin_expect(sandbox_holds, 0))
 		result =
 		    sandbox_accept(fd, a, n, flags == BY_ACCEPT ? 0 : flags);
 	if (result >= 0)
 		return result;
-	if (!fdtable || process.confined || (process.off && !listener_of(fd)))
+	if (!fdtable || process.confined || (process.off && !l))
 		return kernel_accepts(fd, a, n, flags);
-	if (!listener_of(fd) && !socket_history_is_tcp(fd))
+	if (!l && !socket_history_is_tcp(fd))
 		return accept_unknown(fd, a, n, flags);
 	if (!(process.off || may_begin(fd)) || !can_tell(a, n) ||
 	    !socket_before_accept(fd))
@@ -381,7 +404,7 @@ PRELOAD int getpeername(int fd, struct sockaddr *a, socklen_t *n)
 
 /* ---- ending ---- */
 
-PRELOAD int shutdown(int fd, int how)
+static NOT_PLAIN int shutdown_any(int fd, int how)
 {
 	struct connection *c = served_end(fd);
 	int result = (int)SOCKET_KERNEL;
@@ -389,6 +412,11 @@ PRELOAD int shutdown(int fd, int how)
 	if (c && how >= SHUT_RD && how <= SHUT_RDWR)
 		result = socket_shutdown(c, fd, how);
 	return result == (int)SOCKET_KERNEL ? real.shutdown(fd, how) : result;
+}
+
+PRELOAD int shutdown(int fd, int how)
+{
+	return is_plain(fd) ? real.shutdown(fd, how) : shutdown_any(fd, how);
 }
 
 PRELOAD int close(int fd)

@@ -25,13 +25,17 @@
 #include "smc_r/socket/splice_copy.h"
 #include "smc_r/socket/successor.h"
 
-/* Does a message carry anything else than bytes? Where there is nothing of ours
- * nobody has to know. Could a descriptor of ours be in it? */
+/* A message may carry a descriptor of ours, where there is one. */
+static inline bool is_told_of_messages(void)
+{
+	return fdtable_connections_end() > 0 || fdtable_listeners() > 0;
+}
+
+/* Does it carry anything else than bytes? */
 static bool has_control(const struct msghdr *m)
 {
-	return (fdtable_connections_end() > 0 || fdtable_listeners() > 0) &&
-	       !process.confined && pages_hold(m, sizeof(*m), false) &&
-	       m->msg_controllen;
+	return is_told_of_messages() && !process.confined &&
+	       pages_hold(m, sizeof(*m), false) && m->msg_controllen;
 }
 
 /* More bytes than there are addresses: read() and write() are refused before
@@ -117,15 +121,12 @@ static inline ssize_t receive_one(struct connection *c, int fd, void *p,
 	return r ? r : socket_receive(c, fd, &v, 1, flags);
 }
 
-static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
-				   struct sockaddr *a, socklen_t *l)
+static NOT_PLAIN ssize_t receive_any(int fd, void *p, size_t n, int flags,
+				     struct sockaddr *a, socklen_t *l)
 {
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
-	struct connection *c;
 
-	if (is_plain(fd))
-		return real.recvfrom(fd, p, n, flags, a, l);
-	c = served_point(fd);
 	if (c)
 		r = receive_one(c, fd, p, n, flags);
 	if (r == SOCKET_KERNEL)
@@ -144,6 +145,13 @@ static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
 	return r;
 }
 
+static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
+				   struct sockaddr *a, socklen_t *l)
+{
+	return is_plain(fd) ? real.recvfrom(fd, p, n, flags, a, l)
+			    : receive_any(fd, p, n, flags, a, l);
+}
+
 PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
 			 struct sockaddr *restrict a, socklen_t *restrict l)
 {
@@ -155,18 +163,20 @@ PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
 	return receive_from(fd, p, n, flags, NULL, NULL);
 }
 
-PRELOAD ssize_t read(int fd, void *p, size_t n)
+static NOT_PLAIN ssize_t read_any(int fd, void *p, size_t n)
 {
+	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
-	struct connection *c;
 
-	if (is_plain(fd))
-		return real.read(fd, p, n);
-	c = served_point(fd);
 	/* read() of zero bytes returns 0 at once; recv() would wait. */
 	if (c && n > 0 && !is_beyond(n))
 		r = receive_one(c, fd, p, n, 0);
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
+}
+
+PRELOAD ssize_t read(int fd, void *p, size_t n)
+{
+	return is_plain(fd) ? real.read(fd, p, n) : read_any(fd, p, n);
 }
 
 static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
@@ -286,7 +296,7 @@ static ssize_t receive_message(struct connection *c, int fd, struct msghdr *m,
 	return r;
 }
 
-PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+static NOT_PLAIN ssize_t recvmsg_any(int fd, struct msghdr *m, int flags)
 {
 	struct connection *c = served_point(fd);
 	ssize_t r = SOCKET_KERNEL;
@@ -294,6 +304,12 @@ PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	if (c)
 		r = receive_message(c, fd, m, flags);
 	return r == SOCKET_KERNEL ? real.recvmsg(fd, m, flags) : r;
+}
+
+PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	return is_plain(fd) ? real.recvmsg(fd, m, flags)
+			    : recvmsg_any(fd, m, flags);
 }
 
 /* recvmmsg(2): looked at after each message, and never while one waits. */
@@ -459,21 +475,25 @@ static bool is_name(const void *a, socklen_t l)
 		pages_hold(a, l, false));
 }
 
-static inline ssize_t send_to(int fd, const void *p, size_t n, int flags,
-			      const struct sockaddr *a, socklen_t l)
+static NOT_PLAIN ssize_t send_any(int fd, const void *p, size_t n, int flags,
+				  const struct sockaddr *a, socklen_t l)
 {
 	struct iovec v = {(void *)(uintptr_t)p, capped(n)};
+	struct connection *c = served_end_point(fd);
 	ssize_t r = SOCKET_KERNEL;
-	struct connection *c;
 
-	if (is_plain(fd))
-		return real.sendto(fd, p, n, flags, a, l);
-	c = served_end_point(fd);
 	if (c && is_name(a, l))
 		r = send_one(c, fd, p, n, flags);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.sendto(fd, p, n, flags, a, l), &v, 1);
+}
+
+static inline ssize_t send_to(int fd, const void *p, size_t n, int flags,
+			      const struct sockaddr *a, socklen_t l)
+{
+	return is_plain(fd) ? real.sendto(fd, p, n, flags, a, l)
+			    : send_any(fd, p, n, flags, a, l);
 }
 
 PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
@@ -487,20 +507,22 @@ PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
 	return send_to(fd, p, n, flags, NULL, 0);
 }
 
-PRELOAD ssize_t write(int fd, const void *p, size_t n)
+static NOT_PLAIN ssize_t write_any(int fd, const void *p, size_t n)
 {
 	struct iovec v = {(void *)(uintptr_t)p, n};
+	struct connection *c = served_end_point(fd);
 	ssize_t r = SOCKET_KERNEL;
-	struct connection *c;
 
-	if (is_plain(fd))
-		return real.write(fd, p, n);
-	c = served_end_point(fd);
 	if (c && !is_beyond(n))
 		r = send_one(c, fd, p, n, 0);
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(fd, real.write(fd, p, n), &v, 1);
+}
+
+PRELOAD ssize_t write(int fd, const void *p, size_t n)
+{
+	return is_plain(fd) ? real.write(fd, p, n) : write_any(fd, p, n);
 }
 
 static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
@@ -564,7 +586,7 @@ static ssize_t message_by_kernel(int fd, const struct msghdr *m, int flags)
 		   : r;
 }
 
-PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+static NOT_PLAIN ssize_t sendmsg_any(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t r;
 
@@ -578,6 +600,13 @@ PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	if (r != SOCKET_KERNEL)
 		return r;
 	return message_by_kernel(fd, m, flags);
+}
+
+PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	return is_plain(fd) && !is_told_of_messages()
+		   ? real.sendmsg(fd, m, flags)
+		   : sendmsg_any(fd, m, flags);
 }
 
 PRELOAD int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
@@ -635,7 +664,7 @@ static ssize_t send_odd_file(struct connection *c, int out, int in, off_t *at,
 	return SOCKET_KERNEL;
 }
 
-PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
+static NOT_PLAIN ssize_t sendfile_any(int out, int in, off_t *at, size_t n)
 {
 	struct connection *c = served(out);
 	ssize_t r = SOCKET_KERNEL;
@@ -653,6 +682,12 @@ PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
 	if (r != SOCKET_KERNEL)
 		return r;
 	return by_kernel(out, real.sendfile(out, in, at, n), NULL, 0);
+}
+
+PRELOAD ssize_t sendfile(int out, int in, off_t *at, size_t n)
+{
+	return is_plain(out) && is_plain(in) ? real.sendfile(out, in, at, n)
+					     : sendfile_any(out, in, at, n);
 }
 
 PRELOAD_ALIAS(sendfile64, sendfile);

@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -17,39 +16,39 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* A third parameter that is not there is not looked at by the kernel. */
-#define MODE_AFTER(flags, mode)                                                \
-	do {                                                                   \
-		va_list ap;                                                    \
-                                                                               \
-		va_start(ap, flags);                                           \
-		(mode) = va_arg(ap, mode_t);                                   \
-		va_end(ap);                                                    \
-	} while (0)
-
-PRELOAD int open(const char *path, int flags, ...)
+/* A mode that is not there is not looked at by the kernel. */
+static NOT_PLAIN int open_scarcely(const char *path, int flags, mode_t mode)
 {
-	mode_t mode;
-
-	MODE_AFTER(flags, mode);
 	return SCARCITY_CALL(real.open(path, flags, mode), -1);
 }
 
-PRELOAD_ALIAS(open64, open);
-
-PRELOAD int openat(int dir, const char *path, int flags, ...)
+static int call_open(const char *path, int flags, mode_t mode)
 {
-	mode_t mode;
+	return scarcity_is_far() ? real.open(path, flags, mode)
+				 : open_scarcely(path, flags, mode);
+}
 
-	MODE_AFTER(flags, mode);
+PRELOAD_VARIADIC(open, call_open);
+PRELOAD_VARIADIC(open64, call_open);
+
+static NOT_PLAIN int openat_scarcely(int dir, const char *path, int flags,
+				     mode_t mode)
+{
 	return SCARCITY_CALL(real.openat(dir, path, flags, mode), -1);
 }
 
-PRELOAD_ALIAS(openat64, openat);
+static int call_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return scarcity_is_far() ? real.openat(dir, path, flags, mode)
+				 : openat_scarcely(dir, path, flags, mode);
+}
+
+PRELOAD_VARIADIC(openat, call_openat);
+PRELOAD_VARIADIC(openat64, call_openat);
 
 PRELOAD int creat(const char *path, mode_t mode)
 {
-	return SCARCITY_CALL(real.creat(path, mode), -1);
+	SCARCITY_RETURN(real.creat(path, mode), -1);
 }
 
 PRELOAD_ALIAS(creat64, creat);
@@ -61,7 +60,7 @@ int __openat_2(int dir, const char *path, int flags);
 PRELOAD int __open_2(const char *path, int flags)
 {
 	real_need();
-	return SCARCITY_CALL(real.__open_2(path, flags), -1);
+	SCARCITY_RETURN(real.__open_2(path, flags), -1);
 }
 
 PRELOAD_ALIAS(__open64_2, __open_2);
@@ -69,7 +68,7 @@ PRELOAD_ALIAS(__open64_2, __open_2);
 PRELOAD int __openat_2(int dir, const char *path, int flags)
 {
 	real_need();
-	return SCARCITY_CALL(real.__openat_2(dir, path, flags), -1);
+	SCARCITY_RETURN(real.__openat_2(dir, path, flags), -1);
 }
 
 PRELOAD_ALIAS(__openat64_2, __openat_2);
@@ -77,62 +76,62 @@ PRELOAD_ALIAS(__openat64_2, __openat_2);
 PRELOAD FILE *fopen(const char *path, const char *mode)
 {
 	real_need();
-	return SCARCITY_CALL(real.fopen(path, mode), NULL);
+	SCARCITY_RETURN(real.fopen(path, mode), NULL);
 }
 
 PRELOAD FILE *fopen64(const char *path, const char *mode)
 {
 	real_need();
-	return SCARCITY_CALL(real.fopen64(path, mode), NULL);
+	SCARCITY_RETURN(real.fopen64(path, mode), NULL);
 }
 
 PRELOAD DIR *opendir(const char *path)
 {
 	real_need();
-	return SCARCITY_CALL(real.opendir(path), NULL);
+	SCARCITY_RETURN(real.opendir(path), NULL);
 }
 
 PRELOAD int pipe(int ends[2])
 {
-	return SCARCITY_CALL(real.pipe(ends), -1);
+	SCARCITY_RETURN(real.pipe(ends), -1);
 }
 
 PRELOAD int pipe2(int ends[2], int flags)
 {
-	return SCARCITY_CALL(real.pipe2(ends, flags), -1);
+	SCARCITY_RETURN(real.pipe2(ends, flags), -1);
 }
 
 PRELOAD int socketpair(int domain, int type, int protocol, int ends[2])
 {
-	return SCARCITY_CALL(real.socketpair(domain, type, protocol, ends), -1);
+	SCARCITY_RETURN(real.socketpair(domain, type, protocol, ends), -1);
 }
 
 PRELOAD int eventfd(unsigned count, int flags)
 {
-	return SCARCITY_CALL(real.eventfd(count, flags), -1);
+	SCARCITY_RETURN(real.eventfd(count, flags), -1);
 }
 
 PRELOAD int timerfd_create(int clock, int flags)
 {
-	return SCARCITY_CALL(real.timerfd_create(clock, flags), -1);
+	SCARCITY_RETURN(real.timerfd_create(clock, flags), -1);
 }
 
 PRELOAD int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	return SCARCITY_CALL(real.signalfd(fd, mask, flags), -1);
+	SCARCITY_RETURN(real.signalfd(fd, mask, flags), -1);
 }
 
 PRELOAD int memfd_create(const char *name, unsigned flags)
 {
-	return SCARCITY_CALL(real.memfd_create(name, flags), -1);
+	SCARCITY_RETURN(real.memfd_create(name, flags), -1);
 }
 
 PRELOAD int inotify_init1(int flags)
 {
-	return SCARCITY_CALL(real.inotify_init1(flags), -1);
+	SCARCITY_RETURN(real.inotify_init1(flags), -1);
 }
 
 PRELOAD int inotify_init(void)
 {
-	return SCARCITY_CALL(real.inotify_init(), -1);
+	SCARCITY_RETURN(real.inotify_init(), -1);
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -70,23 +69,21 @@ static void begin_signals(struct connection *c, int fd)
 	errno = error;
 }
 
-PRELOAD int fcntl(int fd, int command, ...)
+static bool is_dup(int command)
+{
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+}
+
+static NOT_PLAIN int fcntl_any(int fd, int command, long argument)
 {
 	struct connection *c = served(fd);
-	va_list ap;
-	long argument;
 	int result;
 
-	va_start(ap, command);
-	argument = va_arg(ap, long);
-	va_end(ap);
-	if (is_plain(fd) && command != F_DUPFD && command != F_DUPFD_CLOEXEC)
-		return real.fcntl(fd, command, argument);
 	if (c && (command == F_SETSIG || command == F_SETOWN ||
 		  command == F_SETOWN_EX ||
 		  (command == F_SETFL && (argument & O_ASYNC))))
 		begin_signals(c, fd);
-	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+	if (is_dup(command))
 		passthrough_share(fd);
 	result = SCARCITY_CALL(real.fcntl(fd, command, argument), -1);
 	if (result >= 0 && fdtable)
@@ -94,8 +91,16 @@ PRELOAD int fcntl(int fd, int command, ...)
 	return result;
 }
 
-PRELOAD_ALIAS(fcntl64, fcntl);
-PRELOAD_ALIAS(__fcntl, fcntl);
+static int call_fcntl(int fd, int command, long argument)
+{
+	return is_plain(fd) && !is_dup(command)
+		   ? real.fcntl(fd, command, argument)
+		   : fcntl_any(fd, command, argument);
+}
+
+PRELOAD_VARIADIC(fcntl, call_fcntl);
+PRELOAD_VARIADIC(fcntl64, call_fcntl);
+PRELOAD_VARIADIC(__fcntl, call_fcntl);
 
 /* Bytes in the ring were sent before the mark, which only TCP has. */
 static int at_mark(struct connection *c, int fd, int *out)
@@ -170,18 +175,13 @@ static bool gives_number(unsigned long request)
 	       request == TIOCOUTQ || request == SIOCOUTQNSD_NUMBER;
 }
 
-PRELOAD int ioctl(int fd, unsigned long request, ...)
+static NOT_PLAIN int ioctl_any(int fd, unsigned long request, long argument)
 {
 	/* Messages of ours may be on their way in what stays on TCP. */
 	struct connection *c =
 	    request == TIOCOUTQ ? connection_of(fd) : served(fd);
-	va_list ap;
-	long argument;
 	int result;
 
-	va_start(ap, request);
-	argument = va_arg(ap, long);
-	va_end(ap);
 	if (!c)
 		return real.ioctl(fd, request, argument);
 	/* What writes to nowhere is the kernel's to refuse. */
@@ -193,6 +193,14 @@ PRELOAD int ioctl(int fd, unsigned long request, ...)
 		socket_note_nonblock(fd, *(int *)argument);
 	return result;
 }
+
+static int call_ioctl(int fd, unsigned long request, long argument)
+{
+	return is_plain(fd) ? real.ioctl(fd, request, argument)
+			    : ioctl_any(fd, request, argument);
+}
+
+PRELOAD_VARIADIC(ioctl, call_ioctl);
 
 /* What the kernel says of a layer that it does not have; a socket without a
  * connection gets ENOTCONN for one that it has. */
@@ -209,12 +217,14 @@ static int layer_error(const void *name, socklen_t n)
 	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
 }
 
-/* Is there something to do when it is set on a socket that is no connection? */
-static bool is_noted(int level, int name)
+/* What most programs set, and is nothing to SMC-R. */
+static inline bool is_unnoted(int level, int name)
 {
-	return (level == SOL_SOCKET &&
-		(name == SO_RCVTIMEO || name == SO_SNDTIMEO)) ||
-	       (level == IPPROTO_TCP && name == TCP_DEFER_ACCEPT);
+	return (level == IPPROTO_TCP &&
+		(name == TCP_NODELAY || name == TCP_CORK ||
+		 name == TCP_QUICKACK)) ||
+	       (level == SOL_SOCKET &&
+		(name == SO_KEEPALIVE || name == SO_REUSEADDR));
 }
 
 /* After a call that worked: the value was there. */
@@ -229,16 +239,15 @@ static void note_option(int fd, int level, int name, const void *v)
 	socket_note_option(fd, level, name);
 }
 
-PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
+static NOT_PLAIN int setsockopt_any(int fd, int level, int name, const void *v,
+				    socklen_t n)
 {
 	struct connection *c = served(fd);
 	int result;
 
 	if (!process.off)
 		socket_history_option(fd, level, name);
-	if (is_plain(fd) && !is_noted(level, name))
-		return real.setsockopt(fd, level, name, v, n);
-	if (__builtin_expect(!c, 1)) {
+	if (!c) {
 		result = real.setsockopt(fd, level, name, v, n);
 		if (result == 0 && fdtable && !process.off)
 			note_option(fd, level, name, v);
@@ -265,6 +274,13 @@ PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
 	if (result == 0)
 		note_option(fd, level, name, v);
 	return result;
+}
+
+PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
+{
+	return is_plain(fd) && is_unnoted(level, name)
+		   ? real.setsockopt(fd, level, name, v, n)
+		   : setsockopt_any(fd, level, name, v, n);
 }
 
 static int cursors_error(struct connection *c, int fd)
@@ -320,8 +336,8 @@ static void correct_state(struct connection *c, int fd, void *info)
 		*(uint8_t *)info = (uint8_t)state; /* tcpi_state */
 }
 
-PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
-		       socklen_t *restrict n)
+static NOT_PLAIN int getsockopt_any(int fd, int level, int name, void *v,
+				    socklen_t *n)
 {
 	struct connection *c = served_end(fd);
 	int result;
@@ -342,6 +358,13 @@ PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
 	else if (level == IPPROTO_TCP && name == TCP_INFO && *n > 0)
 		correct_state(c, fd, v);
 	return result;
+}
+
+PRELOAD int getsockopt(int fd, int level, int name, void *restrict v,
+		       socklen_t *restrict n)
+{
+	return is_plain(fd) ? real.getsockopt(fd, level, name, v, n)
+			    : getsockopt_any(fd, level, name, v, n);
 }
 
 PRELOAD int sockatmark(int fd)

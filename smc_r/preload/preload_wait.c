@@ -50,6 +50,13 @@ static bool is_no_mask(const sigset_t *mask)
 /* For the kernel's part of it, where there is something to tell. */
 static const struct timespec no_time;
 
+/* Nothing of ours can be among what the program waits for. */
+static inline bool is_kernels(void)
+{
+	return fdtable_connections() == 0 && !linkgroup_deaths_matter() &&
+	       !relaxed_load(&sandbox_holds);
+}
+
 /* ---- poll ---- */
 
 static bool is_ours(const struct pollfd *fds, nfds_t n)
@@ -59,7 +66,7 @@ static bool is_ours(const struct pollfd *fds, nfds_t n)
 	       poll_has_members(fds, n) && n <= descriptor_limit();
 }
 
-PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
+static NOT_PLAIN int poll_any(struct pollfd *fds, nfds_t n, int ms)
 {
 	if (__builtin_expect(sandbox_holds, 0) && sandbox_polls(fds, n))
 		return sandbox_polled(fds, n, real.poll(fds, n, 0));
@@ -69,8 +76,13 @@ PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
 	return poll_members_ms(fds, n, ms);
 }
 
-PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
-		  const sigset_t *mask)
+PRELOAD int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	return is_kernels() ? real.poll(fds, n, ms) : poll_any(fds, n, ms);
+}
+
+static NOT_PLAIN int ppoll_any(struct pollfd *fds, nfds_t n,
+			       const struct timespec *t, const sigset_t *mask)
 {
 	if (__builtin_expect(sandbox_holds, 0) && sandbox_polls(fds, n))
 		return sandbox_polled(fds, n,
@@ -79,6 +91,13 @@ PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		return real.ppoll(fds, n, t, mask);
 	cancellation_point();
 	return poll_members(fds, n, t, mask);
+}
+
+PRELOAD int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
+		  const sigset_t *mask)
+{
+	return is_kernels() ? real.ppoll(fds, n, t, mask)
+			    : ppoll_any(fds, n, t, mask);
 }
 
 PRELOAD_ALIAS(__poll, poll);
@@ -106,8 +125,8 @@ static uint64_t timeval_ns(const struct timeval *t)
 }
 
 /* Linux writes back the time that is left. */
-PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
-		   fd_set *restrict x, struct timeval *restrict t)
+static NOT_PLAIN int select_any(int n, fd_set *r, fd_set *w, fd_set *x,
+				struct timeval *t)
 {
 	struct timespec timeout;
 	uint64_t end;
@@ -140,9 +159,15 @@ PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
 	return result;
 }
 
-PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
-		    fd_set *restrict x, const struct timespec *restrict t,
-		    const sigset_t *restrict mask)
+PRELOAD int select(int n, fd_set *restrict r, fd_set *restrict w,
+		   fd_set *restrict x, struct timeval *restrict t)
+{
+	return is_kernels() && n <= FD_SETSIZE ? real.select(n, r, w, x, t)
+					       : select_any(n, r, w, x, t);
+}
+
+static NOT_PLAIN int pselect_any(int n, fd_set *r, fd_set *w, fd_set *x,
+				 const struct timespec *t, const sigset_t *mask)
 {
 	fd_set held;
 
@@ -155,6 +180,15 @@ PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
 		return real.pselect(n, r, w, x, t, mask);
 	cancellation_point();
 	return select_members(n, r, w, x, t, mask);
+}
+
+PRELOAD int pselect(int n, fd_set *restrict r, fd_set *restrict w,
+		    fd_set *restrict x, const struct timespec *restrict t,
+		    const sigset_t *restrict mask)
+{
+	return is_kernels() && n <= FD_SETSIZE
+		   ? real.pselect(n, r, w, x, t, mask)
+		   : pselect_any(n, r, w, x, t, mask);
 }
 
 PRELOAD_ALIAS(__select, select);
@@ -185,16 +219,23 @@ PRELOAD int epoll_create(int size)
 	return fd;
 }
 
-PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
+static NOT_PLAIN int control_any(int ep, int op, int fd,
+				 struct epoll_event *event)
 {
-	int result;
+	int result = epoll_control(ep, op, fd, event);
 
-	if (__builtin_expect(!sandbox_holds, 1))
-		return epoll_control(ep, op, fd, event);
-	result = epoll_control(ep, op, fd, event);
 	if (result == 0)
 		sandbox_registered(ep, op, fd, event);
 	return result;
+}
+
+PRELOAD int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
+{
+	if (__builtin_expect(relaxed_load(&sandbox_holds), 0))
+		return control_any(ep, op, fd, event);
+	return op == EPOLL_CTL_DEL && is_plain(fd)
+		   ? real.epoll_ctl(ep, op, fd, event)
+		   : epoll_control(ep, op, fd, event);
 }
 
 /* Where there is no memory for it an event is told as EFAULT, and is there yet
@@ -248,27 +289,33 @@ static bool is_only_kernels(const struct epoll *e)
 	       linkgroup_rest_ms() < 0 && !linkgroup_deaths_matter();
 }
 
+static NOT_PLAIN int wait_tracked_ms(struct epoll *e,
+				     struct epoll_event *events, int max,
+				     int ms, long number, const sigset_t *mask)
+{
+	const struct epoll_way way = {number, mask};
+	struct timespec t;
+
+	return wait_tracked(e, events, max, from_ms(ms, &t), &way);
+}
+
 PRELOAD int epoll_wait(int ep, struct epoll_event *events, int max, int ms)
 {
-	const struct epoll_way way = {BY_EPOLL_WAIT, NULL};
 	struct epoll *e = epoll_of(ep);
-	struct timespec t;
 
 	if (!e || !is_room(max) || is_only_kernels(e))
 		return real.epoll_wait(ep, events, max, ms);
-	return wait_tracked(e, events, max, from_ms(ms, &t), &way);
+	return wait_tracked_ms(e, events, max, ms, BY_EPOLL_WAIT, NULL);
 }
 
 PRELOAD int epoll_pwait(int ep, struct epoll_event *events, int max, int ms,
 			const sigset_t *mask)
 {
-	const struct epoll_way way = {SYS_epoll_pwait, mask};
 	struct epoll *e = epoll_of(ep);
-	struct timespec t;
 
 	if (!e || !is_room(max) || is_only_kernels(e) || is_no_mask(mask))
 		return real.epoll_pwait(ep, events, max, ms, mask);
-	return wait_tracked(e, events, max, from_ms(ms, &t), &way);
+	return wait_tracked_ms(e, events, max, ms, SYS_epoll_pwait, mask);
 }
 
 PRELOAD int epoll_pwait2(int ep, struct epoll_event *events, int max,

@@ -12,6 +12,7 @@
 #include "smc_r/epoll/epoll_set.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/os/fdtable.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
@@ -23,7 +24,7 @@
 
 #define MOST 4096 /* as somaxconn is */
 
-_Atomic bool sandbox_holds;
+FORK_PAGE _Atomic bool sandbox_holds;
 
 /* In memory that forked processes share. */
 struct held {

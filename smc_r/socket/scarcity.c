@@ -18,8 +18,7 @@
 #include "smc_r/status/segment.h"
 #include "smc_r/stream/stream.h"
 
-/* Its status segment, and the directory of that. */
-#define KEPT 2u
+#define KEPT SCARCITY_KEPT
 
 /* The program's call takes no longer, where peers have to be waited for. */
 #define LONGEST_NS 1000000000u

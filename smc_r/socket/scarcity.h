@@ -28,6 +28,15 @@
  * No call of ours where nothing is open. */
 bool scarcity_relieve(void);
 
+/* So few are never given back: the status segment, and the directory of that.
+ */
+#define SCARCITY_KEPT 2u
+
+static inline bool scarcity_is_far(void)
+{
+	return __builtin_expect(private_fd_in_use() <= SCARCITY_KEPT, 1);
+}
+
 /* Is a call of the program, which had this result, to be made again? */
 static inline bool scarcity_again(bool failed)
 {
@@ -46,6 +55,15 @@ static inline bool scarcity_again(bool failed)
 		while (scarcity_again(scarcity_result == (failure)));          \
 		scarcity_result;                                               \
 	})
+
+/* The whole of a function that makes descriptors: a tail call, where there is
+ * nothing to give back. */
+#define SCARCITY_RETURN(call, failure)                                         \
+	do {                                                                   \
+		if (scarcity_is_far())                                         \
+			return (call);                                         \
+		return SCARCITY_CALL(call, failure);                           \
+	} while (0)
 
 /* The program got this number. */
 static inline void scarcity_note(int fd)

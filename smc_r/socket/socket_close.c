@@ -365,12 +365,9 @@ void socket_disconnected(int fd)
 	engine_unlock();
 }
 
-void socket_number_is_new(int fd)
+void socket_number_was_ours(int fd)
 {
-	struct fdentry *e = fdtable_get(fd);
-
-	if (__builtin_expect(!e || e->kind == FDENTRY_PRIVATE, 1) ||
-	    process_is_foreign())
+	if (fdtable_kind(fd, FDENTRY_PRIVATE) || process_is_foreign())
 		return;
 	engine_lock();
 	forget_locked(fd);

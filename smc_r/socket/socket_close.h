@@ -42,8 +42,14 @@ bool socket_drop(int fd);
 bool socket_range_is_simple(unsigned first, unsigned last);
 void socket_drop_range(unsigned first, unsigned last);
 
+void socket_number_was_ours(int fd);
+
 /* A creator gave us this number, so what we knew of it is stale. */
-void socket_number_is_new(int fd);
+static inline void socket_number_is_new(int fd)
+{
+	if (__builtin_expect(fdtable_get(fd) != NULL, 0))
+		socket_number_was_ours(fd);
+}
 
 /* connect() to nobody ended the connection. */
 void socket_disconnected(int fd);

@@ -43,11 +43,11 @@
 #ifndef AF_SMC
 #define AF_SMC 43
 #endif
-#define TALKS_MAX 1024
+#define TALKS_MAX   1024
 /* A handshake has a few seconds. No more of them are begun at once than a slow
  * machine ends in that time. */
 #define UNKNOWN_MAX 32
-#define PIECE     16384
+#define PIECE       16384
 
 enum how {
 	HOW_CLOSE,

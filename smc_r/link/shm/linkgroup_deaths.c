@@ -9,6 +9,7 @@
 
 #include "smc_r/link/shm/linkgroup_list.h"
 #include "smc_r/os/fdtable.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/real.h"
 #include "smc_r/os/sys.h"
@@ -16,7 +17,7 @@
 #define HEARD_MAX 64
 
 static _Atomic int deaths = -1;
-static _Atomic int idle;            /* groups without a connection */
+FORK_PAGE _Atomic int linkgroups_idle;
 static _Atomic uint32_t generation; /* instances that were made */
 
 void linkgroup_deaths_watch(const struct linkgroup *g)
@@ -50,11 +51,6 @@ static void make(void)
 	for (struct linkgroup *g = linkgroup_list_first(); g; g = g->next)
 		if (!g->waits)
 			linkgroup_deaths_watch(g);
-}
-
-bool linkgroup_deaths_matter(void)
-{
-	return relaxed_load(&idle) > 0 && !process.confined;
 }
 
 int linkgroup_deaths(void)
@@ -152,7 +148,7 @@ void linkgroup_end_use(struct linkgroup *g)
 
 void linkgroup_deaths_count(int groups)
 {
-	relaxed_add(&idle, groups);
+	relaxed_add(&linkgroups_idle, groups);
 }
 
 uint32_t linkgroup_deaths_generation(void)
@@ -164,7 +160,7 @@ void linkgroup_deaths_give_back(void)
 {
 	int fd = relaxed_load(&deaths);
 
-	if (fd < 0 || relaxed_load(&idle) > 0)
+	if (fd < 0 || relaxed_load(&linkgroups_idle) > 0)
 		return;
 	atomic_store(&deaths, -1);
 	private_fd_close(fd);
@@ -177,5 +173,5 @@ void linkgroup_deaths_forked(void)
 
 	if (fd >= 0)
 		private_fd_close(fd);
-	atomic_store(&idle, 0);
+	atomic_store(&linkgroups_idle, 0);
 }

@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 #include "smc_r/link/shm/linkgroup.h"
+#include "smc_r/os/process.h"
+#include "smc_r/os/relaxed.h"
 
 /* The descriptor that becomes readable when a peer has died, for a thread that
  * goes to sleep; -1: it need not watch. Takes the engine lock, the first time.
@@ -28,8 +30,14 @@
 int linkgroup_deaths(void);
 /* Tells that instance from those before and after it; 0: there is none. */
 uint32_t linkgroup_deaths_generation(void);
+extern _Atomic int linkgroups_idle; /* groups without a connection */
+
 /* Is there a group that only a peer's death makes useless? No lock needed. */
-bool linkgroup_deaths_matter(void);
+static inline bool linkgroup_deaths_matter(void)
+{
+	return relaxed_load(&linkgroups_idle) > 0 && !process.confined;
+}
+
 /* It is readable: gives back what the dead held. Takes the engine lock. */
 void linkgroup_deaths_heard(void);
 
