@@ -88,7 +88,8 @@ static __always_inline bool place_is_on_tcp(const struct option_listening *l)
 {
 	__u64 word = l->worth.word;
 
-	return ((word & 1) && worth_tcp_us(word, bpf_ktime_get_ns() / US)) ||
+	return ((word & WORTH_TCP) &&
+		worth_tcp_us(word, bpf_ktime_get_ns() / US)) ||
 	       place_is_left(l);
 }
 

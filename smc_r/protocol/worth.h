@@ -12,11 +12,15 @@
  *  - whatever comes, no more than that share of time is lost in the long run,
  *    looking whether it has changed included;
  *  - 0.6 s after the last short connection the place is back on SMC-R, and
- *    sooner where long ones have ended on TCP.
+ *    sooner where long ones have ended on TCP;
+ *  - short ones that come again then lose a quarter of that: until one has
+ *    gained, a place that was on TCP is wary: it goes there when it owes
+ *    WORTH_WARY, and time pays nothing ahead.
  *
  * The state is one word, so that a compare-and-swap changes it: bit 0 says that
- * the place is on TCP, the rest when it will owe nothing, in microseconds of
- * any clock that does not go back. 0: nothing is known, so SMC-R.
+ * the place is on TCP, bit 1 that it is wary, the rest when it will owe
+ * nothing, in microseconds of any clock that does not go back. 0: nothing is
+ * known, so SMC-R.
  *
  * Pure. The BPF program is compiled from it too, so it uses nothing but
  * linux/types.h.
@@ -34,6 +38,8 @@
 /* What may be owed, and the rest of it at which a place comes back. */
 #define WORTH_MOST_US    4000
 #define WORTH_LEAST_US   1000
+/* What a wary one may. */
+#define WORTH_WARY_US    1000
 /* One that gained, and many that did, pay ahead no more than that. */
 #define WORTH_CREDIT_US  1000
 /* What beginning costs more than on TCP: where client and acceptor share memory
@@ -90,6 +96,11 @@ struct worth_notes {
 	__u32 noted_ms; /* when the last one was */
 };
 
+/* The flags of a word, and their number. */
+#define WORTH_TCP   1ull
+#define WORTH_WARY  2ull
+#define WORTH_FLAGS 2
+
 #define WORTH_INLINE static inline __attribute__((always_inline, unused))
 
 WORTH_INLINE __u64 worth_least(__u64 a, __u64 b)
@@ -116,7 +127,7 @@ WORTH_INLINE __s64 worth_loss_us(const struct worth_ends *e)
 /* The time until which it owes, from now on; it may be over. */
 WORTH_INLINE __s64 worth_ahead_us(__u64 word, __u64 now_us)
 {
-	return (__s64)(word >> 1) - (__s64)now_us;
+	return (__s64)(word >> WORTH_FLAGS) - (__s64)now_us;
 }
 
 /* For how long the place stays on TCP, if nothing ends there; 0: it is on
@@ -126,14 +137,14 @@ WORTH_INLINE __u64 worth_tcp_us(__u64 word, __u64 now_us)
 	__s64 left =
 	    worth_ahead_us(word, now_us) - WORTH_LEAST_US * WORTH_SHARE;
 
-	return (word & 1) && left > 0 ? (__u64)left : 0;
+	return (word & WORTH_TCP) && left > 0 ? (__u64)left : 0;
 }
 
-WORTH_INLINE __u64 worth_word(__s64 ahead_us, int tcp, __u64 now_us)
+WORTH_INLINE __u64 worth_word(__s64 ahead_us, __u64 flags, __u64 now_us)
 {
 	__s64 at = (__s64)now_us + ahead_us;
 
-	return (__u64)(at > 0 ? at : 0) << 1 | (tcp ? 1 : 0);
+	return (__u64)(at > 0 ? at : 0) << WORTH_FLAGS | flags;
 }
 
 /* The word after these ends. */
@@ -141,21 +152,28 @@ WORTH_INLINE __u64 worth_after(__u64 word, const struct worth_ends *e,
 			       __u64 now_us)
 {
 	const __s64 most = (__s64)WORTH_MOST_US * WORTH_SHARE;
-	const __s64 credit = (__s64)WORTH_CREDIT_US * WORTH_SHARE;
-	__s64 before = worth_ahead_us(word, now_us), ahead;
-	int tcp = worth_tcp_us(word, now_us) > 0;
+	__s64 credit = (__s64)WORTH_CREDIT_US * WORTH_SHARE;
+	__s64 before = worth_ahead_us(word, now_us), ahead, limit = most;
+	__s64 loss = worth_loss_us(e);
+	__u64 flags = loss > 0 ? word & WORTH_WARY : 0;
 
+	if (worth_tcp_us(word, now_us))
+		flags |= WORTH_TCP;
+	else if (flags)
+		limit = (__s64)WORTH_WARY_US * WORTH_SHARE;
+	if (flags)
+		credit = 0;
 	if (before < -credit)
 		before = -credit;
-	ahead = before + worth_loss_us(e) * (__s64)worth_least(e->count, 1024) *
-			     WORTH_SHARE;
+	ahead =
+	    before + loss * (__s64)worth_least(e->count, 1024) * WORTH_SHARE;
 	if (ahead < -credit)
 		ahead = -credit;
-	if (ahead > most) {
-		tcp = 1;
+	if (ahead > limit) {
+		flags = WORTH_TCP | WORTH_WARY;
 		ahead = before > most ? before : most;
 	}
-	return worth_word(ahead, tcp, now_us);
+	return worth_word(ahead, flags, now_us);
 }
 
 /* The word of a place that stays on TCP for so long, whatever ends there. */
@@ -164,7 +182,8 @@ WORTH_INLINE __u64 worth_paused(__u64 word, __u64 pause_us, __u64 now_us)
 	__s64 ahead = worth_ahead_us(word, now_us);
 	__s64 wanted = (__s64)pause_us + WORTH_LEAST_US * WORTH_SHARE;
 
-	return worth_word(ahead > wanted ? ahead : wanted, 1, now_us);
+	return worth_word(ahead > wanted ? ahead : wanted,
+			  WORTH_TCP | (word & WORTH_WARY), now_us);
 }
 
 WORTH_INLINE __u32 worth_average(__u32 old, __u64 seen)

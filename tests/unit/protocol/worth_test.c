@@ -129,6 +129,34 @@ Test(worth, a_place_comes_back_when_nothing_ends_there)
 	cr_assert_not(is_on_tcp());
 }
 
+Test(worth, short_ones_that_come_again_lose_less)
+{
+	play(first, 200, SECOND);
+	cr_assert_geq(smc, 8);
+	now += SECOND;
+	play(first, 200, SECOND);
+	cr_assert_leq(smc, 3);
+	now += SECOND;
+	play(brief, 5000, SECOND);
+	cr_assert_leq(smc, 30);
+	/* Until one has gained. */
+	now += SECOND;
+	one(talk, 1000);
+	now += SECOND;
+	play(first, 200, SECOND);
+	cr_assert_geq(smc, 8);
+}
+
+Test(worth, a_wary_place_serves_those_that_come_rarely)
+{
+	play(first, 200, SECOND);
+	now += SECOND;
+	play(first, 9, 20 * SECOND);
+	cr_assert_eq(tcp, 0);
+	play(brief, 45, 20 * SECOND);
+	cr_assert_eq(tcp, 0);
+}
+
 Test(worth, long_ends_on_tcp_bring_it_back_sooner)
 {
 	play(brief, 5000, 3 * SECOND);
