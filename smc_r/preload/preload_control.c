@@ -21,6 +21,7 @@
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/peer/offer.h"
+#include "smc_r/peer/settings.h"
 #include "smc_r/poll/deferred.h"
 #include "smc_r/preload/engine.h"
 #include "smc_r/protocol/reason.h"
@@ -260,15 +261,23 @@ static void note_flags(int fd, int flags)
 		l->accept_flags = flags;
 }
 
-static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
+/* Is its place left to TCP, and so nothing to be done for what it gives? */
+static inline bool is_left(const struct listener *l)
+{
+	return l && relaxed_load(&l->left_until_ns) && !process.off &&
+	       handshake_accepted_left(l);
+}
+
+/* Without waits the kernel is called at once. */
+static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags,
+			 bool waits)
 {
 	struct sockaddr_storage peer;
 	socklen_t l = sizeof(peer);
-	int result;
+	int result = waits ? accept_wait(fd) : 0;
 	int error;
 
 	memset(&peer, 0, sizeof(peer));
-	result = accept_wait(fd);
 	if (result == 0)
 		result =
 		    kernel_accepts(fd, (struct sockaddr *)&peer, &l, flags);
@@ -276,6 +285,10 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags)
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
+	if (is_left(listener_of(fd))) {
+		socket_history_accepted(fd, result);
+		return result;
+	}
 	note_flags(fd, flags);
 	begin_accepted(fd, result, &peer, flags);
 	if (errno != error)
@@ -318,28 +331,15 @@ static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	return result;
 }
 
-/* Where a place has been left to TCP for a while the kernel accepts as ever,
- * and then nothing is to be done but for some of its connections. */
+/* Of a place that was left to TCP a while ago: is there nothing to do before
+ * the kernel accepts? */
 static inline bool was_left(const struct listener *l)
 {
-	return l && relaxed_load(&l->left_until_ns) &&
+	return l && relaxed_load(&l->left_until_ns) && l->matched &&
 	       l->marked_by == process.pid && !process.off &&
 	       !process.confined && !linkgroup_deaths_matter() &&
-	       fdtable_connections() == 0 && !relaxed_load(&sandbox_holds);
-}
-
-static NOT_PLAIN void take_up(int listener, int fd, int flags)
-{
-	struct sockaddr_storage peer;
-	socklen_t l = sizeof(peer);
-	int error = errno;
-
-	if (socket_before_accept(listener) &&
-	    SYS_CALL3(SYS_getpeername, fd, &peer, &l) == 0) {
-		note_flags(listener, flags);
-		begin_accepted(listener, fd, &peer, flags);
-	}
-	errno = error;
+	       fdtable_connections() == 0 && !relaxed_load(&sandbox_holds) &&
+	       !settings_moved(l->marked_at);
 }
 
 static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
@@ -347,15 +347,8 @@ static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	struct listener *l = listener_of(fd);
 	int result = -1;
 
-	if (was_left(l)) {
-		result = kernel_accepts(fd, a, n, flags);
-		if (result >= 0 && handshake_accepted_left(l))
-			socket_history_accepted(fd, result);
-		else if (result >= 0)
-			take_up(fd, result, flags);
-		return result;
-	}
-
+	if (was_left(l) && can_tell(a, n))
+		return accept_served(fd, a, n, flags, false);
 	if (__builtin_expect(sandbox_holds, 0))
 		result =
 		    sandbox_accept(fd, a, n, flags == BY_ACCEPT ? 0 : flags);
@@ -368,7 +361,7 @@ static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	if (!(process.off || may_begin(fd)) || !can_tell(a, n) ||
 	    !socket_before_accept(fd))
 		return kernel_accepts(fd, a, n, flags);
-	return accept_served(fd, a, n, flags);
+	return accept_served(fd, a, n, flags, true);
 }
 
 PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,

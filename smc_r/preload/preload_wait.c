@@ -50,10 +50,13 @@ static bool is_no_mask(const sigset_t *mask)
 /* For the kernel's part of it, where there is something to tell. */
 static const struct timespec no_time;
 
-/* Nothing of ours can be among what the program waits for. */
+/* Nothing of ours can be among what the program waits for. Connections that
+ * there were may be in an instance of epoll that a fork has copied. */
 static inline bool is_kernels(void)
 {
-	return fdtable_connections() == 0 && !linkgroup_deaths_matter() &&
+	return (fdtable_connections_end() == 0 ||
+		(fdtable_connections() == 0 && !linkgroup_deaths_matter() &&
+		 atomic_load(&process.forks) == 0)) &&
 	       !relaxed_load(&sandbox_holds);
 }
 

@@ -13,14 +13,14 @@
  *    looking whether it has changed included;
  *  - 0.6 s after the last short connection the place is back on SMC-R, and
  *    sooner where long ones have ended on TCP;
- *  - short ones that come again then lose a quarter of that: until one has
- *    gained, a place that was on TCP is wary: it goes there when it owes
+ *  - short ones that come again then lose less than half of that: a place that
+ *    was on TCP is wary until one has lost nothing. It goes there when it owes
  *    WORTH_WARY, and time pays nothing ahead.
  *
  * The state is one word, so that a compare-and-swap changes it: bit 0 says that
- * the place is on TCP, bit 1 that it is wary, the rest when it will owe
- * nothing, in microseconds of any clock that does not go back. 0: nothing is
- * known, so SMC-R.
+ * the place is on TCP, the rest when it will owe nothing, in microseconds of
+ * any clock that does not go back, which is odd where the place is wary. 0:
+ * nothing is known, so SMC-R.
  *
  * Pure. The BPF program is compiled from it too, so it uses nothing but
  * linux/types.h.
@@ -38,8 +38,9 @@
 /* What may be owed, and the rest of it at which a place comes back. */
 #define WORTH_MOST_US    4000
 #define WORTH_LEAST_US   1000
-/* What a wary one may. */
-#define WORTH_WARY_US    1000
+/* What a wary one may. It has come back with the above, and must not go again
+ * for one that is served by another process. */
+#define WORTH_WARY_US    2000
 /* One that gained, and many that did, pay ahead no more than that. */
 #define WORTH_CREDIT_US  1000
 /* What beginning costs more than on TCP: where client and acceptor share memory
@@ -96,10 +97,9 @@ struct worth_notes {
 	__u32 noted_ms; /* when the last one was */
 };
 
-/* The flags of a word, and their number. */
-#define WORTH_TCP   1ull
-#define WORTH_WARY  2ull
-#define WORTH_FLAGS 2
+/* The flags of a word. */
+#define WORTH_TCP  1ull
+#define WORTH_WARY 2ull
 
 #define WORTH_INLINE static inline __attribute__((always_inline, unused))
 
@@ -127,7 +127,7 @@ WORTH_INLINE __s64 worth_loss_us(const struct worth_ends *e)
 /* The time until which it owes, from now on; it may be over. */
 WORTH_INLINE __s64 worth_ahead_us(__u64 word, __u64 now_us)
 {
-	return (__s64)(word >> WORTH_FLAGS) - (__s64)now_us;
+	return (__s64)(word >> 1) - (__s64)now_us;
 }
 
 /* For how long the place stays on TCP, if nothing ends there; 0: it is on
@@ -144,7 +144,7 @@ WORTH_INLINE __u64 worth_word(__s64 ahead_us, __u64 flags, __u64 now_us)
 {
 	__s64 at = (__s64)now_us + ahead_us;
 
-	return (__u64)(at > 0 ? at : 0) << WORTH_FLAGS | flags;
+	return ((__u64)(at > 0 ? at : 0) & ~1ull) << 1 | flags;
 }
 
 /* The word after these ends. */
@@ -161,7 +161,7 @@ WORTH_INLINE __u64 worth_after(__u64 word, const struct worth_ends *e,
 		flags |= WORTH_TCP;
 	else if (flags)
 		limit = (__s64)WORTH_WARY_US * WORTH_SHARE;
-	if (flags)
+	if (flags & WORTH_WARY)
 		credit = 0;
 	if (before < -credit)
 		before = -credit;
@@ -170,7 +170,7 @@ WORTH_INLINE __u64 worth_after(__u64 word, const struct worth_ends *e,
 	if (ahead < -credit)
 		ahead = -credit;
 	if (ahead > limit) {
-		flags = WORTH_TCP | WORTH_WARY;
+		flags = WORTH_TCP | (loss > 0 ? WORTH_WARY : 0);
 		ahead = before > most ? before : most;
 	}
 	return worth_word(ahead, flags, now_us);

@@ -135,7 +135,7 @@ Test(worth, short_ones_that_come_again_lose_less)
 	cr_assert_geq(smc, 8);
 	now += SECOND;
 	play(first, 200, SECOND);
-	cr_assert_leq(smc, 3);
+	cr_assert_leq(smc, 5);
 	now += SECOND;
 	play(brief, 5000, SECOND);
 	cr_assert_leq(smc, 30);
@@ -145,6 +145,25 @@ Test(worth, short_ones_that_come_again_lose_less)
 	now += SECOND;
 	play(first, 200, SECOND);
 	cr_assert_geq(smc, 8);
+}
+
+/* It must not come back with a debt that sends it away at once. */
+Test(worth, a_wary_place_comes_back_for_those_that_follow_at_once)
+{
+	const struct {
+		struct worth_ends ends;
+		unsigned rate;
+	} loads[] = {{brief, 40}, {first, 9}};
+
+	for (int i = 0; i < 2; i++) {
+		play(brief, 5000, 3 * SECOND);
+		smc = tcp = 0;
+		for (unsigned k = 0; k < 20 * loads[i].rate; k++) {
+			now += SECOND / loads[i].rate - 1;
+			one(loads[i].ends, 1);
+		}
+		cr_assert_gt(smc, 5 * tcp);
+	}
 }
 
 Test(worth, a_wary_place_serves_those_that_come_rarely)
