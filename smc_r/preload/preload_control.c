@@ -331,8 +331,8 @@ static int accept_unknown(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	return result;
 }
 
-/* Of a place that was left to TCP a while ago: is there nothing to do before
- * the kernel accepts? */
+/* Was its place left to TCP a while ago, and is nothing to be done before the
+ * kernel accepts? */
 static inline bool was_left(const struct listener *l)
 {
 	return l && relaxed_load(&l->left_until_ns) && l->matched &&
