@@ -46,7 +46,7 @@ static inline void socket_history_gone(int fd)
 		socket_history_table[fd] = 0;
 }
 
-/* What is kept of a listener alone: nobody is served by it (16: IDLE). */
+/* This bit of a listener says that nobody is served by it. */
 #define SOCKET_HISTORY_LISTENERS 16u
 
 /* It was accepted, and has the options of its listener. */

@@ -217,7 +217,7 @@ static int layer_error(const void *name, socklen_t n)
 	return result < 0 && result != -ENOTCONN ? (int)-result : EOPNOTSUPP;
 }
 
-/* What most programs set, and is nothing to SMC-R. */
+/* Most programs set these, which are nothing to SMC-R. */
 static inline bool is_unnoted(int level, int name)
 {
 	return (level == IPPROTO_TCP &&

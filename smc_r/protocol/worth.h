@@ -38,8 +38,8 @@
 /* What may be owed, and the rest of it at which a place comes back. */
 #define WORTH_MOST_US    4000
 #define WORTH_LEAST_US   1000
-/* What a wary one may. It has come back with the above, and must not go again
- * for one that is served by another process. */
+/* A wary one may owe this. It has come back with the above, and must not go
+ * again for one that is served by another process. */
 #define WORTH_WARY_US    2000
 /* One that gained, and many that did, pay ahead no more than that. */
 #define WORTH_CREDIT_US  1000
