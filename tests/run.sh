@@ -28,7 +28,13 @@
 #
 # What a suite leaves running is ended, and counted as a failure. The last line
 # is "N passed, N failed", with ", N skipped" where some were; the exit is 0 only
-# when none failed. All output of a suite is kept in build/check/SUITE.log.
+# when none failed. The names of the tests that failed stand before it. All output
+# of a suite is kept in build/check/SUITE.log.
+#
+# With CHECK_AGAIN, the tests that failed in up to so many suites run once more
+# when all others have ended, with nothing beside them, and the second run counts.
+# What had failed in the first is named as "unsteady" before the sum; its output is
+# kept in build/check/SUITE.first.log.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -203,12 +209,14 @@ report() { # suite, status, seconds, log, passed, failed, skipped
 	fi
 }
 
-run_suite() { # lane, suite
+run_suite() { # lane, suite, arguments of bats...
 	local lane=$1 suite=$2 limit begin=$SECONDS status p f s
 	# Its own until it is complete: another run may use the same tree.
 	local log=$tmp/log.$lane
 	limit=$(limit_of "$suite")
 	command_of "$suite"
+	shift 2
+	argv+=("$@")
 	if is_too_late "$suite"; then
 		echo "ok - $suite # skip no time is left; make check" >"$log"
 		status=0
@@ -226,7 +234,7 @@ run_suite() { # lane, suite
 	fi
 	read -r p f s <<<"$(count "$log" $status)"
 	cp "$log" "$logs/${suite//\//-}.log"
-	echo "$p $f $s" >>"$tmp/counts"
+	echo "$p $f $s $suite" >>"$tmp/counts"
 	report "$suite" $status $((SECONDS - begin)) "$log" "$p" "$f" "$s" \
 		>"$tmp/report.$lane"
 	# In one piece.
@@ -265,6 +273,65 @@ next_free() {
 	flock "$tmp/counts" sed -i -e '1{w /dev/stdout' -e 'd}' "$tmp/free"
 }
 
+# The suites in which something failed, one a line.
+failed_suites() {
+	awk '$2 { print $4 }' "$tmp/counts"
+}
+
+# A regular expression for the tests of a bats file that failed; nothing where the
+# suite as a whole did, or some of its tests did not come to their turn.
+failed_tests() { # suite, log
+	local failed
+	[[ $1 = *.bats ]] || return 0
+	failed=$(awk -v suite="$1" '$4 == suite { print $2 }' "$tmp/counts")
+	[ "$(grep -c '^not ok [0-9]' "$2")" = "$failed" ] || return 0
+	sed -n 's/^not ok [0-9]* //p' "$2" | sed 's/[][\.*^$+?(){}|]/\\&/g' |
+		paste -s -d '|' | sed 's/.*/^(&)$/'
+}
+
+# What failed of a suite, or all of it, once more. Its passes are kept.
+run_suite_again() { # suite
+	local name=${1//\//-} only
+	cp "$logs/$name.log" "$logs/$name.first.log"
+	sed -n "s|^not ok|unsteady: $1:|p" "$logs/$name.first.log" \
+		>>"$tmp/unsteady"
+	only=$(failed_tests "$1" "$logs/$name.first.log")
+	if [ -n "$only" ]; then
+		sed -i -E "s|^([0-9]+) [0-9]+ ([0-9]+) $1\$|\1 0 \2 -|" \
+			"$tmp/counts"
+	else
+		sed -i "\\| $1\$|d" "$tmp/counts"
+	fi
+	run_suite a "$1" ${only:+-f "$only"}
+}
+
+run_again() {
+	local suite failed
+	mapfile -t failed < <(failed_suites)
+	if [ ${#failed[@]} = 0 ] || [ ${#failed[@]} -gt "${CHECK_AGAIN:-0}" ]; then
+		return
+	fi
+	echo "again, with nothing beside: ${failed[*]}"
+	(
+		trap end_lane TERM
+		trap - EXIT
+		job=
+		for suite in "${failed[@]}"; do
+			run_suite_again "$suite"
+		done
+	) &
+	pids=($!)
+	wait
+}
+
+name_failures() {
+	local suite
+	[ ! -e "$tmp/unsteady" ] || cat "$tmp/unsteady"
+	for suite in $(failed_suites); do
+		sed -n "s|^not ok|failed: $suite:|p" "$logs/${suite//\//-}.log"
+	done
+}
+
 # A group's suites, one a line.
 suites_of() { # argument
 	local name
@@ -290,8 +357,9 @@ suites_of() { # argument
 sum_up() { # number of suites
 	awk -v suites="$1" '
 	{ passed += $1; failed += $2; skipped += $3 }
+	$4 != "-" { suites-- }
 	END {
-		failed += suites - NR
+		failed += suites
 		printf "%d passed, %d failed", passed, failed
 		if (skipped)
 			printf ", %d skipped", skipped
@@ -342,6 +410,8 @@ main() {
 		pids+=($!)
 	fi
 	wait
+	run_again
+	name_failures
 	sum_up $((${#alone[@]} + ${#beside[@]} + ${#free[@]}))
 	exit
 }

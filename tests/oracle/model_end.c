@@ -184,9 +184,13 @@ void write_kill(struct model *m, char actor)
 		if (!c->used || c->ends[dead].actor != actor ||
 		    c->ends[dead].task || left->actor == actor)
 			continue;
-		if (!c->ends[dead].unread)
+		if (!c->ends[dead].unread) {
+			/* TCP answers the next bytes when it can. */
 			step(m, left, "await %s events=rdhup", left->name);
-		else if (left->fin_sent && c->ends[dead].fin_sent)
+			look_at_end(m, c, !dead);
+			continue;
+		}
+		if (left->fin_sent && c->ends[dead].fin_sent)
 			step(m, left, "settle %s", left->name);
 		else
 			step(m, left, "await %s events=err|hup", left->name);

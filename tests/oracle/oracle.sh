@@ -149,6 +149,19 @@ confirm_late() { # script, mode, wrapper of A, wrapper of B
 	fi
 }
 
+# Where the ends race, TCP has more than one outcome, of which it shows one.
+tcp_does_so_too() { # script, mode, other log
+	local i
+	[ -z "$wrong" ] || return 1
+	for i in 1 2 3; do
+		run "$1" "$place/plain.$i" '' ''
+		cmp -s "$place/plain.$i" "$3" || continue
+		echo "as TCP in its run $((i + 1)): $1, library in $2"
+		return 0
+	done
+	return 1
+}
+
 compare() { # script, mode
 	local script=$1 mode=$2 plain=$place/plain other=$place/$2 a='' b=''
 	case $mode in
@@ -160,7 +173,7 @@ compare() { # script, mode
 	ran=$((ran + 1))
 	if cmp -s "$plain" "$other"; then
 		confirm_late "$script" "$mode" "$a" "$b"
-	else
+	elif ! tcp_does_so_too "$script" "$mode" "$other"; then
 		report "$script" "$mode" "$plain" "$other"
 	fi
 }
