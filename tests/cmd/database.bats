@@ -77,7 +77,7 @@ agree() {
 	done) 3>&- &
 	local writer=$!
 	place_pids="$place_pids $writer"
-	while [ $seen -lt 100 ]; do
+	while [ $seen -lt 40 ]; do
 		line=$(lsattr -E -l smc_r0 -a max_memory -a port_range_list \
 			-a exclude_list -F value | tr '\n' ' ')
 		case $line in

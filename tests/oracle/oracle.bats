@@ -113,8 +113,8 @@ turn() { # which, of how many, words...
 	[ "$smc_new" -ge 200 ]
 }
 
-# SMC_R_LONG: each scenario with the library in either process; else a third of
-# them each, and the rest as processes that know each other.
+# SMC_R_LONG: each scenario with the library in either process; else a sixth of
+# them each, and another as processes that know each other.
 @test "scenarios with the library in one process" {
 	local i sides=(A B)
 	scenarios_but
@@ -124,7 +124,7 @@ turn() { # which, of how many, words...
 		for i in 0 1; do
 			# shellcheck disable=SC2046 # no name has a blank
 			"$here/oracle.sh" -j 6 -m "${sides[i]}" \
-				$(turn "$i" 3 "${scripts[@]}")
+				$(turn "$i" 6 "${scripts[@]}")
 		done
 	fi
 	smc_count
@@ -166,7 +166,7 @@ turn() { # which, of how many, words...
 	# Listeners that do not fit another process's client.
 	scenarios_but bound_connect disconnect listener_odd
 	[ -n "${SMC_R_LONG-}" ] ||
-		mapfile -t scripts < <(turn 2 3 "${scripts[@]}")
+		mapfile -t scripts < <(turn 2 6 "${scripts[@]}")
 	ORACLE_WARM=1 "$here/oracle.sh" -j 6 -m both "${scripts[@]}"
 	ORACLE_WARM=1 "$here/oracle.sh" -j 4 -m both -s 1 -n "$seeds" 73
 }

@@ -163,7 +163,7 @@ epoll_case() { # case
 	local i
 
 	# One of ten was not told, when the child came first.
-	for i in both_change asleep plain_asleep{,,,,,,,} in_turn nested unread; do
+	for i in both_change asleep plain_asleep{,,,} in_turn nested unread; do
 		epoll_case "$i"
 		[ "$demoted_new" -gt 0 ]
 	done
