@@ -163,6 +163,42 @@ def page(environ, start):
             "short_page:page"]), port)
 
 
+NODE_PASSES = """
+const net = require('net'), {fork} = require('child_process');
+const page = 'HTTP/1.0 200 OK\\r\\nContent-Length: 1024\\r\\n\\r\\n' +
+    'j'.repeat(1024);
+
+function answer(socket) {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(page));
+    socket.resume();
+}
+
+if (process.argv[2] == 'child') {
+    process.on('message', (message, socket) => socket && answer(socket));
+} else {
+    const children = [0, 1].map(() => fork(__filename, ['child']));
+    let next = 0;
+    net.createServer({pauseOnConnect: true}, socket => {
+        socket.on('error', () => {});
+        children[next++ % children.length].send('take', socket);
+    }).listen(process.argv[2], '127.0.0.1');
+}
+"""
+
+
+class Node(Short):
+    """Where children keep a socket, it is moved back to TCP before."""
+
+    name, title = "node", "node, each socket passed to a child"
+    needs = ("node", "ab")
+
+    def serve(self, column, port):
+        script = self.write("passes.js", NODE_PASSES)
+        self.servers.start(column, bound(SERVER_CORE, [
+            "node", script, str(port)]), port)
+
+
 class Redis(Short):
     name, title = "redis", "redis-benchmark -k 0, GET"
     needs = ("redis-server", "redis-benchmark")
@@ -238,6 +274,7 @@ APPS = {
     "short/nginx": Nginx,
     "short/haproxy": Haproxy,
     "short/gunicorn": Gunicorn,
+    "short/node": Node,
     "short/redis": Redis,
     "short/dnsmasq": Dnsmasq,
     "short/pgbench": ShortPgbench,
