@@ -194,7 +194,7 @@ void connection_attach(struct connection *c, struct rmb *rmb, uint32_t element,
 	c->bell.drained_data = rings_of_data_bell(c);
 	c->bell.drained_room = atomic_load(&c->own_wait->rings_room);
 	c->spin_score = rmb->spin_score;
-	c->stall.forks = atomic_load(&process.forks);
+	c->stall.forks = process_note_forks();
 	c->slot->rmbe_in = rmb->map.rmbe_bytes;
 	c->slot->rmbe_out = rmb->map.rmbe_bytes;
 	c->slot->link = STATUS_LINK_SHM;

@@ -179,7 +179,7 @@ void passthrough_drop_all(void)
 	}
 }
 
-void passthrough_leave(void)
+FORK_TEXT void passthrough_leave(void)
 {
 	atomic_store(&passthrough_table, NULL);
 }

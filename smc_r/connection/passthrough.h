@@ -62,7 +62,8 @@ void passthrough_share(int fd);
 /* Drops all of them; engine lock held. */
 void passthrough_drop_all(void);
 
-/* This process no longer shares our memory: nothing of ours is touched. */
+/* Nothing is kept, or this process no longer shares our memory: nobody looks at
+ * the table any more. */
 void passthrough_leave(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "smc_r/connection/connection.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/sys.h"
 
 #define KNOWN      1u
@@ -21,14 +22,29 @@
 #define IDLE       SOCKET_HISTORY_LISTENERS
 #define OTHER      SOCKET_HISTORY_OTHER
 
-#define SIZE  SOCKET_HISTORY_SIZE
-#define table socket_history_table
-
-_Alignas(64) uint8_t socket_history_table[SIZE];
+_Alignas(64) uint8_t socket_history_table[SOCKET_HISTORY_SIZE];
+FORK_PAGE uint8_t socket_history_low[SOCKET_HISTORY_LOW];
 
 static uint8_t bits_of(int fd)
 {
-	return (unsigned)fd < SIZE ? table[fd] : 0;
+	const uint8_t *bits = socket_history_bits(fd);
+
+	return bits ? *bits : 0;
+}
+
+static void put(int fd, uint8_t value)
+{
+	uint8_t *bits = socket_history_bits(fd);
+
+	if (bits)
+		*bits = value;
+}
+
+static void switch_bit(int fd, uint8_t bit, bool on)
+{
+	uint8_t seen = bits_of(fd);
+
+	put(fd, (uint8_t)(on ? seen | bit : seen & ~bit));
 }
 
 void socket_history_made(int fd, int domain, int type, int protocol)
@@ -37,14 +53,13 @@ void socket_history_made(int fd, int domain, int type, int protocol)
 		   (type & 0xf) == SOCK_STREAM &&
 		   (protocol == 0 || protocol == IPPROTO_TCP);
 
-	if ((unsigned)fd < SIZE)
-		table[fd] = tcp ? KNOWN : OTHER;
+	put(fd, tcp ? KNOWN : OTHER);
 }
 
 void socket_history_copied(int from, int to)
 {
-	if ((unsigned)to < SIZE && from != to)
-		table[to] = bits_of(from);
+	if (from != to)
+		put(to, bits_of(from));
 }
 
 bool socket_history_is_tcp(int fd)
@@ -59,18 +74,13 @@ bool socket_history_is_other(int fd)
 
 void socket_history_note_kernels(int fd)
 {
-	if ((unsigned)fd < SIZE)
-		table[fd] = OTHER;
+	put(fd, OTHER);
 }
 
 void socket_history_note_idle(int fd, bool idle)
 {
-	if ((unsigned)fd >= SIZE || socket_history_is_other(fd))
-		return;
-	if (idle)
-		table[fd] |= IDLE;
-	else
-		table[fd] &= (uint8_t)~IDLE;
+	if (!socket_history_is_other(fd))
+		switch_bit(fd, IDLE, idle);
 }
 
 bool socket_history_is_idle(int fd)
@@ -80,8 +90,7 @@ bool socket_history_is_idle(int fd)
 
 void socket_history_stream(int fd)
 {
-	if ((unsigned)fd < SIZE)
-		table[fd] |= STREAM;
+	switch_bit(fd, STREAM, true);
 }
 
 bool socket_history_is_buffer(int name)
@@ -112,20 +121,16 @@ void socket_history_option(int fd, int level, int name)
 		   (name == TCP_FASTOPEN_CONNECT || name == TCP_FASTOPEN)) {
 		bit = UNSUITABLE;
 	}
-	if (bit && (unsigned)fd < SIZE)
-		table[fd] |= bit;
+	if (bit)
+		switch_bit(fd, bit, true);
 }
 
 void socket_history_time_out(int fd, int name, bool never)
 {
 	uint8_t bit = name == SO_RCVTIMEO ? RCVNEVER : SNDNEVER;
 
-	if ((unsigned)fd >= SIZE || socket_history_is_other(fd))
-		return;
-	if (never)
-		table[fd] |= bit;
-	else
-		table[fd] &= (uint8_t)~bit;
+	if (!socket_history_is_other(fd))
+		switch_bit(fd, bit, never);
 }
 
 /* ---- asking ---- */

@@ -32,6 +32,19 @@ struct socket_history {
  * it is as large as programs need. Nothing is known of higher numbers. */
 #define SOCKET_HISTORY_SIZE 65536
 extern uint8_t socket_history_table[SOCKET_HISTORY_SIZE];
+/* The low ones are in a page that each call of ours touches (fork_page.h). */
+#define SOCKET_HISTORY_LOW 64
+extern uint8_t socket_history_low[SOCKET_HISTORY_LOW];
+
+/* NULL: nothing is known of such a number. */
+static inline uint8_t *socket_history_bits(int fd)
+{
+	if ((unsigned)fd < SOCKET_HISTORY_LOW)
+		return &socket_history_low[fd];
+	return (unsigned)fd < SOCKET_HISTORY_SIZE ? &socket_history_table[fd]
+						  : 0;
+}
+
 #define SOCKET_HISTORY_OTHER 254u /* no socket of TCP's, or not ours */
 
 /* A socket that this process just made. */
@@ -41,9 +54,11 @@ void socket_history_copied(int from, int to);
 
 static inline void socket_history_gone(int fd)
 {
-	/* Most have none, and their page is not touched. */
-	if ((unsigned)fd < SOCKET_HISTORY_SIZE && socket_history_table[fd])
-		socket_history_table[fd] = 0;
+	uint8_t *bits = socket_history_bits(fd);
+
+	/* Most have none, and their page is not written to. */
+	if (bits && *bits)
+		*bits = 0;
 }
 
 /* This bit of a listener says that nobody is served by it. */
@@ -52,15 +67,14 @@ static inline void socket_history_gone(int fd)
 /* It was accepted, and has the options of its listener. */
 static inline void socket_history_accepted(int listener, int fd)
 {
-	uint8_t seen = (unsigned)listener < SOCKET_HISTORY_SIZE
-			   ? socket_history_table[listener]
-			   : 0;
+	const uint8_t *of = socket_history_bits(listener);
+	uint8_t *bits = socket_history_bits(fd);
+	uint8_t seen = of ? *of : 0;
 
-	if ((unsigned)fd >= SOCKET_HISTORY_SIZE)
-		return;
 	if (seen != SOCKET_HISTORY_OTHER)
 		seen &= (uint8_t)~SOCKET_HISTORY_LISTENERS;
-	socket_history_table[fd] = seen;
+	if (bits)
+		*bits = seen;
 }
 
 /* This process made it as a TCP socket; as another one. Neither: not known. */

@@ -69,7 +69,7 @@ void epoll_created(int fd)
 	e->entry.kind = FDENTRY_EPOLL;
 	e->fd = fd;
 	e->shadow = e->bells = e->poke = -1;
-	e->forks = atomic_load(&process.forks);
+	e->forks = process_note_forks();
 	if (!e->shared) {
 		give_memory(e);
 		return;

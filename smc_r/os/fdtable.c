@@ -2,13 +2,18 @@
 /* fdtable: descriptor -> what the engine knows about it. */
 #include "smc_r/os/fdtable.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-
 #include "smc_r/os/fork_page.h"
 #include "smc_r/os/relaxed.h"
 
+/* Its pages come with what is written to them. */
+static BEHIND_FORK_PAGE struct fdentry *_Atomic table[FDTABLE_SIZE];
 FORK_PAGE struct fdentry *_Atomic *fdtable;
+FORK_PAGE struct fdentry *_Atomic *fdtable_whole;
+
+/* The entry that was left. It stays where it is until another one is written.
+ */
+FORK_PAGE static struct fdentry *left;
+FORK_PAGE static int left_fd;
 
 static struct fdentry private_fd_entry = {.kind = FDENTRY_PRIVATE};
 FORK_PAGE static _Atomic int end;
@@ -18,19 +23,53 @@ FORK_PAGE _Atomic int fdtable_connected;
 FORK_PAGE static _Atomic int listeners_end;
 FORK_PAGE _Atomic int fdtable_listening;
 
-int fdtable_init(void)
+static void count_less(const struct fdentry *e)
 {
-	void *table;
+	if (e->kind == FDENTRY_LISTENER)
+		atomic_fetch_sub(&fdtable_listening, 1);
+	if (e->kind == FDENTRY_SOCKET)
+		atomic_fetch_sub(&fdtable_connected, 1);
+}
 
-	if (fdtable)
-		return 0;
-	table =
-	    mmap(NULL, sizeof(*fdtable) * FDTABLE_SIZE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (table == MAP_FAILED)
-		return -ENOMEM;
-	fdtable = table;
-	return 0;
+void fdtable_init(void)
+{
+	if (!fdtable)
+		fdtable = fdtable_whole = table;
+}
+
+void fdtable_end_tracking(void)
+{
+	fdtable = fdtable_whole = NULL;
+}
+
+FORK_TEXT struct fdentry *fdtable_get_but_left(int fd)
+{
+	if ((unsigned)fd >= FDTABLE_SIZE || !fdtable || (left && fd == left_fd))
+		return NULL;
+	return atomic_load_explicit(&fdtable[fd], memory_order_acquire);
+}
+
+FORK_TEXT bool fdtable_leave(int fd, struct fdentry *e)
+{
+	if (left || fdtable_get(fd) != e)
+		return false;
+	left = e;
+	left_fd = fd;
+	fdtable_whole = NULL;
+	count_less(e);
+	return true;
+}
+
+/* The table, to be written to. Threads that meet here do the same. */
+static struct fdentry *_Atomic *writable(void)
+{
+	struct fdentry *there = left;
+
+	if (__builtin_expect(!fdtable_whole && left, 0)) {
+		atomic_compare_exchange_strong(&fdtable[left_fd], &there, NULL);
+		fdtable_whole = fdtable;
+	}
+	return fdtable;
 }
 
 static void raise_end(_Atomic int *of, int fd)
@@ -54,19 +93,16 @@ void fdtable_set(int fd, struct fdentry *e)
 		raise_end(&listeners_end, fd);
 		atomic_fetch_add(&fdtable_listening, 1);
 	}
-	atomic_store_explicit(&fdtable[fd], e, memory_order_release);
+	atomic_store_explicit(&writable()[fd], e, memory_order_release);
 }
 
 bool fdtable_drop(int fd, struct fdentry *e)
 {
 	struct fdentry *there = e;
 
-	if (!atomic_compare_exchange_strong(&fdtable[fd], &there, NULL))
+	if (!atomic_compare_exchange_strong(&writable()[fd], &there, NULL))
 		return false;
-	if (e->kind == FDENTRY_LISTENER)
-		atomic_fetch_sub(&fdtable_listening, 1);
-	if (e->kind == FDENTRY_SOCKET)
-		atomic_fetch_sub(&fdtable_connected, 1);
+	count_less(e);
 	return atomic_fetch_sub(&e->references, 1) == 1;
 }
 
@@ -94,13 +130,13 @@ bool fdtable_share(struct fdentry *e, int to)
 void fdtable_reserve(int fd)
 {
 	raise_end(&end, fd);
-	atomic_store_explicit(&fdtable[fd], &private_fd_entry,
+	atomic_store_explicit(&writable()[fd], &private_fd_entry,
 			      memory_order_release);
 }
 
 void fdtable_release(int fd)
 {
-	atomic_store_explicit(&fdtable[fd], NULL, memory_order_release);
+	atomic_store_explicit(&writable()[fd], NULL, memory_order_release);
 }
 
 int fdtable_end(void)

@@ -53,16 +53,22 @@ struct listener {
 	struct listener *next; /* the next one to be given back */
 };
 
+/* NULL: nothing is tracked. */
 extern struct fdentry *_Atomic *fdtable;
+/* It is the same, but NULL while one entry has been left. */
+extern struct fdentry *_Atomic *fdtable_whole;
 
-/* 0, or -ENOMEM and nothing will be tracked. */
-int fdtable_init(void);
+void fdtable_init(void);
+/* Nothing is tracked any more. */
+void fdtable_end_tracking(void);
+
+struct fdentry *fdtable_get_but_left(int fd);
 
 static inline struct fdentry *fdtable_get(int fd)
 {
-	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !fdtable, 0))
-		return NULL;
-	return atomic_load_explicit(&fdtable[fd], memory_order_acquire);
+	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !fdtable_whole, 0))
+		return fdtable_get_but_left(fd);
+	return atomic_load_explicit(&fdtable_whole[fd], memory_order_acquire);
 }
 
 static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
@@ -83,6 +89,11 @@ bool fdtable_clear(int fd, struct fdentry **out);
  * reference. share gives it a second number that has none; false: it went. */
 bool fdtable_drop(int fd, struct fdentry *e);
 bool fdtable_share(struct fdentry *e, int to);
+
+/* For a process of one thread. As drop, but neither the table nor the entry is
+ * written to, so that the child of a fork need not copy their pages; the
+ * entry's memory is never used again. Serves one entry; false: drop it. */
+bool fdtable_leave(int fd, struct fdentry *e);
 
 /* Marks a number as ours; a program that closes it gets EBADF. */
 void fdtable_reserve(int fd);

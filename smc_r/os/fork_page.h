@@ -10,4 +10,14 @@
 
 #define FORK_PAGE __attribute__((section(".data.fork")))
 
+/*
+ * What such a child runs, and the calls that most servers make on a descriptor
+ * of the kernel's. The linker sorts by alignment, so these come first; PRELOAD
+ * functions follow (preload.h).
+ */
+#define FORK_TEXT __attribute__((section(".text.hot.fork"), aligned(32)))
+
+/* The table that begins in their page, behind them: the most aligned one. */
+#define BEHIND_FORK_PAGE _Alignas(256)
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include "smc_r/os/fork_page.h"
@@ -26,6 +27,8 @@
 
 FORK_PAGE _Alignas(64) struct process process;
 FORK_PAGE bool process_is_empty_copy;
+/* Somebody has looked at the count of forks since the last one. */
+FORK_PAGE static _Atomic bool forks_noted = true;
 
 /* No generation has the number that a new thread begins with. */
 #define GENERATION_NONE UINT32_MAX
@@ -323,6 +326,21 @@ static uint64_t tick_ns;
 static uint64_t boot_ticks(uint64_t ns)
 {
 	return ns / tick_ns;
+}
+
+uint32_t process_note_forks(void)
+{
+	atomic_store(&forks_noted, true);
+	return atomic_load(&process.forks);
+}
+
+/* A parent that writes here copies the page that it shares with the child. */
+void process_count_fork(void)
+{
+	if (!atomic_load(&forks_noted) && __libc_single_threaded)
+		return;
+	atomic_store(&forks_noted, false);
+	atomic_fetch_add(&process.forks, 1);
 }
 
 void process_before_fork(void)

@@ -30,9 +30,11 @@ struct process {
 	char program[STATUS_PROGRAM_MAX]; /* as it was started */
 	unsigned spin_us;                 /* longest spin before a sleep */
 	unsigned stall_ms; /* longest wait for room that nobody makes, 0: any */
-	unsigned handshake_ms;  /* longest wait for the peer's part of it */
-	_Atomic uint32_t forks; /* that we saw, and that it has come from */
-	pid_t reporter;         /* SMC_R_REPORTER: smc_run -v, or 0 */
+	unsigned handshake_ms; /* longest wait for the peer's part of it */
+	/* That we saw, and that it has come from; those after which nobody has
+	 * looked are counted as one (process_note_forks). */
+	_Atomic uint32_t forks;
+	pid_t reporter; /* SMC_R_REPORTER: smc_run -v, or 0 */
 };
 
 /* What the environment said at the start; programs may overwrite it. */
@@ -48,6 +50,9 @@ void process_begin(void);
 const char *process_executable(void);
 /* Both, for what uses parts of the engine alone. */
 void process_init(void);
+/* The count of forks, to be compared with a later one; and one more. */
+uint32_t process_note_forks(void);
+void process_count_fork(void);
 /* Called before each fork, and in its child. */
 void process_before_fork(void);
 void process_forked(void);
@@ -72,10 +77,10 @@ bool process_thread_is_dead(uint32_t tid);
 bool process_is_foreign(void);
 
 /*
- * Set by a process that has nothing of ours to pass on, around its fork: the
- * child writes nothing, and is told apart at its first call that needs to know
- * (process_on_copy). Until then this is true there, and its tables are its
- * parent's, in memory of its own: it may drop from them.
+ * True in the child of a process that had nothing of ours to pass on: the child
+ * writes nothing else, and is told apart at its first call that needs to know
+ * (process_on_copy). Until then its tables are its parent's, in memory of its
+ * own: it may drop from them.
  */
 extern bool process_is_empty_copy;
 

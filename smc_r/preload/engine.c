@@ -37,11 +37,17 @@
  */
 FORK_PAGE static _Atomic uint32_t forking;
 
-/* The copy is made of a process that has nothing of ours. */
-static __thread bool forks_bare;
-
-/* The last fork of this process left an empty copy. */
-FORK_PAGE static bool last_was_empty;
+/*
+ * What the copy gets: all; nothing, as nobody knows this process; or nothing,
+ * as it has a slot and no connection. A thread that forks finds its last
+ * answer, and seldom has to write another one, in a page that the fork itself
+ * writes to.
+ */
+static __thread enum {
+	COPY_WHOLE,
+	COPY_BARE,
+	COPY_EMPTY,
+} copy;
 
 /* Others may know of this process: by a slot, or by the registry. */
 static bool is_known(void)
@@ -58,23 +64,28 @@ static bool has_nothing_to_pass_on(void)
 	       !registry_is_open() && !epoll_shared_has_any();
 }
 
+static void choose_copy(void)
+{
+	int now = COPY_BARE;
+
+	if (is_known()) {
+		/* Is this itself a copy that nobody has noticed? */
+		process_tid();
+		now = has_nothing_to_pass_on() ? COPY_EMPTY : COPY_WHOLE;
+	}
+	if ((int)copy != now)
+		copy = now;
+}
+
 static void before_fork(void)
 {
+	if (atomic_load(&forking) && atomic_load(&forking) == process_tid())
+		return;
 	sleepers_reap();
-	if (forks_bare != !is_known())
-		forks_bare = !forks_bare;
-	if (forks_bare) {
-		atomic_fetch_add(&process.forks, 1);
+	choose_copy();
+	process_count_fork();
+	if (copy != COPY_WHOLE)
 		return;
-	}
-	if (atomic_load(&forking) == process_tid())
-		return;
-	atomic_fetch_add(&process.forks, 1);
-	process_is_empty_copy = last_was_empty = has_nothing_to_pass_on();
-	if (process_is_empty_copy) {
-		atomic_store(&forking, process_tid());
-		return;
-	}
 	engine_lock_for_fork();
 	atomic_store(&forking, process_tid());
 	handshake_before_fork();
@@ -90,31 +101,30 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
-	if (forks_bare || atomic_load(&forking) != process_tid())
+	if (copy != COPY_WHOLE || atomic_load(&forking) != process_tid())
 		return;
 	atomic_store(&forking, 0);
-	if (process_is_empty_copy) {
-		process_is_empty_copy = false;
-		return;
-	}
 	segment_after_fork(false);
 	engine_unlock_after_fork(false);
 }
 
-static void after_fork_in_child(void)
+FORK_TEXT static void after_fork_in_child(void)
 {
-	if (forks_bare) {
-		forks_bare = false;
+	if (copy == COPY_BARE) {
+		copy = COPY_WHOLE;
 		process_forked_bare();
 		sleepers_forked();
 		return;
 	}
-	if (!atomic_exchange(&forking, 0))
-		return;
-	if (process_is_empty_copy) {
+	if (copy == COPY_EMPTY) {
+		copy = COPY_WHOLE;
+		process_is_empty_copy = true;
+		passthrough_leave();
 		segment_leave_files();
 		return;
 	}
+	if (!atomic_exchange(&forking, 0))
+		return;
 	process_forked();
 	segment_after_fork(true);
 	linkgroup_forked();
@@ -173,7 +183,7 @@ void engine_leave(void)
 {
 	process.off = true;
 	process_on_copy = NULL;
-	fdtable = NULL;
+	fdtable_end_tracking();
 	passthrough_leave();
 }
 
@@ -187,10 +197,7 @@ void engine_start(void)
 		return;
 	exec_check_init();
 	epoll_shared_init();
-	if (fdtable_init() < 0) {
-		process.off = true;
-		return;
-	}
+	fdtable_init();
 	offer_init(rundir_path());
 	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -243,7 +250,7 @@ void engine_stop(void)
 
 void engine_fork_failed(void)
 {
-	if (process.off || !is_known() || last_was_empty)
+	if (process.off || !is_known() || copy == COPY_EMPTY)
 		return;
 	engine_lock();
 	segment_fork_failed();

@@ -15,11 +15,17 @@
 #include <sys/single_threaded.h>
 
 #include "smc_r/connection/connection_ends.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/real.h"
 #include "smc_r/socket/scarcity.h"
 #include "smc_r/socket/socket_close.h"
 
-#define PRELOAD __attribute__((visibility("default")))
+/* They lie together, so that calls on descriptors of the kernel's touch few
+ * pages, which the child of a fork has to fetch again. */
+#define PRELOAD                                                                \
+	__attribute__((visibility("default"), section(".text.hot.preload")))
+/* Those that nearly each server makes for each connection. */
+#define PRELOAD_HOT __attribute__((visibility("default"))) FORK_TEXT
 /* Old binaries know these functions under a second name. */
 #define PRELOAD_ALIAS(name, of)                                                \
 	extern __typeof__(of) name                                             \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* preload_control: sockets come, are named, and go. */
+#include "smc_r/os/fork_page.h"
 #include "smc_r/preload/preload.h"
 
 #include <fcntl.h>
@@ -286,7 +287,8 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags,
 	error = errno;
 	give_address(a, n, &peer, l);
 	if (is_left(listener_of(fd))) {
-		socket_history_accepted(fd, result);
+		/* Nobody will ask for it. */
+		socket_history_gone(result);
 		return result;
 	}
 	note_flags(fd, flags);
@@ -364,15 +366,16 @@ static int accept_by(int fd, struct sockaddr *a, socklen_t *n, int flags)
 	return accept_served(fd, a, n, flags, true);
 }
 
-PRELOAD int accept4(int fd, struct sockaddr *restrict a, socklen_t *restrict n,
-		    int flags)
+PRELOAD_HOT int accept4(int fd, struct sockaddr *restrict a,
+			socklen_t *restrict n, int flags)
 {
 	/* The kernel refuses it, and it is none of ours. */
 	return flags == BY_ACCEPT ? real.accept4(fd, a, n, flags)
 				  : accept_by(fd, a, n, flags);
 }
 
-PRELOAD int accept(int fd, struct sockaddr *restrict a, socklen_t *restrict n)
+PRELOAD_HOT int accept(int fd, struct sockaddr *restrict a,
+		       socklen_t *restrict n)
 {
 	return accept_by(fd, a, n, BY_ACCEPT);
 }
@@ -407,12 +410,12 @@ static NOT_PLAIN int shutdown_any(int fd, int how)
 	return result == (int)SOCKET_KERNEL ? real.shutdown(fd, how) : result;
 }
 
-PRELOAD int shutdown(int fd, int how)
+PRELOAD_HOT int shutdown(int fd, int how)
 {
 	return is_plain(fd) ? real.shutdown(fd, how) : shutdown_any(fd, how);
 }
 
-PRELOAD int close(int fd)
+PRELOAD_HOT int close(int fd)
 {
 	socket_history_gone(fd);
 	if (__builtin_expect(fdtable_get(fd) != NULL, 0))

@@ -152,13 +152,13 @@ static inline ssize_t receive_from(int fd, void *p, size_t n, int flags,
 			    : receive_any(fd, p, n, flags, a, l);
 }
 
-PRELOAD ssize_t recvfrom(int fd, void *p, size_t n, int flags,
-			 struct sockaddr *restrict a, socklen_t *restrict l)
+PRELOAD_HOT ssize_t recvfrom(int fd, void *p, size_t n, int flags,
+			     struct sockaddr *restrict a, socklen_t *restrict l)
 {
 	return receive_from(fd, p, n, flags, a, l);
 }
 
-PRELOAD ssize_t recv(int fd, void *p, size_t n, int flags)
+PRELOAD_HOT ssize_t recv(int fd, void *p, size_t n, int flags)
 {
 	return receive_from(fd, p, n, flags, NULL, NULL);
 }
@@ -174,7 +174,7 @@ static NOT_PLAIN ssize_t read_any(int fd, void *p, size_t n)
 	return r == SOCKET_KERNEL ? real.read(fd, p, n) : r;
 }
 
-PRELOAD ssize_t read(int fd, void *p, size_t n)
+PRELOAD_HOT ssize_t read(int fd, void *p, size_t n)
 {
 	return is_plain(fd) ? real.read(fd, p, n) : read_any(fd, p, n);
 }
@@ -187,7 +187,7 @@ static ssize_t receive_vector(int fd, const struct iovec *v, int n, int flags)
 				    : SOCKET_KERNEL;
 }
 
-PRELOAD ssize_t readv(int fd, const struct iovec *v, int n)
+PRELOAD_HOT ssize_t readv(int fd, const struct iovec *v, int n)
 {
 	ssize_t r;
 
@@ -306,7 +306,7 @@ static NOT_PLAIN ssize_t recvmsg_any(int fd, struct msghdr *m, int flags)
 	return r == SOCKET_KERNEL ? real.recvmsg(fd, m, flags) : r;
 }
 
-PRELOAD ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+PRELOAD_HOT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	return is_plain(fd) ? real.recvmsg(fd, m, flags)
 			    : recvmsg_any(fd, m, flags);
@@ -496,13 +496,13 @@ static inline ssize_t send_to(int fd, const void *p, size_t n, int flags,
 			    : send_any(fd, p, n, flags, a, l);
 }
 
-PRELOAD ssize_t sendto(int fd, const void *p, size_t n, int flags,
-		       const struct sockaddr *a, socklen_t l)
+PRELOAD_HOT ssize_t sendto(int fd, const void *p, size_t n, int flags,
+			   const struct sockaddr *a, socklen_t l)
 {
 	return send_to(fd, p, n, flags, a, l);
 }
 
-PRELOAD ssize_t send(int fd, const void *p, size_t n, int flags)
+PRELOAD_HOT ssize_t send(int fd, const void *p, size_t n, int flags)
 {
 	return send_to(fd, p, n, flags, NULL, 0);
 }
@@ -520,7 +520,7 @@ static NOT_PLAIN ssize_t write_any(int fd, const void *p, size_t n)
 	return by_kernel(fd, real.write(fd, p, n), &v, 1);
 }
 
-PRELOAD ssize_t write(int fd, const void *p, size_t n)
+PRELOAD_HOT ssize_t write(int fd, const void *p, size_t n)
 {
 	return is_plain(fd) ? real.write(fd, p, n) : write_any(fd, p, n);
 }
@@ -533,7 +533,7 @@ static ssize_t send_vector(int fd, const struct iovec *v, int n, int flags)
 				    : SOCKET_KERNEL;
 }
 
-PRELOAD ssize_t writev(int fd, const struct iovec *v, int n)
+PRELOAD_HOT ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	ssize_t r;
 
@@ -602,7 +602,7 @@ static NOT_PLAIN ssize_t sendmsg_any(int fd, const struct msghdr *m, int flags)
 	return message_by_kernel(fd, m, flags);
 }
 
-PRELOAD ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+PRELOAD_HOT ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	return is_plain(fd) && !is_told_of_messages()
 		   ? real.sendmsg(fd, m, flags)

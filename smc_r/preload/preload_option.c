@@ -276,7 +276,8 @@ static NOT_PLAIN int setsockopt_any(int fd, int level, int name, const void *v,
 	return result;
 }
 
-PRELOAD int setsockopt(int fd, int level, int name, const void *v, socklen_t n)
+PRELOAD_HOT int setsockopt(int fd, int level, int name, const void *v,
+			   socklen_t n)
 {
 	return is_plain(fd) && is_unnoted(level, name)
 		   ? real.setsockopt(fd, level, name, v, n)

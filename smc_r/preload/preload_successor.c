@@ -22,7 +22,7 @@ extern char **environ;
 /* ---- fork ---- */
 
 /* The handlers of pthread_atfork do not learn that it failed. */
-PRELOAD pid_t fork(void)
+PRELOAD_HOT pid_t fork(void)
 {
 	pid_t pid;
 	int error;

@@ -113,18 +113,14 @@ static void free_without_device(void)
 }
 
 /* The engine's parts that it uses, as a program's process has them. */
-static int begin_engine(void)
+static void begin_engine(void)
 {
-	int error;
-
 	real_init();
 	process_init();
-	error = fdtable_init();
+	fdtable_init();
 	/* Its rings count beside those of all other processes. */
 	account_init(rundir_path());
-	if (error == 0)
-		barrier_register();
-	return error;
+	barrier_register();
 }
 
 /* They come where the loop waits: rc_serve.h. */
@@ -208,10 +204,9 @@ static int serve(int listener, const struct request *r)
 
 static int serve_and_leave(int listener, const struct request *r)
 {
-	int status = begin_engine();
+	int status;
 
-	if (status < 0)
-		return fail("no memory", -status);
+	begin_engine();
 	status = serve(listener, r);
 	rc_hello_forget();
 	engine_lock();

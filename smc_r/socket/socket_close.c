@@ -14,6 +14,7 @@
 #include "smc_r/handshake/first_burst.h"
 #include "smc_r/handshake/handshake.h"
 #include "smc_r/handshake/outcome.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/inject.h"
 #include "smc_r/os/lock.h"
 #include "smc_r/os/process.h"
@@ -262,7 +263,7 @@ static bool drop_confined(int fd)
 	return true;
 }
 
-bool socket_drop(int fd)
+FORK_TEXT bool socket_drop(int fd)
 {
 	return !is_parents() &&
 	       (listener_drop(fd) || epoll_close_bare(fd) || drop_confined(fd));
@@ -277,7 +278,7 @@ static bool share(int from, int to)
 	       !fdtable_get(to) && !is_parents() && fdtable_share(e, to);
 }
 
-int socket_close(int fd)
+FORK_TEXT int socket_close(int fd)
 {
 	struct fdentry *e = fdtable_get(fd);
 

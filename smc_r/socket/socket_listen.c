@@ -155,7 +155,7 @@ static struct listener *track_listener(int fd)
 	l->entry.kind = FDENTRY_LISTENER;
 	find_name(l, fd);
 	l->matched = is_marked(fd);
-	l->forks = atomic_load(&process.forks);
+	l->forks = process_note_forks();
 	fdtable_set(fd, &l->entry);
 	return l;
 }
@@ -251,12 +251,14 @@ void listener_unmark(int fd)
 	engine_unlock();
 }
 
-bool listener_drop(int fd)
+FORK_TEXT bool listener_drop(int fd)
 {
 	struct listener *l = listener_of(fd);
 
 	if (!l || l->listed)
 		return false;
+	if (process_is_empty_copy && !l->held && fdtable_leave(fd, &l->entry))
+		return true;
 	if (!fdtable_drop(fd, &l->entry))
 		return true;
 	if (l->held)

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/protocol/text.h"
@@ -34,8 +35,8 @@ bool segment_counts(void)
 
 struct segment segments[SEGMENTS_MAX];
 struct status_header *_Atomic segment_own;
-static int status_dir = -1;
-static int own_fd = -1;
+FORK_PAGE static int status_dir = -1;
+FORK_PAGE static int own_fd = -1;
 static int proc = -1; /* /proc */
 static char own_name[48];
 static bool sweeping = true;
@@ -251,7 +252,7 @@ bool segment_grow(struct status_header *h)
 }
 
 /* The parent's open files have its locks, which must not outlive it. */
-void segment_leave_files(void)
+FORK_TEXT void segment_leave_files(void)
 {
 	if (own_fd >= 0)
 		sys_close(own_fd);

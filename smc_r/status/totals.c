@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "conf/found.h"
+#include "smc_r/os/fork_page.h"
 #include "smc_r/os/process.h"
 #include "smc_r/os/sys.h"
 #include "smc_r/status/account.h"
@@ -24,7 +25,7 @@
 #define COUNTERS    (sizeof(struct status_counters) / sizeof(uint64_t))
 
 static struct status_totals *totals;
-static int totals_fd = -1;
+FORK_PAGE static int totals_fd = -1;
 
 struct dirent64_kernel {
 	uint64_t inode;
@@ -155,7 +156,7 @@ int totals_open(int status_dir)
 	return totals_fd < 0 ? -EMFILE : 0;
 }
 
-void totals_leave_lock(void)
+FORK_TEXT void totals_leave_lock(void)
 {
 	if (totals_fd >= 0)
 		sys_close(totals_fd);

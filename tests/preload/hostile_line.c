@@ -43,8 +43,7 @@ void line_init(void)
 {
 	real_init();
 	process_init();
-	if (fdtable_init() < 0)
-		line_end(EXIT_CANNOT, "no table");
+	fdtable_init();
 	offer_init(rundir_path());
 }
 

@@ -51,7 +51,12 @@ def answer_or_fork(server, c, other):
         if request == TASK:
             # The child of vfork() closes the number of the listener.
             assert subprocess.run(["true"], close_fds=True).returncode == 0
+            number = server.fileno()
             server.close()
+            # Its number is any number, and ours are still not the program's.
+            with open("/dev/zero", "rb", buffering=0) as file:
+                assert file.fileno() == number and file.read(2) == b"\0\0"
+            os.closerange(1000, 9000)
             do_task(other)
         c.sendall(request)
         if request == TASK:

@@ -739,8 +739,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &files);
 	real_init();
 	process_init();
-	if (fdtable_init() < 0)
-		fail("the table of descriptors");
+	fdtable_init();
 	if (opt.way == WAY_SERVICE)
 		make_service();
 	run();

@@ -16,7 +16,7 @@
 static void begin(void)
 {
 	place_make();
-	cr_assert_eq(fdtable_init(), 0);
+	fdtable_init();
 }
 
 TestSuite(passthrough, .init = begin, .fini = place_remove);
