@@ -40,6 +40,7 @@ void fdtable_init(void)
 void fdtable_end_tracking(void)
 {
 	fdtable = fdtable_whole = NULL;
+	left = NULL;
 }
 
 FORK_TEXT struct fdentry *fdtable_get_but_left(int fd)
@@ -51,7 +52,7 @@ FORK_TEXT struct fdentry *fdtable_get_but_left(int fd)
 
 FORK_TEXT bool fdtable_leave(int fd, struct fdentry *e)
 {
-	if (left || fdtable_get(fd) != e)
+	if (left || fdtable_get(fd) != e || atomic_load(&e->references) != 1)
 		return false;
 	left = e;
 	left_fd = fd;

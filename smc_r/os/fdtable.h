@@ -66,9 +66,11 @@ struct fdentry *fdtable_get_but_left(int fd);
 
 static inline struct fdentry *fdtable_get(int fd)
 {
-	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !fdtable_whole, 0))
+	struct fdentry *_Atomic *table = fdtable_whole;
+
+	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !table, 0))
 		return fdtable_get_but_left(fd);
-	return atomic_load_explicit(&fdtable_whole[fd], memory_order_acquire);
+	return atomic_load_explicit(&table[fd], memory_order_acquire);
 }
 
 static inline struct fdentry *fdtable_kind(int fd, uint32_t kind)
@@ -90,9 +92,10 @@ bool fdtable_clear(int fd, struct fdentry **out);
 bool fdtable_drop(int fd, struct fdentry *e);
 bool fdtable_share(struct fdentry *e, int to);
 
-/* For a process of one thread. As drop, but neither the table nor the entry is
- * written to, so that the child of a fork need not copy their pages; the
- * entry's memory is never used again. Serves one entry; false: drop it. */
+/* For a process of one thread, without the lock. As drop of a last reference,
+ * but neither the table nor the entry is written to, so that the child of a
+ * fork need not copy their pages; the entry's memory is never used again.
+ * Serves one entry of a process; false: drop it. */
 bool fdtable_leave(int fd, struct fdentry *e);
 
 /* Marks a number as ours; a program that closes it gets EBADF. */

@@ -78,9 +78,9 @@ bool process_is_foreign(void);
 
 /*
  * True in the child of a process that had nothing of ours to pass on: the child
- * writes nothing else, and is told apart at its first call that needs to know
- * (process_on_copy). Until then its tables are its parent's, in memory of its
- * own: it may drop from them.
+ * writes to one page (fork_page.h), and is told apart at its first call that
+ * needs to know (process_on_copy). Until then its tables are its parent's, in
+ * memory of its own: it may drop from them.
  */
 extern bool process_is_empty_copy;
 

@@ -33,7 +33,9 @@
  * The thread that makes a copy of us now, by its id; 0: none. Written under the
  * lock that it holds. A program may run what pthread_atfork() was given by
  * itself, around a clone() that we see as well (Firefox): what comes first
- * before the copy, and first after it on either side, counts.
+ * before the copy, and first after it on either side, counts. It is 0 also
+ * while a copy is made that gets nothing, before which there is nothing to be
+ * done twice.
  */
 FORK_PAGE static _Atomic uint32_t forking;
 
@@ -68,11 +70,11 @@ static void choose_copy(void)
 {
 	int now = COPY_BARE;
 
-	if (is_known()) {
-		/* Is this itself a copy that nobody has noticed? */
+	/* Is this itself a copy that nobody has noticed? */
+	if (is_known())
 		process_tid();
+	if (is_known())
 		now = has_nothing_to_pass_on() ? COPY_EMPTY : COPY_WHOLE;
-	}
 	if ((int)copy != now)
 		copy = now;
 }
@@ -112,6 +114,7 @@ FORK_TEXT static void after_fork_in_child(void)
 {
 	if (copy == COPY_BARE) {
 		copy = COPY_WHOLE;
+		process_is_empty_copy = false;
 		process_forked_bare();
 		sleepers_forked();
 		return;
@@ -125,6 +128,7 @@ FORK_TEXT static void after_fork_in_child(void)
 	}
 	if (!atomic_exchange(&forking, 0))
 		return;
+	process_is_empty_copy = false;
 	process_forked();
 	segment_after_fork(true);
 	linkgroup_forked();
@@ -134,11 +138,12 @@ FORK_TEXT static void after_fork_in_child(void)
 	engine_unlock_after_fork(true);
 }
 
-/* A child that nothing of ours saw being made (clone by number): it becomes a
- * holder of what it inherited now, at its first call. */
+/* An empty copy, or a child that nothing of ours saw being made (clone by
+ * number): it becomes a holder of what it inherited now, at its first call. */
 static void join_late(void)
 {
 	atomic_store(&forking, 0);
+	copy = COPY_WHOLE;
 	if (process_is_empty_copy)
 		segment_begin_empty();
 	else if (!segment_before_fork())

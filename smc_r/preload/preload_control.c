@@ -286,11 +286,9 @@ static int accept_served(int fd, struct sockaddr *a, socklen_t *n, int flags,
 		return result;
 	error = errno;
 	give_address(a, n, &peer, l);
-	if (is_left(listener_of(fd))) {
-		/* Nobody will ask for it. */
-		socket_history_gone(result);
+	/* Nobody will ask for its history. */
+	if (is_left(listener_of(fd)))
 		return result;
-	}
 	note_flags(fd, flags);
 	begin_accepted(fd, result, &peer, flags);
 	if (errno != error)

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 
 #include "smc_r/connection/connection.h"
 #include "smc_r/connection/socket_history.h"
@@ -257,7 +258,8 @@ FORK_TEXT bool listener_drop(int fd)
 
 	if (!l || l->listed)
 		return false;
-	if (process_is_empty_copy && !l->held && fdtable_leave(fd, &l->entry))
+	if (process_is_empty_copy && __libc_single_threaded && !l->held &&
+	    fdtable_leave(fd, &l->entry))
 		return true;
 	if (!fdtable_drop(fd, &l->entry))
 		return true;

@@ -176,6 +176,9 @@ Test(fdtable, an_entry_that_was_left_is_not_seen_and_not_written_to)
 	slot = &fdtable[4];
 	cr_assert(!fdtable_leave(4, &other));
 	cr_assert(!fdtable_leave(6, &e));
+	fdtable_set(7, &e);
+	cr_assert(!fdtable_leave(4, &e));
+	cr_assert(!fdtable_drop(7, &e));
 	cr_assert(fdtable_leave(4, &e));
 	cr_assert_null(fdtable_get(4));
 	cr_assert_eq(fdtable_get(5), &other);
@@ -184,7 +187,7 @@ Test(fdtable, an_entry_that_was_left_is_not_seen_and_not_written_to)
 	cr_assert_eq(*slot, &e);
 	cr_assert_eq(atomic_load(&e.references), 1);
 	cr_assert_eq(fdtable_listeners(), 1);
-	/* One is enough. */
+	/* Another number of an entry is dropped, and so is a second entry. */
 	cr_assert(!fdtable_leave(5, &other));
 	fdtable_init();
 	cr_assert_null(fdtable_get(4));
