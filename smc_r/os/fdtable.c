@@ -2,11 +2,15 @@
 /* fdtable: descriptor -> what the engine knows about it. */
 #include "smc_r/os/fdtable.h"
 
+#include <errno.h>
+#include <sys/mman.h>
+
 #include "smc_r/os/fork_page.h"
 #include "smc_r/os/relaxed.h"
 
-/* Its pages come with what is written to them. */
-static BEHIND_FORK_PAGE struct fdentry *_Atomic table[FDTABLE_SIZE];
+/* Their pages come with what is written to them. */
+static BEHIND_FORK_PAGE struct fdentry *_Atomic low[FDTABLE_LOW];
+FORK_PAGE static struct fdentry *_Atomic *high;
 FORK_PAGE struct fdentry *_Atomic *fdtable;
 FORK_PAGE struct fdentry *_Atomic *fdtable_whole;
 
@@ -31,10 +35,20 @@ static void count_less(const struct fdentry *e)
 		atomic_fetch_sub(&fdtable_connected, 1);
 }
 
-void fdtable_init(void)
+int fdtable_init(void)
 {
-	if (!fdtable)
-		fdtable = fdtable_whole = table;
+	const size_t bytes = sizeof(*high) * (FDTABLE_SIZE - FDTABLE_LOW);
+	void *memory;
+
+	if (fdtable)
+		return 0;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	high = memory;
+	fdtable = fdtable_whole = low;
+	return 0;
 }
 
 void fdtable_end_tracking(void)
@@ -43,11 +57,16 @@ void fdtable_end_tracking(void)
 	left = NULL;
 }
 
-FORK_TEXT struct fdentry *fdtable_get_but_left(int fd)
+static inline struct fdentry *_Atomic *place_of(int fd)
+{
+	return fd < FDTABLE_LOW ? &low[fd] : &high[fd - FDTABLE_LOW];
+}
+
+FORK_TEXT struct fdentry *fdtable_get_other(int fd)
 {
 	if ((unsigned)fd >= FDTABLE_SIZE || !fdtable || (left && fd == left_fd))
 		return NULL;
-	return atomic_load_explicit(&fdtable[fd], memory_order_acquire);
+	return atomic_load_explicit(place_of(fd), memory_order_acquire);
 }
 
 FORK_TEXT bool fdtable_leave(int fd, struct fdentry *e)
@@ -61,16 +80,16 @@ FORK_TEXT bool fdtable_leave(int fd, struct fdentry *e)
 	return true;
 }
 
-/* The table, to be written to. Threads that meet here do the same. */
-static struct fdentry *_Atomic *writable(void)
+/* Where it is, to be written to. Threads that meet here do the same. */
+static struct fdentry *_Atomic *writable(int fd)
 {
 	struct fdentry *there = left;
 
 	if (__builtin_expect(!fdtable_whole && left, 0)) {
-		atomic_compare_exchange_strong(&fdtable[left_fd], &there, NULL);
+		atomic_compare_exchange_strong(place_of(left_fd), &there, NULL);
 		fdtable_whole = fdtable;
 	}
-	return fdtable;
+	return place_of(fd);
 }
 
 static void raise_end(_Atomic int *of, int fd)
@@ -94,14 +113,14 @@ void fdtable_set(int fd, struct fdentry *e)
 		raise_end(&listeners_end, fd);
 		atomic_fetch_add(&fdtable_listening, 1);
 	}
-	atomic_store_explicit(&writable()[fd], e, memory_order_release);
+	atomic_store_explicit(writable(fd), e, memory_order_release);
 }
 
 bool fdtable_drop(int fd, struct fdentry *e)
 {
 	struct fdentry *there = e;
 
-	if (!atomic_compare_exchange_strong(&writable()[fd], &there, NULL))
+	if (!atomic_compare_exchange_strong(writable(fd), &there, NULL))
 		return false;
 	count_less(e);
 	return atomic_fetch_sub(&e->references, 1) == 1;
@@ -131,13 +150,13 @@ bool fdtable_share(struct fdentry *e, int to)
 void fdtable_reserve(int fd)
 {
 	raise_end(&end, fd);
-	atomic_store_explicit(&writable()[fd], &private_fd_entry,
+	atomic_store_explicit(writable(fd), &private_fd_entry,
 			      memory_order_release);
 }
 
 void fdtable_release(int fd)
 {
-	atomic_store_explicit(&writable()[fd], NULL, memory_order_release);
+	atomic_store_explicit(writable(fd), NULL, memory_order_release);
 }
 
 int fdtable_end(void)

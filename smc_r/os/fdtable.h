@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #define FDTABLE_SIZE (1 << 20)
+/* The lower ones are part of the library: programs may have little memory. */
+#define FDTABLE_LOW  (1 << 16)
 
 enum fdentry_kind {
 	FDENTRY_PRIVATE = 1, /* ours; the program must not see it */
@@ -58,18 +60,19 @@ extern struct fdentry *_Atomic *fdtable;
 /* It is the same, but NULL while one entry has been left. */
 extern struct fdentry *_Atomic *fdtable_whole;
 
-void fdtable_init(void);
+/* 0, or -ENOMEM and nothing will be tracked. */
+int fdtable_init(void);
 /* Nothing is tracked any more. */
 void fdtable_end_tracking(void);
 
-struct fdentry *fdtable_get_but_left(int fd);
+struct fdentry *fdtable_get_other(int fd);
 
 static inline struct fdentry *fdtable_get(int fd)
 {
 	struct fdentry *_Atomic *table = fdtable_whole;
 
-	if (__builtin_expect((unsigned)fd >= FDTABLE_SIZE || !table, 0))
-		return fdtable_get_but_left(fd);
+	if (__builtin_expect((unsigned)fd >= FDTABLE_LOW || !table, 0))
+		return fdtable_get_other(fd);
 	return atomic_load_explicit(&table[fd], memory_order_acquire);
 }
 

@@ -202,7 +202,10 @@ void engine_start(void)
 		return;
 	exec_check_init();
 	epoll_shared_init();
-	fdtable_init();
+	if (fdtable_init() < 0) {
+		process.off = true;
+		return;
+	}
 	offer_init(rundir_path());
 	process_on_copy = join_late;
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

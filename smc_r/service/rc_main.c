@@ -113,14 +113,18 @@ static void free_without_device(void)
 }
 
 /* The engine's parts that it uses, as a program's process has them. */
-static void begin_engine(void)
+static int begin_engine(void)
 {
+	int error;
+
 	real_init();
 	process_init();
-	fdtable_init();
+	error = fdtable_init();
 	/* Its rings count beside those of all other processes. */
 	account_init(rundir_path());
-	barrier_register();
+	if (error == 0)
+		barrier_register();
+	return error;
 }
 
 /* They come where the loop waits: rc_serve.h. */
@@ -204,9 +208,10 @@ static int serve(int listener, const struct request *r)
 
 static int serve_and_leave(int listener, const struct request *r)
 {
-	int status;
+	int status = begin_engine();
 
-	begin_engine();
+	if (status < 0)
+		return fail("no memory", -status);
 	status = serve(listener, r);
 	rc_hello_forget();
 	engine_lock();
