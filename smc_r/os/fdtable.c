@@ -14,8 +14,7 @@ FORK_PAGE static struct fdentry *_Atomic *high;
 FORK_PAGE struct fdentry *_Atomic *fdtable;
 FORK_PAGE struct fdentry *_Atomic *fdtable_whole;
 
-/* The entry that was left. It stays where it is until another one is written.
- */
+/* What was left stays where it is until another entry is written. */
 FORK_PAGE static struct fdentry *left;
 FORK_PAGE static int left_fd;
 

@@ -681,7 +681,7 @@ int main(int argc, char **argv)
 		usage(0);
 	real_init();
 	process_init();
-	fdtable_init();
+	need(fdtable_init() == 0, "the table of descriptors");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		int skip = ways[i].has_link ? 2 : 1;
 

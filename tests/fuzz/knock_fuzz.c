@@ -101,7 +101,7 @@ static void start(void)
 
 	must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 	process_init();
-	fdtable_init();
+	must(fdtable_init() == 0);
 }
 
 static struct linkgroup *make_group(int side, int *other_end)

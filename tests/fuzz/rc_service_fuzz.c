@@ -476,7 +476,7 @@ static void start(void)
 	if (!began) {
 		real_init();
 		process_init();
-		fdtable_init();
+		must(fdtable_init() == 0);
 	}
 	began = true;
 	memset(links, 0, sizeof(links));

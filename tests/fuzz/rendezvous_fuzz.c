@@ -45,7 +45,7 @@ static void start(void)
 
 	must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 	process_init();
-	fdtable_init();
+	must(fdtable_init() == 0);
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 }
 

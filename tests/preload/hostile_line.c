@@ -43,7 +43,8 @@ void line_init(void)
 {
 	real_init();
 	process_init();
-	fdtable_init();
+	if (fdtable_init() < 0)
+		line_end(EXIT_CANNOT, "no table");
 	offer_init(rundir_path());
 }
 

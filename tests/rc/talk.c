@@ -739,7 +739,8 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &files);
 	real_init();
 	process_init();
-	fdtable_init();
+	if (fdtable_init() < 0)
+		fail("the table of descriptors");
 	if (opt.way == WAY_SERVICE)
 		make_service();
 	run();

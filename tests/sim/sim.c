@@ -397,7 +397,8 @@ int main(int argc, char **argv)
 	last = argc - optind > 1 ? strtoull(argv[optind + 1], NULL, 10) : first;
 	real_init();
 	process_init();
-	fdtable_init();
+	if (fdtable_init() < 0)
+		return 2;
 	for (uint64_t seed = first; seed <= last; seed++) {
 		run_seed(seed);
 		if (sim.fail_at && sim.calls < sim.fail_at)

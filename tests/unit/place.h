@@ -53,7 +53,7 @@ static inline const char *place_path(const char *name)
 static inline void place_enter(void)
 {
 	process_init();
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 }
 
 static inline void place_make_user(void)

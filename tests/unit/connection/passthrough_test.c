@@ -16,7 +16,7 @@
 static void begin(void)
 {
 	place_make();
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 }
 
 TestSuite(passthrough, .init = begin, .fini = place_remove);

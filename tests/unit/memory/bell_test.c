@@ -44,7 +44,7 @@ static void setup(void)
 {
 	real_init();
 	process_init();
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	make(BELLS_APART);
 	alarm(20);
 }

@@ -18,9 +18,9 @@ Test(fdtable, making_it_twice_keeps_what_is_in_it)
 {
 	struct fdentry e = {.kind = FDENTRY_LISTENER};
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(3, &e);
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	cr_assert_eq(fdtable_get(3), &e);
 }
 
@@ -30,7 +30,7 @@ Test(fdtable, numbers_that_are_no_descriptors_have_no_entry)
 			      FDTABLE_SIZE, FDTABLE_SIZE + 1, -FDTABLE_SIZE};
 	size_t i;
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		cr_assert_null(fdtable_get(number[i]));
 }
@@ -40,7 +40,7 @@ Test(fdtable, every_number_it_spans_can_be_used)
 	struct fdentry e = {.kind = FDENTRY_SOCKET};
 	struct fdentry *out;
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	cr_assert_null(fdtable_get(FDTABLE_SIZE - 1));
 	fdtable_set(FDTABLE_SIZE - 1, &e);
 	cr_assert_eq(fdtable_get(FDTABLE_SIZE - 1), &e);
@@ -54,7 +54,7 @@ Test(fdtable, what_is_hidden_is_not_the_programs)
 {
 	struct fdentry e = {.kind = FDENTRY_SOCKET};
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(7, &e);
 	fdtable_reserve(500);
 	cr_assert_eq(fdtable_program_end(), 8);
@@ -67,7 +67,7 @@ Test(fdtable, an_entry_is_found_by_its_own_kind_only)
 {
 	struct fdentry e = {.kind = FDENTRY_EPOLL};
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(7, &e);
 	cr_assert_eq(fdtable_kind(7, FDENTRY_EPOLL), &e);
 	cr_assert_null(fdtable_kind(7, FDENTRY_SOCKET));
@@ -79,7 +79,7 @@ Test(fdtable, the_last_descriptor_of_an_entry_is_told)
 	struct fdentry e = {.kind = FDENTRY_SOCKET};
 	struct fdentry *out = NULL;
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(4, &e);
 	fdtable_set(9, &e);
 	fdtable_set(6, &e);
@@ -99,7 +99,7 @@ Test(fdtable, a_number_of_ours_stays_ours_when_the_program_closes_it)
 {
 	struct fdentry *out = NULL;
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_reserve(12);
 	fdtable_reserve(13);
 	cr_assert_not_null(fdtable_kind(12, FDENTRY_PRIVATE));
@@ -146,7 +146,7 @@ Test(fdtable, whoever_sees_an_entry_sees_all_of_it)
 	struct fdentry *out;
 	pthread_t reader[2];
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(pthread_create(&reader[i], NULL, look, &r), 0);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -170,7 +170,7 @@ Test(fdtable, an_entry_that_was_left_is_not_seen_and_not_written_to)
 	struct fdentry other = {.kind = FDENTRY_LISTENER};
 	struct fdentry *_Atomic *slot;
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(4, &e);
 	fdtable_set(5, &other);
 	slot = &fdtable[4];
@@ -189,7 +189,7 @@ Test(fdtable, an_entry_that_was_left_is_not_seen_and_not_written_to)
 	cr_assert_eq(fdtable_listeners(), 1);
 	/* Another number of an entry is dropped, and so is a second entry. */
 	cr_assert(!fdtable_leave(5, &other));
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	cr_assert_null(fdtable_get(4));
 }
 
@@ -198,7 +198,7 @@ Test(fdtable, what_was_left_is_gone_when_something_is_written)
 	struct fdentry e = {.kind = FDENTRY_LISTENER};
 	struct fdentry next = {.kind = FDENTRY_SOCKET};
 
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fdtable_set(4, &e);
 	cr_assert(fdtable_leave(4, &e));
 	fdtable_set(4, &next);

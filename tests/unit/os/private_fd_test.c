@@ -13,7 +13,7 @@ static struct rlimit found; /* what the process came with */
 static void setup(void)
 {
 	process_init();
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &found), 0);
 }
 

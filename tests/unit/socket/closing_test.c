@@ -18,7 +18,7 @@ static void setup(void)
 	/* No list of connections can be made. */
 	setenv("SMC_R_RUNDIR", "/dev/null/none", 1);
 	process_init();
-	fdtable_init();
+	cr_assert_eq(fdtable_init(), 0);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	cr_assert_geq(fd, 0);
 }
